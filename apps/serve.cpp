@@ -75,12 +75,20 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
              throw CLI::ValidationError("--http", "\"" + text + "\" is not HOST:PORT");
            server.http_host = text.substr(0, colon);
          },
-         "The address of the HTTP server with /healthz and /metrics")
+         "The address of the HTTP server: /healthz, /metrics and the JSON of docs/http.md")
       ->type_name("HOST:PORT")
       ->default_str(server.http_host + ":" + std::to_string(server.http_port));
   app.add_flag("--insecure", server.insecure,
                "Listen also on addresses that other machines can reach. There is no authentication "
                "and no encryption: whoever reaches an endpoint can read and change everything");
+  app.add_option("--http-allow-host", server.http_hosts,
+                 "A further name of this server that HTTP requests may have as their Host. Without "
+                 "this flag, localhost and the address to which the client connected")
+      ->type_name("NAME");
+  app.add_option("--http-allow-origin", server.http_origins,
+                 "A further origin, such as https://map.example.org, whose pages may send changes "
+                 "over HTTP. Without this flag, this server's own pages")
+      ->type_name("ORIGIN");
   app.add_option(
          "--endpoints-file", flags.endpoints_file,
          "When the server is ready, write its endpoints to this file, as JSON. It holds the "

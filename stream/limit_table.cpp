@@ -91,6 +91,12 @@ constexpr auto table = std::to_array<Limit>({
      .reached = "an answer: Error too_many_rows; a tick or snapshot: it is sent in more parts",
      .field = fixed<protocol::chunk_bytes_max>()},
 
+    {.name = "http-body-bytes-max",
+     .of = LimitOf::request,
+     .bounds = "Bytes of the body of an HTTP request",
+     .reached = "status 413",
+     .field = field([](auto& options) -> auto& { return options.http_body_bytes_max; })},
+
     // One session
     {.name = "credit-rows",
      .of = LimitOf::session,

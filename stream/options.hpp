@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/tables/processor.hpp"
@@ -48,6 +49,11 @@ struct ServerOptions {
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
+  std::size_t http_body_bytes_max = std::size_t{1} << 20;
+  /// Further names of this server that the Host of an HTTP request may have, without a port.
+  std::vector<std::string> http_hosts{};
+  /// Further origins whose pages may send changes over HTTP, such as "https://map.example.org".
+  std::vector<std::string> http_origins{};
   /// After a question arrives or is answered, the loop polls for work this long before it sleeps.
   /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy
   /// cores, the 99th percentile of the time to answer a question is 256 to 272 us with 100 us of

@@ -20,6 +20,8 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/stream/http/api.hpp"
+#include "starling/stream/http/problem.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
@@ -197,11 +199,7 @@ struct Server::State {
                                       command_handlers())),
         results(bound<ResultsSocket>(options.results_endpoint, loop, context, results_options())),
         http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
-                               HttpOptions{.host = options.http_host,
-                                           .port = options.http_port,
-                                           .reach_allowed = reach_allowed(),
-                                           .connections_max = options.http_connections_max},
-                               [this](std::string_view target) { return answer_http(target); })),
+                               http_options(), http_handlers())),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
         updates(loop),
         ticker(loop,
@@ -213,6 +211,7 @@ struct Server::State {
                 .settle = [this] { handler.settled(); }},
                processor, space, publisher, *results, metrics, trace.get()),
         handler(options, handler_parts()),
+        api(api_parts()),
         decoder(loop, options.decode_threads,
                 {.may_begin = [this] { return handler.has_room(); },
                  .takes_more = [this] { return handler.takes_more_updates(); },
@@ -285,6 +284,47 @@ struct Server::State {
             .has_room_again = [this] { decoder.go_on(); }};
   }
 
+  HttpOptions http_options() const {
+    return {.host = options.http_host,
+            .port = options.http_port,
+            .reach_allowed = reach_allowed(),
+            .connections_max = options.http_connections_max,
+            .body_bytes_max = options.http_body_bytes_max};
+  }
+  HttpHandlers http_handlers() {
+    return {.admit = [this](const HttpHead& head) { return api.admit(head); },
+            .handle =
+                [this](HttpRequest request, HttpRespond respond) {
+                  api.handle(std::move(request), std::move(respond));
+                },
+            .refuse = [](unsigned status,
+                         std::string_view sentence) { return problem_answer(status, sentence); }};
+  }
+  HttpApi::Parts api_parts() {
+    return {.loop = loop,
+            .limits = options.limits,
+            .gatekeeper = {.hosts = options.http_hosts, .origins = options.http_origins},
+            .deliver =
+                [this](Peer peer, ReceivedBytes received) {
+                  receive(std::move(peer), std::move(received));
+                },
+            .work = [this](std::size_t bytes,
+                           auto function) { work_beside(bytes, std::move(function)); },
+            .base_time_us = [this] { return ticker.base_time_us(); },
+            .name_of = [this](ObjectId id) { return handler.names().find(id); },
+            .streams = [this] { return streams(); },
+            .metrics = [this] { return metrics.text(gauges()); },
+            .last_error = [this] { return ticker.last_error(); }};
+  }
+
+  std::vector<StreamDefinition> streams() {
+    const QueryTable& queries = handler.settled().queries();
+    std::vector<StreamDefinition> all;
+    for (std::size_t i = 0; i < queries.stream_count(); ++i)
+      all.push_back(queries.stream(static_cast<StreamId>(i)));
+    return all;
+  }
+
   bool may_read() const {
     return decoding_bytes < options.decode_bytes_max &&
            decoder.waiting() < options.decode_requests_max;
@@ -315,6 +355,19 @@ struct Server::State {
     });
   }
 
+  /// Runs `function` on a decode worker, and what it returns on the loop.
+  void work_beside(std::size_t bytes, std::function<std::function<void()>()> function) {
+    decoding_bytes += bytes;
+    decoder.submit([this, bytes, function = std::move(function)]() -> OrderedPool::Completion {
+      return [this, bytes, complete = function()] {
+        decoding_bytes -= bytes;
+        complete();
+        if (reading_paused && may_read()) commands->read_on();
+        stop_if_idle();
+      };
+    });
+  }
+
   PreparedRequest prepare(ReceivedBytes received) {
     const std::int64_t since_us = steady_now_us();
     PreparedRequest prepared = prepare_request(std::move(received), options.limits, space, credit);
@@ -333,6 +386,7 @@ struct Server::State {
   }
 
   void send(const Peer& peer, const protocol::Frame& frame) {
+    if (peer.in_process) return api.replied(frame.bytes());
     switch (commands->send(peer, frame.bytes())) {
       case CommandSocket::Sent::queued:
         return;
@@ -344,15 +398,6 @@ struct Server::State {
         break;
     }
     metrics.reply_dropped();
-  }
-
-  HttpAnswer answer_http(std::string_view target) {
-    if (target == "/metrics")
-      return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-              .body = metrics.text(gauges())};
-    if (target != "/healthz") return {.status = 404, .body = "Only /healthz and /metrics exist.\n"};
-    if (ticker.last_error().empty()) return {.body = "ok\n"};
-    return {.status = 503, .body = "the last tick failed: " + ticker.last_error() + "\n"};
   }
 
   Gauges gauges() {
@@ -477,6 +522,7 @@ struct Server::State {
   BesideLoop updates;
   Ticker ticker;
   RequestHandler handler;
+  HttpApi api;
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;

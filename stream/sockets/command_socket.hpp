@@ -40,6 +40,7 @@ struct CommandSocketOptions {
 struct Peer {
   std::string routing_id;
   bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
+  bool in_process = false;     ///< not of this socket: the server's own HTTP endpoint
   bool operator==(const Peer&) const = default;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP/1.1 server on the loop, for health probes and Prometheus. HttpServer answers GET and
-// HEAD requests that have no body. It limits the size of a request's header, the number of
-// connections, and the time for a request and its answer. Server owns an HttpServer.
+// An HTTP/1.1 server on the loop. HttpServer limits the bytes of a request's head and body, the
+// number of connections, and the time for a request and its answer. It refuses requests whose
+// length is ambiguous. It knows no paths: its handlers do. Server owns an HttpServer.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "starling/stream/sockets/reach.hpp"
 
@@ -26,24 +29,54 @@ struct HttpOptions {
   Reach reach_allowed = Reach::machine;
   unsigned connections_max = 64;  ///< further connections are closed at once
   std::uint32_t header_bytes_max = 8192;
-  std::chrono::milliseconds timeout{5000};  ///< for reading a request, and again for its answer
+  std::size_t body_bytes_max = std::size_t{1} << 20;
+  /// For reading a request, again for the handler, and again for writing the answer.
+  std::chrono::milliseconds timeout{5000};
+};
+
+/// The head of a request, as far as handlers use it. An absent field is empty.
+struct HttpHead {
+  std::string method;
+  std::string target;  ///< for example "/v1/neighbors?k=3"
+  std::string host;
+  std::string origin;
+  std::string content_type;
+  std::string accept;
+  std::string local_address;  ///< the numeric address to which the client has connected
+  bool has_length = false;    ///< the request has Content-Length or Transfer-Encoding
+};
+
+struct HttpRequest {
+  HttpHead head;
+  std::string body;
 };
 
 struct HttpAnswer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
+  std::vector<std::pair<std::string, std::string>> fields{};  ///< for example Allow
+};
+
+/// Answers a request. Call it on the loop, at once or later. Only the first call has an effect, and
+/// none has if the time for the answer or the connection has ended.
+using HttpRespond = std::function<void(HttpAnswer)>;
+
+/// The functions that the server calls on the loop.
+struct HttpHandlers {
+  /// Called before the body is read. Returns std::nullopt, or the answer that refuses the request.
+  std::function<std::optional<HttpAnswer>(const HttpHead&)> admit;
+  std::function<void(HttpRequest, HttpRespond)> handle;
+  /// Returns the answer to a request that is malformed, too large, or not answered in time.
+  std::function<HttpAnswer(unsigned status, std::string_view sentence)> refuse;
 };
 
 class HttpServer {
  public:
-  /// Called on the loop with the request's target, such as "/metrics".
-  using Handler = std::function<HttpAnswer(std::string_view target)>;
-
   /// Binds the endpoint. Throws std::runtime_error if the endpoint cannot be bound. The exception's
   /// text is the end of a sentence: what the host may be, what to do about its reach, or the
   /// system's message.
-  HttpServer(boost::asio::io_context& loop, const HttpOptions& options, Handler handler);
+  HttpServer(boost::asio::io_context& loop, const HttpOptions& options, HttpHandlers handlers);
   ~HttpServer();
 
   /// Returns the bound endpoint, for example "127.0.0.1:7413", with the port that is in use.

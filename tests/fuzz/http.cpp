@@ -49,16 +49,25 @@ class Exchange {
   }
 
   asio::io_context loop_{1};
-  stream::HttpServer server_{loop_, {}, [](std::string_view target) {
-                               return stream::HttpAnswer{.body = std::string(target)};
-                             }};
+  stream::HttpServer server_{
+      loop_,
+      {.body_bytes_max = 1000},
+      {.admit = [](const stream::HttpHead&) { return std::nullopt; },
+       .handle =
+           [](stream::HttpRequest request, const stream::HttpRespond& respond) {
+             respond({.body = request.head.target + request.body});
+           },
+       .refuse =
+           [](unsigned status, std::string_view sentence) {
+             return stream::HttpAnswer{.status = status, .body = std::string(sentence)};
+           }}};
 };
 
 }  // namespace
 
 std::vector<std::string> seeds() {
   return {
-      "GET /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
       "HEAD /healthz HTTP/1.0\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: "

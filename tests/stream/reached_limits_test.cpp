@@ -224,6 +224,7 @@ const std::set<std::string_view> tested_elsewhere{
     "connections-max",          // connection_limit_test.cpp
     "subscribers-max",          // connection_limit_test.cpp
     "http-connections-max",     // http_limits_test.cpp
+    "http-body-bytes-max",      // hostile_http_test.cpp
 };
 
 TEST(ReachedLimits, EveryLimitIsReachedInSomeTest) {

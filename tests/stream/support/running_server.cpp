@@ -135,7 +135,7 @@ std::string http_exchange(const std::string& endpoint, std::string_view request)
 
 std::string http_get(const std::string& endpoint, std::string_view target) {
   return http_exchange(endpoint, "GET " + std::string(target) +
-                                     " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+                                     " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 }
 
 }  // namespace starling::stream

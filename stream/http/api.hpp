@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries out the routes of the HTTP endpoint. A route reads its parameters and body, sends
+// requests of the wire through WireGateway, and answers with their replies as JSON. Server owns an
+// HttpApi, and calls it on the loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/knn/words/query.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/http/gatekeeper.hpp"
+#include "starling/stream/http/routes.hpp"
+#include "starling/stream/http/wire_gateway.hpp"
+#include "starling/stream/sockets/http_server.hpp"
+
+namespace starling::stream {
+
+class HttpApi {
+ public:
+  /// What the routes use of the server. The functions are called on the loop.
+  struct Parts {
+    boost::asio::io_context& loop;
+    const protocol::Limits& limits;
+    GatekeeperOptions gatekeeper;
+    WireGateway::Deliver deliver;
+    /// Runs the function on a worker, and what it returns on the loop. `bytes` is the memory that
+    /// waits for it.
+    std::function<void(std::size_t bytes, std::function<std::function<void()>()>)> work;
+    /// Returns the server's time, for objects without one; std::nullopt before the first manual
+    /// tick.
+    std::function<std::optional<std::int64_t>()> base_time_us;
+    std::function<std::string_view(ObjectId)> name_of;  ///< empty: the object has no name
+    std::function<std::vector<StreamDefinition>()> streams;
+    std::function<std::string()> metrics;
+    std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
+  };
+
+  explicit HttpApi(Parts parts);
+
+  /// Returns the refusal of a request whose body need not be read, or std::nullopt.
+  std::optional<HttpAnswer> admit(const HttpHead& head) const;
+  void handle(HttpRequest request, HttpRespond respond);
+  /// Call this with each reply to a Peer that is `in_process`.
+  void replied(std::span<const std::byte> frame) { gateway_.replied(frame); }
+
+  // The routes. They may throw BadRequest.
+  void get_health(HttpCall call);
+  void get_metrics(HttpCall call);
+  void post_objects(HttpCall call);
+  void delete_object(HttpCall call);
+  void get_neighbors(HttpCall call);
+  void get_streams(HttpCall call);
+  void put_stream(HttpCall call);
+  void put_query(HttpCall call);
+  void delete_query(HttpCall call);
+  void get_stats(HttpCall call);
+
+ private:
+  void refuse_vectors(std::string_view what) const;
+  std::int64_t base_time_us() const;
+  void send_one_row(WireGateway::Make make, std::string_view what, HttpRespond respond);
+
+  Parts parts_;
+  Gatekeeper gatekeeper_;
+  WireGateway gateway_;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes of objects. A body becomes batches of at most `rows_at_once` rows, sent one after
+// another, so that none holds the loop for long. The objects' names go before their positions: if a
+// name is refused, for example because its hash is taken, so is its object.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+#include <variant>
+
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/http/api.hpp"
+#include "starling/stream/http/objects_body.hpp"
+#include "starling/stream/http/parameters.hpp"
+#include "starling/stream/http/problem.hpp"
+#include "starling/stream/http/replies.hpp"
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+namespace {
+
+constexpr std::size_t rows_at_once = 1024;
+/// Reading a shorter body takes less time than handing it to a worker.
+constexpr std::size_t read_on_loop_bytes_max = 4096;
+
+/// The rows of one batch, as arrays of the wire.
+struct Batch {
+  std::vector<std::uint32_t> indexes;  ///< in the body
+  std::vector<std::uint64_t> ids;
+  std::vector<std::int64_t> times_us;
+  std::vector<double> coordinates;
+  std::vector<std::uint32_t> tags;
+  std::uint8_t components = 2;
+
+  protocol::UpdateBatch body() const {
+    return {.ids = ids,
+            .times_us = times_us,
+            .components = components,
+            .coordinates = coordinates,
+            .tags = tags};
+  }
+};
+
+/// Sends the objects of one body, and answers when the last batch is answered.
+class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
+ public:
+  ObjectPost(WireGateway& gateway, std::function<std::string_view(ObjectId)> name_of, Space space,
+             std::vector<PostedObject> objects, HttpRespond respond)
+      : gateway_(gateway),
+        name_of_(std::move(name_of)),
+        components_(space == Space::planar2 ? 2 : 3),
+        objects_(std::move(objects)),
+        respond_(std::move(respond)) {}
+
+  void send_next() {
+    first_ = end_;
+    if (first_ == objects_.size()) return respond_(outcomes_.answer());
+    // A batch says something about the tags of all its rows, or of none.
+    const bool has_tags = objects_[first_].tags.has_value();
+    while (end_ < objects_.size() && end_ - first_ < rows_at_once &&
+           objects_[end_].tags.has_value() == has_tags)
+      ++end_;
+    send_names();
+  }
+
+ private:
+  void send_names() {
+    const auto ids = std::make_shared<std::vector<std::uint64_t>>();
+    for (std::size_t i = first_; i < end_; ++i)
+      if (!objects_[i].name.empty()) ids->push_back(to_number(objects_[i].id));
+    if (ids->empty()) return send_positions({});
+    gateway_.send(
+        [self = shared_from_this(), ids] {
+          protocol::PutNames names{.ids = *ids, .texts = {}};
+          for (std::size_t i = self->first_; i < self->end_; ++i)
+            if (!self->objects_[i].name.empty()) names.texts.push_back(self->objects_[i].name);
+          return names;
+        },
+        [self = shared_from_this()](const protocol::ReplyBody& reply) {
+          const auto* batch = std::get_if<protocol::BatchReply>(&reply);
+          if (batch == nullptr) return self->fail(reply);
+          self->send_positions(*batch);
+        });
+  }
+
+  void send_positions(const protocol::BatchReply& names) {
+    const auto batch = std::make_shared<Batch>();
+    batch->components = components_;
+    for (std::size_t i = first_; i < end_; ++i)
+      if (!reject_name(i, names)) add(*batch, i);
+    if (batch->ids.empty()) return send_next();
+    gateway_.send([batch] { return batch->body(); },
+                  [self = shared_from_this(), batch](const protocol::ReplyBody& reply) {
+                    const auto* outcome = std::get_if<protocol::BatchReply>(&reply);
+                    if (outcome == nullptr) return self->fail(reply);
+                    self->outcomes_.add(*outcome, batch->indexes);
+                    self->send_next();
+                  });
+  }
+
+  void add(Batch& batch, std::size_t index) {
+    const PostedObject& object = objects_[index];
+    batch.indexes.push_back(static_cast<std::uint32_t>(index));
+    batch.ids.push_back(to_number(object.id));
+    batch.times_us.push_back(*object.time_us);
+    batch.coordinates.insert(batch.coordinates.end(), object.position.begin(),
+                             object.position.begin() + components_);
+    if (object.tags) batch.tags.push_back(*object.tags);
+  }
+
+  /// Returns whether the server did not take the object's name. `names` is the reply to all names.
+  bool reject_name(std::size_t index, const protocol::BatchReply& names) {
+    const PostedObject& object = objects_[index];
+    if (object.name.empty() || names.rejected == 0) return false;
+    const std::string_view stored = name_of_(object.id);
+    if (stored == object.name) return false;
+    protocol::ReasonCount why{.reason = RowReason::name_collision, .count = 0, .limit = {}};
+    if (stored.empty())
+      for (const protocol::ReasonCount& each : names.reasons)
+        if (each.reason != RowReason::name_collision) why = each;
+    outcomes_.reject(static_cast<std::uint32_t>(index), why.reason, why.limit);
+    return true;
+  }
+
+  void fail(const protocol::ReplyBody& reply) {
+    if (first_ == 0) return respond_(refusal_answer(reply));
+    const auto* error = std::get_if<protocol::ErrorReply>(&reply);
+    protocol::Problem problem = error != nullptr ? error->problem : protocol::out_of_memory();
+    problem.sentence += " The objects before index " + std::to_string(first_) +
+                        " are applied; sending all of them again is safe.";
+    respond_(problem_answer(problem));
+  }
+
+  WireGateway& gateway_;
+  std::function<std::string_view(ObjectId)> name_of_;
+  std::uint8_t components_;
+  std::vector<PostedObject> objects_;
+  HttpRespond respond_;
+  std::size_t first_ = 0;  ///< of the batch under way
+  std::size_t end_ = 0;
+  RowOutcomes outcomes_;
+};
+
+/// The result of reading a body.
+struct ReadBody {
+  std::vector<PostedObject> objects;
+  std::optional<HttpAnswer> refusal;
+};
+
+ReadBody read_body(const HttpRequest& request, const protocol::Limits& limits) {
+  try {
+    const bool is_lines = is_json_lines(media_type_of(request.head.content_type));
+    return {read_objects(request.body, is_lines, limits), std::nullopt};
+  } catch (const BadRequest& bad) {
+    return {{}, problem_answer(bad.status, bad.sentence)};
+  } catch (const std::bad_alloc&) {
+    return {{}, problem_answer(protocol::out_of_memory())};
+  }
+}
+
+}  // namespace
+
+void HttpApi::post_objects(HttpCall call) {
+  refuse_vectors("/v1/objects");
+  const Parameters none(call.query, {});
+  const auto shared = std::make_shared<HttpCall>(std::move(call));
+  const auto send = [this, shared](ReadBody read) {
+    if (read.refusal) return shared->respond(std::move(*read.refusal));
+    const auto is_without = [](const PostedObject& object) { return !object.time_us; };
+    if (std::ranges::any_of(read.objects, is_without)) {
+      const std::int64_t now_us = base_time_us();
+      for (PostedObject& object : read.objects)
+        if (!object.time_us) object.time_us = now_us;
+    }
+    std::make_shared<ObjectPost>(gateway_, parts_.name_of, parts_.limits.space,
+                                 std::move(read.objects), shared->respond)
+        ->send_next();
+  };
+  if (shared->request.body.size() <= read_on_loop_bytes_max)
+    return send(read_body(shared->request, parts_.limits));
+  const protocol::Limits& limits = parts_.limits;
+  parts_.work(shared->request.body.size(), [shared, send, &limits]() -> std::function<void()> {
+    const auto read = std::make_shared<ReadBody>(read_body(shared->request, limits));
+    return [shared, send, read] {
+      try {
+        send(std::move(*read));
+      } catch (const BadRequest& bad) {
+        shared->respond(problem_answer(bad.status, bad.sentence));
+      }
+    };
+  });
+}
+
+void HttpApi::delete_object(HttpCall call) {
+  const Parameters none(call.query, {});
+  const ObjectId id = read_object_id("The object's id", call.names[0], parts_.limits);
+  const auto row =
+      std::make_shared<std::pair<std::uint64_t, std::int64_t>>(to_number(id), base_time_us());
+  send_one_row(
+      [row] {
+        return protocol::RemoveObjects{.ids = {&row->first, 1}, .times_us = {&row->second, 1}};
+      },
+      "The removal", std::move(call.respond));
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes of streams and their standing queries.
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/http/api.hpp"
+#include "starling/stream/http/json_reader.hpp"
+#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/http/objects_body.hpp"
+#include "starling/stream/http/parameters.hpp"
+#include "starling/stream/http/problem.hpp"
+#include "starling/stream/http/replies.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+constexpr auto report_names =
+    std::to_array<std::pair<std::string_view, ReportOn>>({{"membership", ReportOn::membership},
+                                                          {"order", ReportOn::order},
+                                                          {"distance", ReportOn::distance}});
+constexpr auto column_names = std::to_array<std::pair<std::string_view, bool ReportWith::*>>(
+    {{"distance", &ReportWith::distance},
+     {"position", &ReportWith::position},
+     {"tags", &ReportWith::tags}});
+constexpr std::int64_t us_per_ms = 1000;
+/// The loop reads these bodies itself, so they must be short.
+constexpr std::size_t body_bytes_max = 16384;
+
+JsonElement parse_short(JsonReader& reader, std::string_view body) {
+  if (body.size() > body_bytes_max)
+    throw BadRequest{
+        "The body of a stream or a query has at most " + std::to_string(body_bytes_max) + " bytes.",
+        413};
+  return reader.parse(body);
+}
+
+ReportOn read_on(const JsonFields& fields) {
+  if (!fields.has("on")) return ReportOn::order;
+  const std::string_view text = fields.text("on");
+  for (const auto& [name, on] : report_names)
+    if (name == text) return on;
+  fields.refuse("on", "must be \"membership\", \"order\" or \"distance\"");
+}
+
+ReportWith read_with(const JsonFields& fields) {
+  ReportWith with;
+  if (!fields.has("with")) return with;
+  for (const auto& [name, column] : column_names) with.*column = false;
+  for (const JsonElement element : fields.array("with")) {
+    bool ReportWith::*found = nullptr;
+    std::string_view text;
+    if (!element.get(text))
+      for (const auto& [name, column] : column_names)
+        if (name == text) found = column;
+    if (found == nullptr)
+      fields.refuse("with", "must be an array of \"distance\", \"position\" and \"tags\"");
+    with.*found = true;
+  }
+  return with;
+}
+
+void append(JsonText& json, const StreamDefinition& stream) {
+  json.begin_object().key("name").text(stream.name);
+  for (const auto& [name, on] : report_names)
+    if (on == stream.on) json.key("on").text(name);
+  json.key("with").begin_array();
+  for (const auto& [name, column] : column_names)
+    if (stream.with.*column) json.text(name);
+  json.end_array().end_object();
+}
+
+std::vector<std::string_view> query_fields(Space space) {
+  std::vector<std::string_view> fields = coordinate_names(space);
+  fields.insert(fields.end(),
+                {"k", "follow", "every_object", "distance_max_m", "age_max", "tags_required",
+                 "tags_forbidden", "subject_tags_required", "subject_tags_forbidden", "lease"});
+  return fields;
+}
+
+void read_anchor(const JsonFields& fields, const protocol::Limits& limits,
+                 protocol::QuerySpec& query) {
+  const bool has_place = fields.has(coordinate_names(limits.space)[0]);
+  const bool is_every = fields.has("every_object") && fields.boolean("every_object");
+  const bool is_following = fields.has("follow");
+  if (int{has_place} + int{is_every} + int{is_following} != 1)
+    throw BadRequest{
+        "The query needs one anchor: the coordinates of a place, or \"follow\" with the id of an "
+        "object, or \"every_object\": true."};
+  if (has_place) query.position = read_position(fields, limits.space);
+  if (is_every) query.anchor = AnchorKind::every_object;
+  if (is_following) {
+    query.anchor = AnchorKind::follow;
+    query.object = read_object_id("follow", fields.text("follow"), limits);
+  }
+}
+
+TagFilter read_tags(const JsonFields& fields, std::string_view required,
+                    std::string_view forbidden) {
+  TagFilter tags;
+  if (fields.has(required)) tags.required = fields.uint32(required);
+  if (fields.has(forbidden)) tags.forbidden = fields.uint32(forbidden);
+  return tags;
+}
+
+protocol::QuerySpec read_query(std::string_view body, const protocol::Limits& limits) {
+  JsonReader reader;
+  const auto known = query_fields(limits.space);
+  const JsonFields fields(parse_short(reader, body), known, "The query");
+  protocol::QuerySpec query;
+  query.k = fields.uint32("k");
+  read_anchor(fields, limits, query);
+  query.tags = read_tags(fields, "tags_required", "tags_forbidden");
+  query.subject = read_tags(fields, "subject_tags_required", "subject_tags_forbidden");
+  if (fields.has("distance_max_m")) query.distance_max_m = fields.number("distance_max_m");
+  if (fields.has("age_max")) query.age_max_us = fields.duration_us("age_max");
+  if (!fields.has("lease")) return query;
+  const std::int64_t lease_us = fields.duration_us("lease");
+  if (lease_us < us_per_ms) fields.refuse("lease", "must be at least 1ms");
+  query.lease_ms = static_cast<std::uint64_t>(lease_us / us_per_ms);
+  return query;
+}
+
+}  // namespace
+
+void HttpApi::get_streams(HttpCall call) {
+  const Parameters none(call.query, {});
+  JsonText json;
+  json.begin_object().key("streams").begin_array();
+  for (const StreamDefinition& stream : parts_.streams()) append(json, stream);
+  json.end_array().end_object();
+  call.respond(json_answer(json));
+}
+
+void HttpApi::put_stream(HttpCall call) {
+  const Parameters none(call.query, {});
+  static constexpr auto known = std::to_array<std::string_view>({"on", "with"});
+  JsonReader reader;
+  const JsonFields fields(parse_short(reader, call.request.body), known, "The stream");
+  StreamDefinition stream{.name = call.names[0], .on = read_on(fields), .with = read_with(fields)};
+  gateway_.send(
+      [stream] {
+        return protocol::PutStream{.name = stream.name, .on = stream.on, .with = stream.with};
+      },
+      [respond = call.respond, stream](const protocol::ReplyBody& reply) {
+        if (!std::holds_alternative<protocol::Done>(reply)) return respond(refusal_answer(reply));
+        JsonText json;
+        append(json, stream);
+        respond(json_answer(json));
+      });
+}
+
+void HttpApi::put_query(HttpCall call) {
+  refuse_vectors("a query over HTTP");
+  const Parameters none(call.query, {});
+  protocol::QuerySpec query = read_query(call.request.body, parts_.limits);
+  query.id = QueryId{to_number(read_object_id("The query's id", call.names[1], parts_.limits))};
+  send_one_row([stream = call.names[0],
+                query] { return protocol::PutQueries{.stream = stream, .queries = {query}}; },
+               "The query", std::move(call.respond));
+}
+
+void HttpApi::delete_query(HttpCall call) {
+  const Parameters none(call.query, {});
+  const std::uint64_t id =
+      to_number(read_object_id("The query's id", call.names[1], parts_.limits));
+  const auto owned = std::make_shared<std::pair<std::string, std::uint64_t>>(call.names[0], id);
+  send_one_row(
+      [owned] {
+        return protocol::RemoveQueries{.stream = owned->first, .ids = {&owned->second, 1}};
+      },
+      "The removal", std::move(call.respond));
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares Host and Origin with the names of the server: see gatekeeper.hpp.
+#include "starling/stream/http/gatekeeper.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "starling/stream/http/problem.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return result;
+}
+
+/// Returns the name of "name:port", in lower case. An IPv6 address stands in brackets.
+std::string name_of(std::string_view host) {
+  if (host.starts_with('[')) {
+    const std::size_t bracket = host.find(']');
+    return bracket == std::string_view::npos ? std::string() : lower(host.substr(1, bracket - 1));
+  }
+  return lower(host.substr(0, host.find(':')));
+}
+
+bool is_loopback(std::string_view name) {
+  return name == "localhost" || name == "127.0.0.1" || name == "::1";
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view word) {
+  return std::ranges::any_of(list, [&](const std::string& each) { return lower(each) == word; });
+}
+
+}  // namespace
+
+std::optional<HttpAnswer> Gatekeeper::check_host(const HttpHead& head) const {
+  if (head.host.empty()) return std::nullopt;  // HTTP/1.0, which no browser speaks
+  const std::string name = name_of(head.host);
+  if (is_loopback(name) || name == head.local_address || contains(options_.hosts, name))
+    return std::nullopt;
+  return problem_answer(421,
+                        "\"" + head.host +
+                            "\" is not a name of this server. Use localhost or its address, or "
+                            "start the server with --http-allow-host NAME.");
+}
+
+std::optional<HttpAnswer> Gatekeeper::check_origin(const HttpHead& head) const {
+  if (head.origin.empty()) return std::nullopt;  // no page has sent it
+  const std::string origin = lower(head.origin);
+  if (origin == "http://" + lower(head.host) || contains(options_.origins, origin))
+    return std::nullopt;
+  return problem_answer(403, "Pages of \"" + head.origin +
+                                 "\" may change nothing here. To allow them, start the server with "
+                                 "--http-allow-origin ORIGIN.");
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes problem documents, and chooses their statuses: see problem.hpp.
+#include "starling/stream/http/problem.hpp"
+
+#include <cstdint>
+
+#include "starling/knn/base/assert.hpp"
+#include "starling/stream/http/json_text.hpp"
+
+namespace starling::stream {
+
+using protocol::ErrorCode;
+
+namespace {
+
+std::string_view title_of(unsigned status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Error";
+  }
+}
+
+HttpAnswer make_problem(unsigned status, std::string_view sentence, std::string_view code,
+                        const protocol::ReachedLimit& limit) {
+  JsonText json;
+  json.begin_object();
+  json.key("type").text("about:blank").key("title").text(title_of(status));
+  json.key("status").number(std::uint64_t{status}).key("detail").text(sentence);
+  if (!code.empty()) json.key("code").text(code);
+  if (!limit.name.empty())
+    json.key("limit").text(limit.name).key("limit_value").number(limit.value);
+  json.end_object();
+  HttpAnswer answer{
+      .status = status, .content_type = "application/problem+json", .body = json.take() + "\n"};
+  if (status == 429 || status == 503) answer.fields.emplace_back("Retry-After", "1");
+  return answer;
+}
+
+}  // namespace
+
+HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::string_view code) {
+  return make_problem(status, sentence, code, {});
+}
+
+HttpAnswer problem_answer(const protocol::Problem& problem) {
+  return make_problem(status_of(problem.code), problem.sentence, to_string(problem.code),
+                      problem.limit);
+}
+
+unsigned status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::bad_value:
+    case ErrorCode::bad_text:
+    case ErrorCode::k_out_of_range:
+    case ErrorCode::malformed:
+    case ErrorCode::wrong_version:
+    case ErrorCode::unknown_request:
+    case ErrorCode::array_mismatch:
+    case ErrorCode::tau_too_early:
+    case ErrorCode::not_manual:
+      return 400;
+    case ErrorCode::unknown_stream:
+    case ErrorCode::page_expired:
+      return 404;
+    case ErrorCode::frame_too_large:
+    case ErrorCode::too_many_rows:
+      return 413;
+    case ErrorCode::too_many_streams:
+    case ErrorCode::out_of_credit:
+      return 429;
+    case ErrorCode::none:
+    case ErrorCode::unknown_session:
+    case ErrorCode::too_many_sessions:
+    case ErrorCode::sequence_gap:
+    case ErrorCode::sequence_forgotten:
+    case ErrorCode::busy:
+    case ErrorCode::tick_failed:
+    case ErrorCode::shutting_down:
+    case ErrorCode::answer_failed:
+      return 503;
+  }
+  assertion_failed("every error code has a status");
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error answers of the HTTP endpoint, as application/problem+json (RFC 9457).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/stream/sockets/http_server.hpp"
+
+namespace starling::stream {
+
+/// Returns an error answer. `sentence` says what was wrong and what to do. `code` is the name of an
+/// ErrorCode or RowReason, or empty.
+HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::string_view code = {});
+/// Returns the answer for a request that the server has refused.
+HttpAnswer problem_answer(const protocol::Problem& problem);
+
+/// Returns the HTTP status that says the same as `code`.
+unsigned status_of(protocol::ErrorCode code);
+
+/// Says why a request's target or body cannot be used. The routes throw it before they change
+/// anything, and the router answers with it.
+struct BadRequest {
+  std::string sentence;
+  unsigned status = 400;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns replies of the wire into answers of HTTP. The routes use these functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/sockets/http_server.hpp"
+
+namespace starling::stream {
+
+HttpAnswer json_answer(JsonText& json);
+
+/// Returns the answer for a reply that is an error.
+HttpAnswer refusal_answer(const protocol::ReplyBody& reply);
+
+/// Returns the error answer for a batch of one row that was rejected. `what` names the row.
+HttpAnswer rejected_answer(std::string_view what, const protocol::BatchReply& batch);
+
+/// Collects what became of the rows of several batches.
+class RowOutcomes {
+ public:
+  /// Adds the rows of a batch. `indexes` has the index of each of its rows in the body; empty: the
+  /// indexes are those of the batch.
+  void add(const protocol::BatchReply& batch, std::span<const std::uint32_t> indexes);
+  void reject(std::uint32_t index, protocol::RowReason reason, const protocol::ReachedLimit& limit);
+
+  HttpAnswer answer() const;
+
+ private:
+  struct Rejected {
+    std::uint32_t index = 0;
+    protocol::RowReason reason{};
+    protocol::ReachedLimit limit;
+  };
+  std::uint64_t accepted_ = 0;
+  std::uint64_t late_ = 0;
+  std::uint64_t rejected_ = 0;
+  std::vector<Rejected> first_rejected_;
+};
+
+}  // namespace starling::stream

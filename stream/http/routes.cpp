@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of the table of routes: see routes.hpp. docs/http.md describes them for users.
+#include "starling/stream/http/routes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "starling/stream/http/api.hpp"
+#include "starling/stream/http/problem.hpp"
+#include "starling/stream/http/value_text.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+// Each route refuses malformed, foreign and too large requests, with 400, 413, 417, 421 or 431.
+constexpr auto read_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431});
+constexpr auto busy_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
+constexpr auto ask_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 501, 503});
+constexpr auto remove_statuses =
+    std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
+constexpr auto remove_object_statuses =
+    std::to_array<unsigned>({200, 400, 403, 413, 417, 421, 429, 431, 503});
+constexpr auto put_stream_statuses =
+    std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 429, 431, 503});
+constexpr auto put_query_statuses =
+    std::to_array<unsigned>({200, 400, 403, 404, 411, 413, 415, 417, 421, 429, 431, 501, 503});
+constexpr auto post_statuses =
+    std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 431, 501, 503});
+
+constexpr auto table = std::to_array<Route>({
+    {"GET", "/healthz", RouteBody::none, busy_statuses, &HttpApi::get_health},
+    {"GET", "/metrics", RouteBody::none, read_statuses, &HttpApi::get_metrics},
+    {"POST", "/v1/objects", RouteBody::json_or_lines, post_statuses, &HttpApi::post_objects},
+    {"DELETE", "/v1/objects/{id}", RouteBody::none, remove_object_statuses,
+     &HttpApi::delete_object},
+    {"GET", "/v1/neighbors", RouteBody::none, ask_statuses, &HttpApi::get_neighbors},
+    {"GET", "/v1/streams", RouteBody::none, read_statuses, &HttpApi::get_streams},
+    {"PUT", "/v1/streams/{name}", RouteBody::json, put_stream_statuses, &HttpApi::put_stream},
+    {"PUT", "/v1/streams/{name}/queries/{id}", RouteBody::json, put_query_statuses,
+     &HttpApi::put_query},
+    {"DELETE", "/v1/streams/{name}/queries/{id}", RouteBody::none, remove_statuses,
+     &HttpApi::delete_query},
+    {"GET", "/v1/stats", RouteBody::none, busy_statuses, &HttpApi::get_stats},
+});
+
+/// Takes the text up to the next '/' off `path`, which begins with '/'.
+std::string_view take_segment(std::string_view& path) {
+  path.remove_prefix(1);
+  const std::string_view segment = path.substr(0, path.find('/'));
+  path.remove_prefix(segment.size());
+  return segment;
+}
+
+/// Returns the texts that stand for the names in `pattern`, still encoded; std::nullopt if `path`
+/// does not fit.
+std::optional<std::vector<std::string_view>> match(std::string_view pattern,
+                                                   std::string_view path) {
+  std::vector<std::string_view> names;
+  while (pattern.starts_with('/') && path.starts_with('/')) {
+    const std::string_view expected = take_segment(pattern);
+    const std::string_view given = take_segment(path);
+    if (expected.starts_with('{') && !given.empty())
+      names.push_back(given);
+    else if (expected != given)
+      return std::nullopt;
+  }
+  if (!pattern.empty() || !path.empty()) return std::nullopt;
+  return names;
+}
+
+std::vector<std::string> decoded(const std::vector<std::string_view>& names) {
+  std::vector<std::string> result;
+  for (const std::string_view name : names) {
+    auto text = percent_decoded(name, false);
+    if (!text) throw BadRequest{"The names in a path must be percent-encoded UTF-8."};
+    result.push_back(std::move(*text));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::span<const Route> http_routes() {
+  return table;
+}
+
+RouteMatch find_route(std::string_view method, std::string_view target) {
+  const std::string_view path = target.substr(0, target.find('?'));
+  RouteMatch found;
+  if (path.size() < target.size()) found.query = target.substr(path.size() + 1);
+  const std::string_view sought = method == "HEAD" ? "GET" : method;
+  for (const Route& route : table) {
+    const auto names = match(route.path, path);
+    if (!names) continue;
+    found.allowed.append(found.allowed.empty() ? "" : ", ")
+        .append(route.is_change() ? route.method : "GET, HEAD");
+    if (route.method != sought) continue;
+    found.route = &route;
+    found.names = decoded(*names);
+  }
+  return found;
+}
+
+std::string media_type_of(std::string_view content_type) {
+  std::string type(content_type.substr(0, content_type.find(';')));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
+  for (char& letter : type)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return type;
+}
+
+bool is_json_lines(std::string_view media_type) {
+  return media_type == "application/x-ndjson" || media_type == "application/ndjson";
+}
+
+}  // namespace starling::stream

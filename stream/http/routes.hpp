@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of the HTTP endpoint's routes, and the search in it. docs/openapi.json describes the
+// same routes and statuses; a test compares the two. HttpApi carries the routes out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/stream/sockets/http_server.hpp"
+
+namespace starling::stream {
+
+class HttpApi;
+
+/// A request on its way through a route.
+struct HttpCall {
+  HttpRequest request;
+  std::vector<std::string> names;  ///< what stands for {id} and the like in the path, decoded
+  std::string query;               ///< the part of the target behind '?'
+  HttpRespond respond;
+};
+
+/// Which body a route reads.
+enum class RouteBody : std::uint8_t { none, json, json_or_lines };
+
+struct Route {
+  std::string_view method;  ///< a route for GET also answers HEAD
+  std::string_view path;    ///< for example "/v1/objects/{id}"
+  RouteBody body = RouteBody::none;
+  std::span<const unsigned> statuses;  ///< all that an answer may have
+  void (HttpApi::*run)(HttpCall) = nullptr;
+
+  bool is_change() const { return method != "GET"; }
+};
+
+std::span<const Route> http_routes();
+
+/// The result of find_route().
+struct RouteMatch {
+  const Route* route = nullptr;      ///< nullptr: no route has this path and this method
+  std::string allowed{};             ///< the methods that the path has, as in Allow; empty: none
+  std::vector<std::string> names{};  ///< as in HttpCall
+  std::string_view query{};          ///< a part of the target
+};
+
+/// Throws BadRequest if a name in the path is not percent-encoded UTF-8.
+RouteMatch find_route(std::string_view method, std::string_view target);
+
+/// Returns the media type of a Content-Type, without parameters and in lower case.
+std::string media_type_of(std::string_view content_type);
+bool is_json_lines(std::string_view media_type);
+
+}  // namespace starling::stream

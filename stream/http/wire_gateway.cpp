@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a session when the first request needs one, and again when the server has forgotten it: see
+// wire_gateway.hpp. Replies are taken in a later turn of the loop, because the server may send them
+// while it still handles the request.
+#include "starling/stream/http/wire_gateway.hpp"
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/request_codec.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+using protocol::ErrorCode;
+
+namespace {
+
+bool is_unknown_session(const protocol::ReplyBody& reply) {
+  const auto* error = std::get_if<protocol::ErrorReply>(&reply);
+  return error != nullptr && error->problem.code == ErrorCode::unknown_session;
+}
+
+}  // namespace
+
+void WireGateway::send(Make make, Take take) {
+  Exchange exchange{std::move(make), std::move(take)};
+  if (session_ != 0) return begin(std::move(exchange));
+  unopened_.push_back(std::move(exchange));
+  open_session();
+}
+
+void WireGateway::begin(Exchange exchange) {
+  const protocol::RequestBody body = exchange.make();
+  if (!protocol::is_sequenced(body)) return transmit(std::move(exchange), body, 0);
+  changes_.push_back(std::move(exchange));
+  begin_next_change();
+}
+
+void WireGateway::begin_next_change() {
+  if (changes_.empty() || change_request_ != 0 || session_ == 0) return;
+  Exchange exchange = std::move(changes_.front());
+  changes_.pop_front();
+  change_request_ = next_request_;
+  const protocol::RequestBody body = exchange.make();
+  transmit(std::move(exchange), body, next_sequence_);
+}
+
+void WireGateway::open_session() {
+  if (std::exchange(is_opening_, true)) return;
+  session_ = 0;
+  transmit({.make = {}, .take = [this](const auto& reply) { session_opened(reply); }},
+           protocol::Hello{.client = "http"}, 0);
+}
+
+void WireGateway::session_opened(const protocol::ReplyBody& reply) {
+  is_opening_ = false;
+  auto waiting = std::exchange(unopened_, {});
+  const auto* hello = std::get_if<protocol::HelloReply>(&reply);
+  if (hello == nullptr) {
+    for (const Exchange& each : waiting) each.take(reply);
+    for (const Exchange& each : std::exchange(changes_, {})) each.take(reply);
+    return;
+  }
+  session_ = hello->session;
+  next_sequence_ = hello->last_sequence + 1;
+  for (Exchange& each : waiting) begin(std::move(each));
+  begin_next_change();
+}
+
+void WireGateway::transmit(Exchange exchange, const protocol::RequestBody& body,
+                           std::uint64_t sequence) {
+  const std::uint64_t request = next_request_++;
+  exchange.session = session_;
+  const auto frame = std::make_shared<protocol::Frame>(
+      protocol::encode_request({request, session_, sequence}, body));
+  sent_.emplace(request, std::move(exchange));
+  deliver_(Peer{.routing_id = {}, .has_delimiter = false, .in_process = true},
+           ReceivedBytes{frame, frame->bytes()});
+}
+
+void WireGateway::replied(std::span<const std::byte> frame) {
+  asio::post(loop_, [this, bytes = std::vector<std::byte>(frame.begin(), frame.end())] {
+    take_reply(bytes);
+  });
+}
+
+void WireGateway::take_reply(const std::vector<std::byte>& frame) {
+  const protocol::AlignedBytes aligned(frame);
+  const protocol::DecodedReply reply = protocol::decode_reply(aligned);
+  auto found = sent_.extract(reply.head.request_id);
+  if (found.empty()) return;
+  Exchange exchange = std::move(found.mapped());
+  const bool is_change = reply.head.request_id == change_request_;
+  if (is_unknown_session(reply.body) && !exchange.is_sent_again && exchange.make) {
+    exchange.is_sent_again = true;
+    const bool is_lost = exchange.session == session_;  // no later session has been opened yet
+    if (is_change) {
+      change_request_ = 0;
+      changes_.push_front(std::move(exchange));
+      if (!is_lost) begin_next_change();
+    } else if (is_lost || session_ == 0) {
+      unopened_.push_back(std::move(exchange));
+    } else {
+      begin(std::move(exchange));
+    }
+    if (is_lost) open_session();
+    return;
+  }
+  if (is_change) change_ended(reply.body);
+  exchange.take(reply.body);
+  begin_next_change();
+}
+
+void WireGateway::change_ended(const protocol::ReplyBody& reply) {
+  change_request_ = 0;
+  const auto* error = std::get_if<protocol::ErrorReply>(&reply);
+  if (error == nullptr)
+    ++next_sequence_;
+  else if (error->sequence_expected != 0)
+    next_sequence_ = error->sequence_expected;
+}
+
+}  // namespace starling::stream

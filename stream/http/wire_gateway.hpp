@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP endpoint's client of its own server. Each HTTP request becomes one or several requests
+// of the wire, which take the same way as those of the commands endpoint: the same checks, limits,
+// credit, sequence numbers and counters. So the answers are the same too. HttpApi owns the gateway.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/sockets/command_socket.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+class WireGateway {
+ public:
+  /// Passes an encoded request to the server, as CommandSocket::Handlers::request does.
+  using Deliver = std::function<void(Peer, ReceivedBytes)>;
+  /// Makes the request when it is its turn. The function owns what the request points to.
+  using Make = std::function<protocol::RequestBody()>;
+  /// Takes the reply. The reply is valid during the call.
+  using Take = std::function<void(const protocol::ReplyBody&)>;
+
+  WireGateway(boost::asio::io_context& loop, Deliver deliver)
+      : loop_(loop), deliver_(std::move(deliver)) {}
+
+  /// Sends a request, and calls `take` on the loop when its reply has come. A sequenced request
+  /// waits until the one before it is answered: if the server refuses one, none after it has used
+  /// its number. The caller limits how many requests wait.
+  void send(Make make, Take take);
+
+  /// Call this with each reply to a Peer that is `in_process`.
+  void replied(std::span<const std::byte> frame);
+
+ private:
+  struct Exchange {
+    Make make;
+    Take take;
+    bool is_sent_again = false;
+    std::uint64_t session = 0;  ///< in which it was sent
+  };
+
+  void begin(Exchange exchange);
+  void begin_next_change();
+  void open_session();
+  void session_opened(const protocol::ReplyBody& reply);
+  void transmit(Exchange exchange, const protocol::RequestBody& body, std::uint64_t sequence);
+  void take_reply(const std::vector<std::byte>& frame);
+  void change_ended(const protocol::ReplyBody& reply);
+
+  boost::asio::io_context& loop_;
+  Deliver deliver_;
+  std::uint64_t session_ = 0;  ///< 0: no session is open
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t next_request_ = 1;
+  bool is_opening_ = false;
+  std::deque<Exchange> unopened_;  ///< wait for a session
+  std::deque<Exchange> changes_;   ///< sequenced requests that wait for their turn
+  std::unordered_map<std::uint64_t, Exchange> sent_;  ///< by request id
+  std::uint64_t change_request_ = 0;  ///< the id of the sequenced request that is sent; 0: none
+};
+
+}  // namespace starling::stream

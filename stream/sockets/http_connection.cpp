@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads requests and writes answers with Boost.Beast: see http_connection.hpp. If an answer is sent
+// before the request's body was read, the connection discards the rest and closes. Without that,
+// the system would reset the connection, and the client could lose the answer.
+#include "starling/stream/sockets/http_connection.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/write.hpp>
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr std::size_t read_bytes_max = 65536;  ///< at a time, so that the loop is soon free again
+constexpr std::chrono::milliseconds discard_time{1000};
+
+std::string text_of(boost::string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// Returns why the request's length or host is ambiguous, or an empty text. Two servers that read
+/// such a request differently would disagree where the next request begins.
+std::string_view ambiguity_of(const http::request_header<>& head) {
+  const bool has_encoding = head.count(http::field::transfer_encoding) > 0;
+  if (head.version() != 10 && head.version() != 11)
+    return "Only HTTP/1.0 and HTTP/1.1 are understood.";
+  if (has_encoding && head.count(http::field::content_length) > 0)
+    return "A request has Content-Length or Transfer-Encoding, not both.";
+  if (head.count(http::field::content_length) > 1)
+    return "A request has one Content-Length; send it once.";
+  if (has_encoding && (head.version() < 11 || head.count(http::field::transfer_encoding) > 1 ||
+                       !beast::iequals(head[http::field::transfer_encoding], "chunked")))
+    return "The only Transfer-Encoding is chunked, once, and in HTTP/1.1.";
+  if (head.count(http::field::host) > 1 ||
+      (head.version() >= 11 && head.count(http::field::host) == 0))
+    return "A request has one Host field, with the name or address of this server.";
+  return {};
+}
+
+/// Returns the status and the sentence for an error of the HTTP parser.
+std::pair<unsigned, std::string> refusal_of(const beast::error_code& error,
+                                            const HttpOptions& options) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow)
+    return {431, "The head of a request has at most " + std::to_string(options.header_bytes_max) +
+                     " bytes."};
+  if (error == http::error::body_limit)
+    return {413, "The body of a request has at most as many bytes as http-body-bytes-max (" +
+                     std::to_string(options.body_bytes_max) +
+                     ") allows; send it in several requests."};
+  return {400, "This is not a valid HTTP request: " + error.message() + "."};
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(asio::ip::tcp::socket socket, const HttpOptions& options,
+                               const HttpHandlers& handlers,
+                               std::function<void(HttpConnection*)> ended)
+    : options_(options),
+      handlers_(handlers),
+      ended_(std::move(ended)),
+      stream_(std::move(socket)),
+      answer_deadline_(stream_.get_executor()),
+      buffer_(read_bytes_max) {}
+
+HttpConnection::~HttpConnection() {
+  ended_(this);
+}
+
+void HttpConnection::read() {
+  parser_.emplace();
+  parser_->header_limit(options_.header_bytes_max);
+  parser_->body_limit(options_.body_bytes_max);
+  stream_.expires_after(options_.timeout);  // for the head and the body together
+  read_head();
+}
+
+void HttpConnection::close() {
+  is_closed_ = true;
+  beast::error_code ignored;
+  stream_.socket().close(ignored);
+  answer_deadline_.cancel();
+}
+
+void HttpConnection::read_head() {
+  http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const Error& error, std::size_t) { self->take_head(error); });
+}
+
+void HttpConnection::take_head(const Error& error) {
+  if (error) return refuse(error);
+  const auto& request = parser_->get();
+  if (const std::string_view why = ambiguity_of(request.base()); !why.empty())
+    return refuse(400, why);
+  if (auto answer = handlers_.admit(head()))
+    return write(std::move(*answer), request.keep_alive() && is_body_read());
+  if (is_body_read()) return handle();
+  if (request.count(http::field::expect) == 0) return read_body();
+  if (!beast::iequals(request[http::field::expect], "100-continue"))
+    return refuse(417, "The only Expect is 100-continue.");
+  ask_for_body();
+}
+
+void HttpConnection::ask_for_body() {
+  static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  asio::async_write(stream_, asio::buffer(go_on),
+                    [self = shared_from_this()](const Error& error, std::size_t) {
+                      if (error) return self->close();
+                      self->read_body();
+                    });
+}
+
+void HttpConnection::read_body() {
+  http::async_read(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const Error& error, std::size_t) { self->take_body(error); });
+}
+
+void HttpConnection::take_body(const Error& error) {
+  if (error) return refuse(error);
+  handle();
+}
+
+void HttpConnection::handle() {
+  const std::uint64_t exchange = ++exchange_;
+  stream_.expires_never();
+  answer_deadline_.expires_after(options_.timeout);
+  answer_deadline_.async_wait([self = shared_from_this(), exchange](const Error& error) {
+    if (error) return;
+    self->respond(exchange,
+                  self->handlers_.refuse(503,
+                                         "The answer was not ready in time. A change may still be "
+                                         "made; sending the request again is safe."));
+  });
+  // The copy of a connection's pointer in `respond` must not keep a closed connection alive.
+  handlers_.handle({head(), std::move(parser_->get().body())},
+                   [weak = weak_from_this(), exchange](HttpAnswer answer) {
+                     if (const auto self = weak.lock()) self->respond(exchange, std::move(answer));
+                   });
+}
+
+void HttpConnection::respond(std::uint64_t exchange, HttpAnswer answer) {
+  if (exchange != exchange_ || is_closed_) return;
+  ++exchange_;  // a second answer has no effect
+  answer_deadline_.cancel();
+  write(std::move(answer), parser_->get().keep_alive());
+}
+
+void HttpConnection::refuse(const Error& error) {
+  const bool is_http =
+      error.category() == http::make_error_code(http::error::bad_method).category();
+  if (!is_http || error == http::error::end_of_stream) return close();
+  const auto [status, sentence] = refusal_of(error, options_);
+  refuse(status, sentence);
+}
+
+void HttpConnection::refuse(unsigned status, std::string_view sentence) {
+  write(handlers_.refuse(status, sentence), false);
+}
+
+void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
+  const auto& request = parser_->get();
+  const unsigned version = request.version() == 10 ? 10 : 11;
+  response_.emplace(static_cast<http::status>(answer.status), version);
+  response_->set(http::field::content_type, answer.content_type);
+  response_->set("X-Content-Type-Options", "nosniff");
+  response_->set(http::field::cache_control, "no-store");
+  for (const auto& [name, value] : answer.fields) response_->set(name, value);
+  response_->keep_alive(keep_alive);
+  response_->content_length(answer.body.size());
+  if (request.method() != http::verb::head) response_->body() = std::move(answer.body);
+  stream_.expires_after(options_.timeout);
+  http::async_write(stream_, *response_,
+                    [self = shared_from_this(), keep_alive](const Error& error, std::size_t) {
+                      if (error) return self->close();
+                      self->finish(keep_alive);
+                    });
+}
+
+void HttpConnection::finish(bool keep_alive) {
+  if (is_closed_) return;
+  if (keep_alive) return read();
+  if (is_body_read()) return close();
+  Error ignored;
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  stream_.expires_after(discard_time);
+  discard();
+}
+
+void HttpConnection::discard() {
+  buffer_.clear();
+  stream_.async_read_some(buffer_.prepare(read_bytes_max),
+                          [self = shared_from_this()](const Error& error, std::size_t) {
+                            if (error) return self->close();
+                            self->discard();
+                          });
+}
+
+bool HttpConnection::is_body_read() const {
+  return parser_->is_done();
+}
+
+HttpHead HttpConnection::head() const {
+  const auto& request = parser_->get();
+  const auto field = [&](http::field name) { return text_of(request[name]); };
+  Error ignored;
+  const auto local = stream_.socket().local_endpoint(ignored);
+  return {.method = text_of(request.method_string()),
+          .target = text_of(request.target()),
+          .host = field(http::field::host),
+          .origin = field(http::field::origin),
+          .content_type = field(http::field::content_type),
+          .accept = field(http::field::accept),
+          .local_address = local.address().to_string(),
+          .has_length = request.count(http::field::content_length) > 0 ||
+                        request.count(http::field::transfer_encoding) > 0};
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection to the HTTP server. It reads a request, waits for the answer of the handlers,
+// writes it, and reads the next request. Each of these three has a deadline. HttpServer makes the
+// connections.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+
+#include "starling/stream/sockets/http_server.hpp"
+
+namespace starling::stream {
+
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  /// `options` and `handlers` must live until `ended` is called, which happens in the destructor.
+  HttpConnection(boost::asio::ip::tcp::socket socket, const HttpOptions& options,
+                 const HttpHandlers& handlers, std::function<void(HttpConnection*)> ended);
+  ~HttpConnection();
+
+  void read();
+  void close();
+
+ private:
+  using Error = boost::beast::error_code;
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using Response = boost::beast::http::response<boost::beast::http::string_body>;
+
+  void read_head();
+  void take_head(const Error& error);
+  void ask_for_body();
+  void read_body();
+  void take_body(const Error& error);
+  void handle();
+  void respond(std::uint64_t exchange, HttpAnswer answer);
+  void refuse(const Error& error);
+  void refuse(unsigned status, std::string_view sentence);
+  void write(HttpAnswer answer, bool keep_alive);
+  void finish(bool keep_alive);
+  void discard();
+  HttpHead head() const;
+  bool is_body_read() const;
+
+  const HttpOptions& options_;
+  const HttpHandlers& handlers_;
+  std::function<void(HttpConnection*)> ended_;
+  boost::beast::tcp_stream stream_;
+  boost::asio::steady_timer answer_deadline_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::optional<Response> response_;
+  std::uint64_t exchange_ = 0;  ///< the number of requests and answers until now
+  bool is_closed_ = false;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends requests that an attacker would send: ambiguous lengths, foreign hosts and pages, bodies
+// that are too long or nested too deeply. The server refuses them, and still answers afterwards.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/stream/support/http_client.hpp"
+#include "tests/stream/support/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* one_object = R"({"id":"1","x":1,"y":0,"time":1})";
+
+class HostileHttp : public testing::Test {
+ protected:
+  static ServerOptions options() {
+    ServerOptions options = manual_options();
+    options.http_hosts = {"Starling.Example"};
+    options.http_origins = {"https://map.example"};
+    return options;
+  }
+  std::string exchange(const std::string& request) {
+    return http_exchange(server.endpoints().http, request);
+  }
+  /// Posts the object with these fields beside its content type.
+  unsigned post_with(const HttpClient::Fields& beside) {
+    HttpClient::Fields fields{{"Content-Type", "application/json"}};
+    fields.insert(fields.end(), beside.begin(), beside.end());
+    return http.ask("POST", "/v1/objects", one_object, fields).status;
+  }
+  void TearDown() override {
+    EXPECT_THAT(http_get(server.endpoints().http, "/healthz"), StartsWith("HTTP/1.1 200"));
+  }
+
+  RunningServer server{options()};
+  HttpClient http{server.endpoints().http};
+};
+
+TEST_F(HostileHttp, AmbiguousRequestsAreRefusedAndTheConnectionEnds) {
+  const std::string post = "POST /v1/objects HTTP/1.1\r\nContent-Type: application/json\r\n";
+  const std::string host = "Host: localhost\r\n";
+  const std::string hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const std::string& request : std::vector<std::string>{
+           post + host + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           post + host + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+           post + host + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+           post + host + "Content-Length: 5\r\nContent-Length: 5\r\n\r\n{\"a\":",
+           post + host + "Content-Length: -1\r\n\r\n", post + host + "Content-Length: 5 5\r\n\r\n",
+           post + host + "Content-Length: 0x5\r\n\r\n",
+           post + host + "Content-Length: 99999999999999999999999999\r\n\r\n",
+           post + host + "Transfer-Encoding: gzip\r\n\r\n",
+           post + host + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+           post + host +
+               "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           post + host + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+           post + host + "Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+           post + host + "Content-Length : 5\r\n\r\nhello",
+           "POST /v1/objects HTTP/1.0\r\nContent-Type: application/json\r\n"
+           "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           "GET /healthz HTTP/1.1\r\n\r\n",
+           "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+           "GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n"}) {
+    const std::string answer = exchange(request + hidden);
+    EXPECT_THAT(answer.substr(0, 12), ::testing::AnyOf("HTTP/1.1 400", "HTTP/1.0 400")) << request;
+    EXPECT_EQ(answer.find("HTTP/1.1 200"), std::string::npos)
+        << request << "the server took the body for a request: " << answer;
+    EXPECT_THAT(answer, HasSubstr("application/problem+json"));
+  }
+  EXPECT_EQ(server.stat("starling_objects"), 0);
+}
+
+TEST_F(HostileHttp, ABodyLongerThanItsLengthIsTheNextRequest) {
+  const std::string answer = exchange(
+      "POST /v1/objects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 2\r\n\r\n{}no request\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
+  EXPECT_NE(answer.find("HTTP/1.1 400", 1), std::string::npos) << answer;
+}
+
+TEST_F(HostileHttp, AChunkedBodyIsRead) {
+  const std::string body = one_object;
+  const std::string answer = exchange(
+      "POST /v1/objects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Connection: close\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\n" +
+      body.substr(0, 3) + "\r\n1c;x=y\r\n" + body.substr(3) + "\r\n0\r\nTrailer: t\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200")) << body.size();
+}
+
+TEST_F(HostileHttp, AClientThatExpectsToContinueIsAskedForItsBody) {
+  const std::string answer = exchange(
+      "POST /v1/objects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Connection: close\r\nExpect: 100-continue\r\nContent-Length: 31\r\n\r\n" +
+      std::string(one_object));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200"));
+}
+
+TEST_F(HostileHttp, TooLongBodiesAreRefusedBeforeTheyAreRead) {
+  const std::string ten_megabytes(10'000'000, ' ');
+  EXPECT_EQ(http.post("/v1/objects", ten_megabytes).status, 413u);
+  const std::string answer = exchange(
+      "POST /v1/objects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n989680\r\n" +
+      ten_megabytes + "\r\n0\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(answer, HasSubstr("http-body-bytes-max (1048576)"));
+}
+
+TEST_F(HostileHttp, ALargeDeepBodyIsRefused) {
+  ServerOptions large = manual_options();
+  large.http_body_bytes_max = std::size_t{16} << 20;
+  const RunningServer other(large);
+  HttpClient to_other(other.endpoints().http);
+  const HttpReply reply =
+      to_other.post("/v1/objects", std::string(5'000'000, '[') + std::string(5'000'000, ']'));
+  EXPECT_EQ(reply.status, 400u);
+  EXPECT_THAT(reply.body, HasSubstr("nested deeper than 8"));
+  EXPECT_EQ(to_other.get("/healthz").status, 200u);
+}
+
+TEST_F(HostileHttp, OnlyNamesOfThisServerAreAnswered) {
+  for (const char* host :
+       {"localhost", "LocalHost:1", "127.0.0.1", "[::1]:7413", "starling.example:80"})
+    EXPECT_EQ(http.get("/healthz", {{"Host", host}}).status, 200u) << host;
+  for (const char* host : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
+                           "10.0.0.1", "[::2]", "[::1", "@localhost", "localhost@evil"}) {
+    const HttpReply reply = http.get("/metrics", {{"Host", host}});
+    EXPECT_EQ(reply.status, 421u) << host;
+    EXPECT_THAT(reply.body, HasSubstr("--http-allow-host")) << host;
+  }
+}
+
+TEST_F(HostileHttp, PagesOfOtherOriginsChangeNothing) {
+  const std::string host = server.endpoints().http;
+  for (const std::string& origin : std::vector<std::string>{
+           "http://evil.example", "null", "https://" + host, "http://" + host + ".evil.example",
+           "http://localhost", "https://map.example.evil"})
+    EXPECT_EQ(post_with({{"Origin", origin}}), 403u) << origin;
+  EXPECT_EQ(http.remove("/v1/objects/1", {{"Origin", "http://evil.example"}}).status, 403u);
+  EXPECT_EQ(server.stat("starling_objects"), 0);
+  EXPECT_EQ(post_with({{"Origin", "http://" + host}}), 200u);
+  EXPECT_EQ(post_with({{"Origin", "https://MAP.example"}}), 200u);
+  EXPECT_EQ(http.get("/healthz", {{"Origin", "http://evil.example"}}).status, 200u);
+}
+
+TEST_F(HostileHttp, OnlyJsonIsPosted) {
+  for (const char* type : {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
+                           "application/jsonx", "text/plain; application/json"})
+    EXPECT_EQ(http.post("/v1/objects", one_object, type).status, 415u) << type;
+  EXPECT_EQ(http.ask("POST", "/v1/objects", one_object, {}).status, 415u);
+  EXPECT_EQ(
+      http.ask("PUT", "/v1/streams/a", "{}", {{"Content-Type", "application/x-ndjson"}}).status,
+      415u);
+  EXPECT_EQ(server.stat("starling_objects"), 0);
+}
+
+TEST_F(HostileHttp, PipelinedRequestsAreAnsweredInOrder) {
+  const std::string fields = " HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string answers = exchange("GET /v1/streams" + fields + "\r\nGET /v1/stats" + fields +
+                                       "\r\nGET /healthz" + fields + "Connection: close\r\n\r\n");
+  const std::size_t streams = answers.find("{\"streams\"");
+  const std::size_t stats = answers.find("{\"counters\"");
+  const std::size_t health = answers.find("ok\n");
+  EXPECT_LT(streams, stats);
+  EXPECT_LT(stats, health);
+  EXPECT_NE(health, std::string::npos);
+}
+
+}  // namespace
+}  // namespace starling::stream

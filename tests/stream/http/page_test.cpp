@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the curl commands of docs/http.md, in their order, against a server, and compares the
+// answers with the page. The server ticks after each change.
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/stream/support/http_client.hpp"
+#include "tests/stream/support/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+constexpr std::int64_t page_time_us = 1'772'366'400'000'000;  // 2026-03-01T12:00:00Z
+
+/// Splits a command into words, as a shell does with single quotes.
+std::vector<std::string> words_of(std::string_view command) {
+  std::vector<std::string> words;
+  bool is_quoted = false;
+  bool is_in_word = false;
+  for (const char letter : command) {
+    if (letter == '\'') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && (letter == ' ' || letter == '\n')) {
+      is_in_word = false;
+    } else {
+      if (!is_in_word) words.emplace_back();
+      is_in_word = true;
+      words.back() += letter;
+    }
+  }
+  return words;
+}
+
+struct Command {
+  std::string method = "GET";
+  std::string target;
+  std::string body;
+  HttpClient::Fields fields;
+};
+
+Command command_of(std::string_view text) {
+  const auto words = words_of(text);
+  const std::string origin = "http://localhost:7413";
+  Command command;
+  EXPECT_EQ(words.at(0), "curl");
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "-X") {
+      command.method = words.at(++i);
+    } else if (words[i] == "-H") {
+      const std::string& field = words.at(++i);
+      command.fields.emplace_back(field.substr(0, field.find(':')),
+                                  field.substr(field.find(':') + 2));
+    } else if (words[i] == "-d" || words[i] == "--data-binary") {
+      command.body = words.at(++i);
+      if (command.method == "GET") command.method = "POST";
+    } else {
+      EXPECT_TRUE(words[i].starts_with(origin)) << words[i];
+      command.target = words[i].substr(origin.size());
+    }
+  }
+  return command;
+}
+
+/// Returns the page's blocks in this language, from `from` on, and sets `from` to the end.
+std::string next_block(const std::string& page, const std::string& language, std::size_t& from) {
+  const std::string opening = "\n```" + language + "\n";
+  const std::size_t begin = page.find(opening, from);
+  if (begin == std::string::npos) return {};
+  const std::size_t end = page.find("\n```\n", begin + opening.size());
+  from = end;
+  return page.substr(begin + opening.size(), end - begin - opening.size());
+}
+
+TEST(HttpPage, EachCommandHasTheAnswerThatFollowsIt) {
+  std::ifstream file(STARLING_SOURCE_DIR "/docs/http.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string page = text.str();
+  ServerOptions options = manual_options();
+  options.processor.space.space = Space::wgs84;
+  const RunningServer server(options);
+  HttpClient http(server.endpoints().http);
+  auto client = server.client();
+  std::int64_t tau_us = page_time_us + 1'000'000;
+  ASSERT_TRUE(client.advance_tick(tau_us));
+  std::size_t at = 0;
+  std::size_t commands = 0;
+  for (std::string block; !(block = next_block(page, "sh", at)).empty(); ++commands) {
+    const Command command = command_of(block);
+    const HttpReply reply = http.ask(command.method, command.target, command.body, command.fields);
+    EXPECT_EQ(reply.body, next_block(page, "json", at) + "\n") << block;
+    if (command.method != "GET") {
+      ASSERT_TRUE(client.advance_tick(tau_us += 1'000'000));
+    }
+  }
+  EXPECT_EQ(commands, 10u);
+}
+
+}  // namespace
+}  // namespace starling::stream

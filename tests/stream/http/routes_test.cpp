@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the table of routes: every route answers each status that it declares, docs/openapi.json
+// describes the same paths, methods and statuses, and other paths and methods are refused.
+#include "starling/stream/http/routes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include "tests/stream/support/held_engine.hpp"
+#include "tests/stream/support/http_client.hpp"
+#include "tests/stream/support/running_server.hpp"
+
+namespace starling::stream {
+namespace {
+
+using ::testing::HasSubstr;
+using Fields = HttpClient::Fields;
+
+/// A request that a prepared server accepts.
+struct Sample {
+  std::string target;
+  std::string body;
+};
+
+Sample sample_of(const Route& route) {
+  if (route.path == "/v1/objects") return {"/v1/objects", R"({"id":"1","x":1,"y":0,"time":1})"};
+  if (route.path == "/v1/objects/{id}") return {"/v1/objects/2", ""};
+  if (route.path == "/v1/neighbors") return {"/v1/neighbors?k=1&x=0&y=0", ""};
+  if (route.path == "/v1/streams/{name}") return {"/v1/streams/cars", "{}"};
+  if (route.path == "/v1/streams/{name}/queries/{id}")
+    return {"/v1/streams/riders/queries/2", route.method == "PUT" ? R"({"k":1,"x":0,"y":0})" : ""};
+  return {std::string(route.path), ""};
+}
+
+unsigned status_of_text(const std::string& answer) {
+  return answer.starts_with("HTTP/1.1 ") ? static_cast<unsigned>(std::stoi(answer.substr(9, 3)))
+                                         : 0;
+}
+
+/// Sends the sample with these fields instead of its own.
+unsigned status_with(const RunningServer& server, const Route& route, const std::string& fields,
+                     const std::string& body) {
+  return status_of_text(http_exchange(
+      server.endpoints().http, std::string(route.method) + " " + sample_of(route).target +
+                                   " HTTP/1.1\r\nConnection: close\r\n" + fields + "\r\n" + body));
+}
+
+unsigned status_of_sample(const RunningServer& server, const Route& route) {
+  const Sample sample = sample_of(route);
+  HttpClient http(server.endpoints().http);
+  const Fields fields =
+      route.body == RouteBody::none ? Fields{} : Fields{{"Content-Type", "application/json"}};
+  return http.ask(route.method, sample.target, sample.body, fields).status;
+}
+
+/// A server with a stream, a query, an object and a tick. `adapt` changes its options.
+class PreparedServer {
+ public:
+  explicit PreparedServer(const std::function<void(ServerOptions&)>& adapt = [](auto&) {})
+      : server(options_with(adapt)) {
+    HttpClient http(server.endpoints().http);
+    EXPECT_EQ(http.put("/v1/streams/riders", "{}").status, 200u);
+    EXPECT_TRUE(client.advance_tick(1000));
+    EXPECT_EQ(http.put("/v1/streams/riders/queries/1", R"({"k":1,"x":0,"y":0})").status, 200u);
+    EXPECT_EQ(http.post("/v1/objects", R"({"id":"1","x":1,"y":0,"time":1})").status, 200u);
+  }
+
+  RunningServer server;
+
+ private:
+  static ServerOptions options_with(const std::function<void(ServerOptions&)>& adapt) {
+    ServerOptions options = manual_options();
+    adapt(options);
+    return options;
+  }
+  protocol::Client client = server.client();
+};
+
+unsigned status_of_unhealthy(const Route& route) {
+  const auto control = std::make_shared<HeldEngine::Control>();
+  control->error = "the device is gone";
+  const RunningServer server(manual_options(), std::make_unique<HeldEngine>(control));
+  auto client = server.client();
+  EXPECT_FALSE(client.begin_tick(1000));
+  EXPECT_TRUE(happens([&] { return control->finish(); }));
+  EXPECT_FALSE(client.finish_tick());
+  return status_of_sample(server, route);
+}
+
+unsigned status_without_a_session(const Route& route) {
+  if (route.path == "/healthz") return status_of_unhealthy(route);
+  ServerOptions options = manual_options();
+  options.sessions.sessions_max = 1;
+  const RunningServer server(options);
+  auto client = server.client();
+  EXPECT_TRUE(client.advance_tick(1000));  // takes the only session
+  return status_of_sample(server, route);
+}
+
+unsigned status_on_a_vector_server(const Route& route) {
+  ServerOptions options = manual_options();
+  options.processor.space.space = Space::vector;
+  options.processor.space.dimension = 3;
+  return status_of_sample(RunningServer(options), route);
+}
+
+unsigned status_on_a_full_server(const Route& route) {
+  const PreparedServer full([](ServerOptions& options) {
+    options.processor.objects.objects_max = 1;
+    options.processor.queries.queries_max = 1;
+    options.processor.queries.streams_max = 1;
+  });
+  return status_of_sample(full.server, route);
+}
+
+/// Makes `route` answer with `status`, and returns the status of its answer.
+unsigned provoke(const RunningServer& server, const Route& route, unsigned status) {
+  const std::string host = "Host: localhost\r\n";
+  const std::string json = host + "Content-Type: application/json\r\n";
+  switch (status) {
+    case 200:
+      return status_of_sample(server, route);
+    case 400:
+      return status_with(server, route,
+                         json + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "{}");
+    case 403:
+      return status_with(server, route,
+                         json + "Origin: http://evil.example\r\nContent-Length: 2\r\n", "{}");
+    case 411:
+      return status_with(server, route, json, "");
+    case 413:
+      return status_with(server, route, json + "Content-Length: 99999999\r\n", "{}");
+    case 415:
+      return status_with(server, route, host + "Content-Type: text/plain\r\nContent-Length: 2\r\n",
+                         "{}");
+    case 417:
+      return status_with(server, route, json + "Expect: a-miracle\r\nContent-Length: 2\r\n", "");
+    case 421:
+      return status_with(server, route, "Host: evil.example\r\n", "");
+    case 429:
+      return status_on_a_full_server(route);
+    case 431:
+      return status_with(server, route, host + "Padding: " + std::string(9000, 'x') + "\r\n", "");
+    case 501:
+      return status_on_a_vector_server(route);
+    case 503:
+      return status_without_a_session(route);
+    default:
+      ADD_FAILURE() << "there is no way to provoke " << status;
+      return 0;
+  }
+}
+
+TEST(HttpRoutes, EveryRouteAnswersEachStatusThatItDeclares) {
+  const PreparedServer prepared;
+  for (const Route& route : http_routes())
+    for (const unsigned status : route.statuses) {
+      if (status == 404) continue;  // the next test
+      EXPECT_EQ(provoke(prepared.server, route, status), status)
+          << route.method << " " << route.path;
+    }
+}
+
+TEST(HttpRoutes, RoutesThatDeclareNotFoundAnswerItForUnknownStreams) {
+  const RunningServer empty;
+  for (const Route& route : http_routes()) {
+    const bool declares = std::ranges::find(route.statuses, 404u) != route.statuses.end();
+    EXPECT_EQ(declares, route.path == "/v1/streams/{name}/queries/{id}") << route.path;
+    if (declares) {
+      EXPECT_EQ(status_of_sample(empty, route), 404u) << route.method;
+    }
+  }
+}
+
+TEST(HttpRoutes, OtherPathsAndMethodsAreRefused) {
+  const RunningServer server;
+  HttpClient http(server.endpoints().http);
+  for (const char* path :
+       {"/", "/v1", "/v1/objects/", "/v1/objects/1/2", "/v1//objects", "/healthz/", "/v1/streams/",
+        "/v1/streams//queries/1", "*", "v1/objects"}) {
+    const HttpReply reply = http.get(path);
+    EXPECT_EQ(reply.status, 404u) << path;
+    EXPECT_EQ(reply.fields.at("content-type"), "application/problem+json") << path;
+  }
+  for (const auto& [method, path, allowed] :
+       std::vector<std::array<std::string, 3>>{{"DELETE", "/metrics", "GET, HEAD"},
+                                               {"OPTIONS", "/v1/objects", "POST"},
+                                               {"PATCH", "/v1/streams/a/queries/1", "PUT, DELETE"},
+                                               {"get", "/healthz", "GET, HEAD"}}) {
+    const HttpReply reply = http.ask(method, path, {}, {});
+    EXPECT_EQ(reply.status, 405u) << method;
+    EXPECT_EQ(reply.fields.at("allow"), allowed) << method;
+  }
+}
+
+TEST(HttpRoutes, StatsAreThoseOfTheWire) {
+  PreparedServer prepared;
+  const HttpReply reply = HttpClient(prepared.server.endpoints().http).get("/v1/stats");
+  simdjson::dom::parser parser;
+  const simdjson::dom::element root = parser.parse(reply.body);
+  EXPECT_EQ(root["counters"]["starling_objects"].get_double().value(), 1.0);
+  EXPECT_EQ(root["counters"]["starling_rows_total{outcome=\"accepted\"}"].get_double().value(),
+            prepared.server.stat("starling_rows_total{outcome=\"accepted\"}"));
+}
+
+using Described = std::set<std::string>;
+
+/// Returns the element that a "$ref" of `element` names, or `element`.
+simdjson::dom::element resolved(const simdjson::dom::element& root,
+                                const simdjson::dom::element& element) {
+  std::string_view reference;
+  if (element["$ref"].get(reference)) return element;
+  EXPECT_TRUE(reference.starts_with("#/")) << reference;
+  return root.at_pointer(reference.substr(1));
+}
+
+/// Checks that the operation declares the path's parameters and describes each answer.
+void check_operation(const simdjson::dom::element& root, std::string_view path,
+                     const simdjson::dom::element& operation) {
+  EXPECT_FALSE(operation["summary"].get_string().value().empty()) << path;
+  simdjson::dom::array parameters;
+  std::size_t in_path = 0;
+  if (!operation["parameters"].get(parameters))
+    for (const simdjson::dom::element each : parameters) {
+      const simdjson::dom::element parameter = resolved(root, each);
+      const std::string name(parameter["name"].get_string().value());
+      EXPECT_FALSE(parameter["schema"].error()) << path << name;
+      if (parameter["in"].get_string().value() != "path") continue;
+      ++in_path;
+      EXPECT_NE(path.find("{" + name + "}"), std::string_view::npos) << path << name;
+    }
+  EXPECT_EQ(in_path, static_cast<std::size_t>(std::ranges::count(path, '{'))) << path;
+  for (const auto& [status, answer] : simdjson::dom::object(operation["responses"]))
+    EXPECT_FALSE(resolved(root, answer)["description"].get_string().value().empty())
+        << path << status;
+}
+
+TEST(HttpRoutes, TheOpenApiFileDescribesThem) {
+  simdjson::dom::parser parser;
+  const simdjson::dom::element root = parser.load(STARLING_SOURCE_DIR "/docs/openapi.json");
+  EXPECT_EQ(root["openapi"].get_string().value(), "3.0.3");
+  EXPECT_EQ(root["info"]["title"].get_string().value(), "Starling");
+  EXPECT_FALSE(root["info"]["version"].get_string().value().empty());
+  Described described;
+  for (const auto& [path, methods] : simdjson::dom::object(root["paths"]))
+    for (const auto& [method, operation] : simdjson::dom::object(methods)) {
+      check_operation(root, path, operation);
+      for (const auto& [status, answer] : simdjson::dom::object(operation["responses"]))
+        described.insert(std::string(method) + " " + std::string(path) + " " + std::string(status));
+    }
+  Described declared;
+  for (const Route& route : http_routes())
+    for (const unsigned status : route.statuses) {
+      std::string method(route.method);
+      for (char& letter : method) letter = static_cast<char>(letter - 'A' + 'a');
+      declared.insert(method + " " + std::string(route.path) + " " + std::to_string(status));
+    }
+  EXPECT_EQ(described, declared);
+}
+
+}  // namespace
+}  // namespace starling::stream
