@@ -65,11 +65,20 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
   command
       .add_option("--queries", flags.queries,
                   "all: every object is a query. Else a CSV file with the columns query_id,lat,lon "
-                  "or query_id,x,y or query_id,follow")
+                  "or query_id,x,y or query_id,follow. The columns k, distance_max_m, age_max, "
+                  "tags_required and tags_forbidden are optional; where a field is empty, the "
+                  "flags below count")
       ->capture_default_str();
   command.add_option("--max-age", flags.max_age,
                      "Leave out neighbours whose last row is older than this, such as 10m. Without "
                      "this flag, neighbours of any age count");
+  command.add_option("--distance-max", flags.distance_max,
+                     "Leave out neighbours that are farther away than this, in metres");
+  command.add_option("--tags-required", flags.tags_required,
+                     "Leave out neighbours that lack one of these tag bits: a number, such as 5 or "
+                     "0x5 for the bits 0 and 2");
+  command.add_option("--tags-forbidden", flags.tags_forbidden,
+                     "Leave out neighbours that have one of these tag bits");
   command.add_option("--tick", flags.tick, "The time from tick to tick, such as 100ms, 1s or 10s")
       ->capture_default_str();
   command

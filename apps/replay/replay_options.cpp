@@ -22,6 +22,20 @@ std::int64_t duration_us(const std::string& flag, const std::string& text,
   return *parsed_us;
 }
 
+double distance_m(const std::string& flag, const std::string& text) {
+  if (text.empty()) return protocol::QuerySpec::any_distance_m;
+  const auto parsed_m = sim::parse_number(text);
+  if (!parsed_m || !(*parsed_m >= 0)) refuse_flag(flag, text, "a distance in metres, such as 500");
+  return *parsed_m;
+}
+
+std::uint32_t tag_bits(const std::string& flag, const std::string& text) {
+  if (text.empty()) return 0;
+  const auto parsed = sim::parse_tag_bits(text);
+  if (!parsed) refuse_flag(flag, text, "tag bits, such as 5 or 0x5");
+  return *parsed;
+}
+
 ReportOn report_on(const std::string& text) {
   if (text == "membership") return ReportOn::membership;
   return text == "order" ? ReportOn::order : ReportOn::distance;
@@ -71,6 +85,9 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.k = flags.k;
   if (flags.queries != "all") plan.query_file = flags.queries;
   plan.age_max_us = duration_us("--max-age", flags.max_age, Filter::any_age);
+  plan.distance_max_m = distance_m("--distance-max", flags.distance_max);
+  plan.tags = {tag_bits("--tags-required", flags.tags_required),
+               tag_bits("--tags-forbidden", flags.tags_forbidden)};
   plan.object_ttl_us = duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
   plan.changes_only = flags.changes;
   plan.on = flags.changes ? report_on(flags.on) : ReportOn::distance;

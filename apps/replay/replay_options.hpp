@@ -10,6 +10,7 @@
 
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
+#include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/lattice.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/sim/replay/replay.hpp"
@@ -25,6 +26,9 @@ struct ReplayFlags : TraceFlags {
   std::uint32_t k = 7;
   std::string queries = "all";
   std::string max_age;
+  std::string distance_max;
+  std::string tags_required;
+  std::string tags_forbidden;
   std::string object_ttl;
   bool changes = false;
   std::string on = "order";
@@ -44,6 +48,8 @@ struct ReplayPlan : TracePlan {
   std::uint32_t k = 0;
   std::string query_file;  ///< empty: every object is a query
   std::int64_t age_max_us = Filter::any_age;
+  double distance_max_m = protocol::QuerySpec::any_distance_m;
+  TagFilter tags;
   std::int64_t object_ttl_us = 0;
   bool changes_only = false;
   ReportOn on = ReportOn::distance;

@@ -8,12 +8,26 @@
 
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/knn/base/percentile.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {
 
 void print(const char* label, const std::string& text) {
   std::fprintf(stderr, "%-12s %s\n", label, text.c_str());
+}
+
+void warn_of_never_seen(const std::vector<NeverSeen>& never_seen) {
+  constexpr std::size_t shown_max = 3;
+  const std::size_t shown = std::min(never_seen.size(), shown_max);
+  for (std::size_t i = 0; i < shown; ++i)
+    std::fprintf(stderr,
+                 "replay: warning: query %s follows %s, but the trace has no row of this object\n",
+                 sim::quoted_text(never_seen[i].query).c_str(),
+                 sim::quoted_text(never_seen[i].object).c_str());
+  if (never_seen.size() > shown)
+    std::fprintf(stderr, "replay: warning: the same is true of %zu more of the queries\n",
+                 never_seen.size() - shown);
 }
 
 }  // namespace
@@ -42,6 +56,7 @@ void print_summary(const ReplaySummary& summary) {
   print("skipped", describe_skipped(summary.counts) + skipped_hint(summary.counts));
   print("ticks", ticks);
   print("updates", updates);
+  warn_of_never_seen(summary.never_seen);
 }
 
 }  // namespace starling::apps

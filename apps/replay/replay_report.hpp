@@ -5,11 +5,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "starling/sim/replay/replay.hpp"
 #include "starling/sim/traces/trace.hpp"
 
 namespace starling::apps {
+
+/// A query whose followed object has no row in the trace.
+struct NeverSeen {
+  std::string query;
+  std::string object;
+};
 
 struct ReplaySummary {
   std::string source;    ///< the layouts and the space of the trace
@@ -17,6 +24,7 @@ struct ReplaySummary {
   std::uint64_t objects = 0;
   sim::TraceCounts counts;
   sim::ReplayResult result;
+  std::vector<NeverSeen> never_seen;
   double elapsed_s = 0;  ///< time of the replay, without the time to read the trace
 };
 

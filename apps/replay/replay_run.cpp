@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 #include <unordered_set>
 #include <utility>
@@ -39,7 +40,9 @@ class Replay {
     const SpaceOptions space = agree_on_space(trace.space());
     const Lattice lattice(space);
     read_rows(trace, lattice);
-    start_host(space, queries(lattice));
+    std::vector<protocol::QuerySpec> standing = queries(lattice);
+    note_never_seen(standing);
+    start_host(space, std::move(standing));
     run_clock();
     return std::move(summary_);
   }
@@ -103,25 +106,38 @@ class Replay {
   void read_rows(const sim::Trace& trace, const Lattice& lattice) {
     ProgressLine progress;
     sim::RowSorter sorter(plan_.sort);
-    std::unordered_set<ObjectId> ids;
     trace.read(lattice, object_names_, summary_.counts, [&](const sim::TraceRow& row) {
       sorter.add(row);
-      ids.insert(row.id);
+      ids_.insert(row.id);
       if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
     });
     if (sorter.row_count() == 0)
       throw sim::InputError("there is nothing to replay; " + describe_left_out(summary_.counts));
     rows_ = sorter.finish();
-    summary_.objects = ids.size();
+    summary_.objects = ids_.size();
   }
 
   std::vector<protocol::QuerySpec> queries(const Lattice& lattice) {
     protocol::QuerySpec common;
     common.k = plan_.k;
     common.age_max_us = plan_.age_max_us;
+    common.distance_max_m = plan_.distance_max_m;
+    common.tags = plan_.tags;
     common.anchor = AnchorKind::every_object;
     if (plan_.query_file.empty()) return {common};
     return sim::read_query_file(plan_.query_file, common, lattice, query_names_, object_names_);
+  }
+
+  /// Notes the followed objects that no row of the trace has.
+  void note_never_seen(std::span<const protocol::QuerySpec> queries) {
+    sim::NameTable::NumberText query_number;
+    sim::NameTable::NumberText object_number;
+    for (const protocol::QuerySpec& query : queries) {
+      if (query.anchor != AnchorKind::follow || ids_.contains(query.object)) continue;
+      summary_.never_seen.push_back(
+          {std::string(query_names_.text_of(to_number(query.id), query_number)),
+           std::string(object_names_.text_of(to_number(query.object), object_number))});
+    }
   }
 
   void start_host(const SpaceOptions& space, std::vector<protocol::QuerySpec> queries) {
@@ -179,6 +195,7 @@ class Replay {
   ReplaySummary summary_;
   std::unique_ptr<sim::RowStream> rows_;
   sim::NameTable object_names_;
+  std::unordered_set<ObjectId> ids_;  ///< of all objects of the trace
   sim::NameTable query_names_;
   std::optional<zmq::context_t> zmq_;
   std::unique_ptr<sim::LockStepHost> host_;

@@ -22,4 +22,14 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
+std::optional<std::uint32_t> parse_tag_bits(std::string_view text) {
+  const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (is_hexadecimal) text.remove_prefix(2);
+  std::uint32_t tags = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), tags, is_hexadecimal ? 16 : 10);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return tags;
+}
+
 }  // namespace starling::sim

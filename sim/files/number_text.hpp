@@ -3,6 +3,7 @@
 // functions, and so do the flags that take numbers.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -14,5 +15,9 @@ std::string_view trim(std::string_view text);
 /// Parses a decimal floating-point number; spaces and tabs around it are ignored. Returns
 /// std::nullopt if `text` is anything else.
 std::optional<double> parse_number(std::string_view text);
+
+/// Parses tag bits: a whole number below 2^32, in decimal or, after 0x, in hexadecimal. Returns
+/// std::nullopt if `text` is anything else.
+std::optional<std::uint32_t> parse_tag_bits(std::string_view text);
 
 }  // namespace starling::sim

@@ -3,7 +3,6 @@
 #include "starling/sim/traces/row_parser.hpp"
 
 #include <array>
-#include <charconv>
 
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
@@ -26,13 +25,6 @@ std::string sentence(SkipReason reason, std::string_view what, std::string_view 
       return "the position is farther from the object's last than --max-speed-mps allows";
   }
   return "";
-}
-
-std::optional<std::uint32_t> parse_tags(std::string_view text) {
-  std::uint32_t tags = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tags);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return tags;
 }
 
 }  // namespace
@@ -71,7 +63,7 @@ std::optional<RowParser::Fault> RowParser::parse_values(const RowText& text, Tra
   if (const std::optional<Fault> fault = parse_position(text, row)) return fault;
   const std::string_view tags_text = trim(text.tags.text);
   if (tags_text.empty()) return std::nullopt;
-  const std::optional<std::uint32_t> tags = parse_tags(tags_text);
+  const std::optional<std::uint32_t> tags = parse_tag_bits(tags_text);
   if (!tags) return Fault{SkipReason::unparsable, &text.tags, "tag number"};
   row.tags = *tags;
   row.has_tags = true;

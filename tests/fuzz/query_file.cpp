@@ -11,7 +11,9 @@ namespace starling::fuzz {
 
 std::vector<std::string> seeds() {
   return {"query_id,lat,lon\n1,48.5,9.25\nhome,-90,180\n", "query_id,x,y\n1,2.5,-1e5\n",
-          "query_id, follow\n\"a, b\",\"tram \"\"7\"\"\"\n2,7\n", "x,y,z,query_id\r\n1,2,3,4\r\n"};
+          "query_id, follow\n\"a, b\",\"tram \"\"7\"\"\"\n2,7\n", "x,y,z,query_id\r\n1,2,3,4\r\n",
+          "query_id,x,y,k,distance_max_m,age_max,tags_required,tags_forbidden\n1,2,3,4,5.5,10m,0x7,"
+          "8\n"};
 }
 
 }  // namespace starling::fuzz

@@ -48,6 +48,9 @@ TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
   flags.utc_offset = "+01:00";
   flags.tick = "250ms";
   flags.max_age = "5m";
+  flags.distance_max = "2.5";
+  flags.tags_required = "0x5";
+  flags.tags_forbidden = "8";
   flags.speed = "2.5";
   flags.origin = "1.5,-2";
   flags.space = "planar3";
@@ -56,6 +59,8 @@ TEST(ReplayOptions, TimesAndDurationsBecomeMicroseconds) {
   EXPECT_EQ(plan.trace.to_us, 90'000'000);
   EXPECT_EQ(plan.tick_us, 250'000);
   EXPECT_EQ(plan.age_max_us, 300'000'000);
+  EXPECT_EQ(plan.distance_max_m, 2.5);
+  EXPECT_EQ(plan.tags, (TagFilter{5, 8}));
   EXPECT_EQ(plan.speed, 2.5);
   EXPECT_EQ(plan.origin, (Position{1.5, -2, 0}));
   EXPECT_EQ(plan.trace.space, Space::planar3);

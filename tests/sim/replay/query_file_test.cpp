@@ -55,6 +55,52 @@ TEST(QueryFile, ReadsFollowedObjects) {
   EXPECT_EQ(queries[1].object, ObjectId{77});
 }
 
+TEST(QueryFile, EachQueryMayHaveItsOwnLengthAndFilter) {
+  const auto queries = read_queries(
+      "query_id,lat,lon,k,distance_max_m,age_max,tags_required,tags_forbidden\n"
+      "1,0,0,3,250.5,10m,5,0x10\n"
+      "2,0,0,,,,,\n");
+  ASSERT_EQ(queries.size(), 2u);
+  EXPECT_EQ(queries[0].k, 3u);
+  EXPECT_EQ(queries[0].distance_max_m, 250.5);
+  EXPECT_EQ(queries[0].age_max_us, 600'000'000);
+  EXPECT_EQ(queries[0].tags, (TagFilter{5, 16}));
+  EXPECT_EQ(queries[1].k, 5u) << "an empty field keeps the common value";
+  EXPECT_EQ(queries[1].distance_max_m, protocol::QuerySpec::any_distance_m);
+  EXPECT_EQ(queries[1].age_max_us, Filter::any_age);
+  EXPECT_EQ(queries[1].tags, TagFilter());
+  const auto following = read_queries("k,query_id,follow\n1024,1,car\n");
+  EXPECT_EQ(following.at(0).k, 1024u);
+  EXPECT_EQ(following.at(0).anchor, AnchorKind::follow);
+}
+
+TEST(QueryFile, RefusesValuesThatAreNoLengthAndNoFilter) {
+  const auto error = [](const std::string& column, const std::string& value) {
+    return error_of("query_id,lat,lon," + column + "\n1,0,0," + value + "\n");
+  };
+  for (const std::string k : {"0", "1025", "-1", "2.5", "0x5", "many"})
+    EXPECT_THAT(error("k", k), HasSubstr(":2:7: this is not a k from 1 to 1024: '" + k + "'"));
+  for (const std::string distance : {"-1", "nan", "5km"})
+    EXPECT_THAT(error("distance_max_m", distance), HasSubstr("this is not a distance in metres"));
+  for (const std::string age : {"10", "0s", "-1m", "10min"})
+    EXPECT_THAT(error("age_max", age), HasSubstr("this is not a positive duration"));
+  for (const std::string tags : {"-1", "4294967296", "free", "0x"})
+    for (const std::string column : {"tags_required", "tags_forbidden"})
+      EXPECT_THAT(error(column, tags), HasSubstr("this is not tag bits"));
+}
+
+TEST(QueryFile, RefusesUnknownColumnsByName) {
+  EXPECT_THAT(error_of("query_id,lat,lon,max_distance\n1,0,0,5\n"),
+              HasSubstr(":1:18: there is no column 'max_distance' in a file of queries for this "
+                        "trace; the columns are query_id, follow, lon, lat, alt, k, "
+                        "distance_max_m, age_max, tags_required, tags_forbidden"));
+  EXPECT_THAT(error_of("query_id,x,y,z\n1,0,0,5\n", Space::planar2),
+              HasSubstr("there is no column 'z'"));
+  EXPECT_THAT(error_of("query_id,follow,K\n1,0,5\n"), HasSubstr("there is no column 'K'"));
+  EXPECT_THAT(error_of("query_id,follow,k,k\n1,0,5,5\n"), HasSubstr("'k' occurs twice"));
+  EXPECT_THAT(error_of("query_id,follow,lat\n1,0,5\n"), HasSubstr("a header is needed"));
+}
+
 TEST(QueryFile, RefusesWithThePlace) {
   EXPECT_THAT(error_of(""), HasSubstr("query_id,lat,lon or query_id,follow"));
   EXPECT_THAT(error_of("query_id,x,y\n1,2,3\n"), HasSubstr(":1:1: a header is needed"));
