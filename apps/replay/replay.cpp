@@ -85,8 +85,10 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
       .add_option("--speed", flags.speed,
                   "A multiple of real time, such as 1 or 2.5; max: as fast as possible")
       ->capture_default_str();
-  command.add_option("--out", flags.out,
-                     "Write the lists to this CSV file[.gz|.zst]; - is the standard output");
+  command.add_option(
+      "--out", flags.out,
+      "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "
+      "standard output");
   command.add_flag("--changes", flags.changes,
                    "Write only the lists that changed, instead of all lists at each tick");
   command.add_option("--on", flags.on, "For --changes: what counts as a change of a list")

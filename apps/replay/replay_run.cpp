@@ -3,6 +3,7 @@
 #include "starling/apps/replay/replay_run.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,7 +18,9 @@
 #include "starling/apps/shared/embedded_host.hpp"
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/progress_line.hpp"
+#include "starling/apps/shared/stop_signals.hpp"
 #include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/files/text_output.hpp"
 #include "starling/sim/host/server_host.hpp"
 #include "starling/sim/replay/query_file.hpp"
@@ -30,12 +33,16 @@ using Clock = std::chrono::steady_clock;
 
 class Replay {
  public:
-  explicit Replay(const ReplayPlan& plan) : plan_(plan) {}
+  explicit Replay(const ReplayPlan& plan) : plan_(plan) {
+    if (!plan_.out.empty() && sim::TextOutput::is_ordinary(plan_.out))
+      stopping_.emplace(stop_.emplace(), [] {});
+  }
 
   ReplaySummary run() {
     const sim::Trace trace(plan_.paths, plan_.trace);
     print_notes("replay", trace);
     check_output(trace);
+    if (plan_.out.empty()) say_nothing_is_written();
     summary_.source = describe(trace);
     const SpaceOptions space = agree_on_space(trace.space());
     const Lattice lattice(space);
@@ -59,8 +66,20 @@ class Replay {
            std::string(to_string(trace.space()));
   }
 
+  void say_nothing_is_written() const {
+    if (plan_.commands.empty())
+      std::fputs("replay: without --out FILE no list is written; the replay only measures\n",
+                 stderr);
+    else
+      std::fprintf(
+          stderr,
+          "replay: without --out FILE no list is written here; the server sends the lists to "
+          "subscribers of the stream %s\n",
+          sim::quoted_text(plan_.stream).c_str());
+  }
+
   // Called before the long work of the replay, so that a bad --out is found at once. An old file
-  // stays until the new one is written.
+  // stays until the new one is complete.
   void check_output(const sim::Trace& trace) const {
     if (plan_.out.empty()) return;
     std::vector<std::string> inputs = trace.paths();
@@ -157,18 +176,15 @@ class Replay {
 
   void run_clock() {
     const bool writes = !plan_.out.empty();
+    // Opened before the clock starts, because opening a pipe waits for the reader.
     std::optional<sim::ResultCsv> csv;
-    const auto open_csv = [&] {
-      if (writes && !csv) csv.emplace(plan_.out, query_names_, object_names_);
-    };
-    // A pipe is opened before the clock starts, because opening a pipe waits for the reader. A file
-    // is opened at the first tick, so that an old file stays until then.
-    if (!sim::TextOutput::is_ordinary(plan_.out)) open_csv();
+    if (writes)
+      csv.emplace(plan_.out, query_names_, object_names_, sim::ResultCsvColumns(),
+                  sim::TextOutput::Appears::when_closed);
     ProgressLine progress;
     protocol::ListStore lists;
     if (!plan_.changes_only) lists = std::move(held_before_);
     const auto on_tick = [&](const sim::FinishedTick& tick, std::uint64_t rows_done) {
-      open_csv();
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
       if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
       if (plan_.changes_only) lists.clear();
@@ -177,7 +193,7 @@ class Replay {
     const auto start = Clock::now();
     summary_.result =
         sim::replay(*rows_, {plan_.tick_us, pacing()}, *host_, writes ? &lists : nullptr, on_tick);
-    open_csv();
+    stopping_.reset();  // from here on a signal waits: the file is complete and gets its name
     if (csv) csv->close();
     summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -192,6 +208,8 @@ class Replay {
   }
 
   const ReplayPlan& plan_;
+  std::optional<StopSignals> stop_;  ///< set if --out is a file; made before any thread
+  std::optional<EndAtSignal> stopping_;
   ReplaySummary summary_;
   std::unique_ptr<sim::RowStream> rows_;
   sim::NameTable object_names_;

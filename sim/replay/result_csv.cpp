@@ -18,11 +18,12 @@ constexpr std::string_view header = "tick,time_us,query_id,rank,object_id,distan
 }  // namespace
 
 ResultCsv::ResultCsv(const std::string& path, const NameTable& query_names,
-                     const NameTable& object_names, const ResultCsvColumns& columns)
+                     const NameTable& object_names, const ResultCsvColumns& columns,
+                     TextOutput::Appears appears)
     : query_names_(query_names),
       object_names_(object_names),
       columns_(columns),
-      output_(path, TextOutput::Appears::at_once) {
+      output_(path, appears) {
   buffer_ = header;
   if (columns_.votes) buffer_ += ",vote";
   if (columns_.means) buffer_ += ",value";

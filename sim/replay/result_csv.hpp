@@ -38,7 +38,8 @@ class ResultCsv {
   /// takes the original ids of queries, objects and subjects from the name tables, which must
   /// outlive it. The constructor and all members throw std::runtime_error on failure.
   ResultCsv(const std::string& path, const NameTable& query_names, const NameTable& object_names,
-            const ResultCsvColumns& columns = {});
+            const ResultCsvColumns& columns = {},
+            TextOutput::Appears appears = TextOutput::Appears::at_once);
 
   /// Writes one tick's lists, one row per neighbour.
   void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);

@@ -75,6 +75,37 @@ class FileTest(OutputTest):
                 self.assertEqual(self.names(), ["pipe"])
                 (self.folder / "pipe").unlink()
 
+    def test_a_replay_that_a_signal_ends_leaves_the_old_file_and_says_so(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\n" + "".join(
+            f"{row % 200},{row // 200 * 1_000_000},{row % 7},{row % 11}\n" for row in range(40_000)))
+        self.write("lists.csv", "old")
+        for number, status in [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGHUP, -signal.SIGHUP),
+                               (signal.SIGKILL, -signal.SIGKILL)]:
+            with self.subTest(number):
+                program = self.start("replay", trace, "--engine", "cpu", "-k", 64, "--speed", "50",
+                                     "--out", "lists.csv")
+                self.addCleanup(program.communicate)
+                self.addCleanup(program.kill)
+                deadline = time.monotonic() + PATIENCE_S
+                while not self.writes(program):
+                    self.assertIsNone(program.poll(), "the program ended")
+                    self.assertLess(time.monotonic(), deadline, "nothing is written")
+                    time.sleep(0.01)
+                program.send_signal(number)
+                _, errors = program.communicate(timeout=PATIENCE_S)
+                self.assertEqual(program.returncode, status, errors)
+                if status == 1:
+                    self.assertIn("starling: stopped before the end; nothing was written\n", errors)
+                self.assertEqual((self.folder / "lists.csv").read_text(), "old")
+                self.assertEqual(self.names(), ["lists.csv", "trace.csv"])
+
+    def test_a_replay_without_an_output_says_so(self):
+        trace = self.trace()
+        self.assertIn("replay: without --out FILE no list is written; the replay only measures\n",
+                      self.run_program("replay", trace, "--engine", "cpu").stderr)
+        self.assertNotIn("without --out", self.run_program("replay", trace, "--engine", "cpu", "--out",
+                                                           "-").stderr)
+
     def test_names_that_look_like_each_other_are_told_apart(self):
         self.write("points.csv", POINTS)
         self.write("r.csv.partial", "mine")
@@ -179,6 +210,7 @@ class FileTest(OutputTest):
         done = self.run_program("replay", trace, "--engine", "cpu", "--out", "o.csv", status=1,
                                 preexec_fn=limit_file_size(20_000))
         self.assertRegex(done.stderr, "starling: o.csv cannot be .*: File too large\n$")
+        self.assertEqual(self.names(), ["points.csv", "trace.csv"])
 
 
 class StandardOutputTest(OutputTest):
