@@ -90,7 +90,9 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
       "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "
       "standard output");
   command.add_flag("--changes", flags.changes,
-                   "Write only the lists that changed, instead of all lists at each tick");
+                   "Write only the lists that changed, instead of all lists");
+  command.add_flag("--every-tick", flags.every_tick,
+                   "Write all lists also in ticks in which no row falls and no list changed");
   command.add_option("--on", flags.on, "For --changes: what counts as a change of a list")
       ->check(CLI::IsMember({"membership", "order", "distance"}))
       ->capture_default_str();

@@ -68,6 +68,11 @@ void refuse_flags_of_the_other_side(const ReplayFlags& flags) {
     throw sim::UsageError(
         "--connect: --object-ttl, --origin and --resolution are flags of the server; give them to "
         "starling serve");
+  if (flags.every_tick && flags.changes)
+    throw sim::UsageError(
+        "--every-tick writes all lists at each tick and --changes only the changed ones; give one");
+  if (flags.out.empty() && flags.every_tick)
+    throw sim::UsageError("--every-tick says what --out writes; add --out FILE");
   if (flags.out.empty() && flags.changes)
     throw sim::UsageError("--changes says what --out writes; add --out FILE");
 }
@@ -90,6 +95,7 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
                tag_bits("--tags-forbidden", flags.tags_forbidden)};
   plan.object_ttl_us = duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
   plan.changes_only = flags.changes;
+  plan.every_tick = flags.every_tick;
   plan.on = flags.changes ? report_on(flags.on) : ReportOn::distance;
   plan.engine = flags.engine;
   plan.out = flags.out;

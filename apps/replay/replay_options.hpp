@@ -31,6 +31,7 @@ struct ReplayFlags : TraceFlags {
   std::string tags_forbidden;
   std::string object_ttl;
   bool changes = false;
+  bool every_tick = false;
   std::string on = "order";
   EngineFlags engine;
   std::string out;
@@ -52,6 +53,7 @@ struct ReplayPlan : TracePlan {
   TagFilter tags;
   std::int64_t object_ttl_us = 0;
   bool changes_only = false;
+  bool every_tick = false;  ///< write all lists also in ticks without rows and without changes
   ReportOn on = ReportOn::distance;
   EngineFlags engine;
   std::string out;       ///< empty: no lists are written

@@ -56,6 +56,9 @@ void print_summary(const ReplaySummary& summary) {
   print("skipped", describe_skipped(summary.counts) + skipped_hint(summary.counts));
   print("ticks", ticks);
   print("updates", updates);
+  if (summary.idle_ticks > 0)
+    print("not written", std::to_string(summary.idle_ticks) +
+                             " ticks without rows and changes; --every-tick writes them too");
   warn_of_never_seen(summary.never_seen);
 }
 

@@ -24,6 +24,7 @@ struct ReplaySummary {
   std::uint64_t objects = 0;
   sim::TraceCounts counts;
   sim::ReplayResult result;
+  std::uint64_t idle_ticks = 0;  ///< ticks that were not written: no row came, no list changed
   std::vector<NeverSeen> never_seen;
   double elapsed_s = 0;  ///< time of the replay, without the time to read the trace
 };

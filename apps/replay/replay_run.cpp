@@ -9,12 +9,12 @@
 #include <set>
 #include <span>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <zmq.hpp>
 
+#include "starling/apps/replay/replay_forecast.hpp"
 #include "starling/apps/shared/embedded_host.hpp"
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/progress_line.hpp"
@@ -23,6 +23,7 @@
 #include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/files/text_output.hpp"
 #include "starling/sim/host/server_host.hpp"
+#include "starling/sim/replay/forecast.hpp"
 #include "starling/sim/replay/query_file.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 
@@ -33,7 +34,8 @@ using Clock = std::chrono::steady_clock;
 
 class Replay {
  public:
-  explicit Replay(const ReplayPlan& plan) : plan_(plan) {
+  explicit Replay(const ReplayPlan& plan)
+      : plan_(plan), forecast_(plan.tick_us, plan.sort.order == sim::RowOrder::file) {
     if (!plan_.out.empty() && sim::TextOutput::is_ordinary(plan_.out))
       stopping_.emplace(stop_.emplace(), [] {});
   }
@@ -48,6 +50,7 @@ class Replay {
     const Lattice lattice(space);
     read_rows(trace, lattice);
     std::vector<protocol::QuerySpec> standing = queries(lattice);
+    print_forecast(plan_, forecast_, standing);
     note_never_seen(standing);
     start_host(space, std::move(standing));
     run_clock();
@@ -127,13 +130,13 @@ class Replay {
     sim::RowSorter sorter(plan_.sort);
     trace.read(lattice, object_names_, summary_.counts, [&](const sim::TraceRow& row) {
       sorter.add(row);
-      ids_.insert(row.id);
+      forecast_.add(row);
       if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
     });
     if (sorter.row_count() == 0)
       throw sim::InputError("there is nothing to replay; " + describe_left_out(summary_.counts));
     rows_ = sorter.finish();
-    summary_.objects = ids_.size();
+    summary_.objects = forecast_.objects();
   }
 
   std::vector<protocol::QuerySpec> queries(const Lattice& lattice) {
@@ -152,7 +155,7 @@ class Replay {
     sim::NameTable::NumberText query_number;
     sim::NameTable::NumberText object_number;
     for (const protocol::QuerySpec& query : queries) {
-      if (query.anchor != AnchorKind::follow || ids_.contains(query.object)) continue;
+      if (query.anchor != AnchorKind::follow || forecast_.has(query.object)) continue;
       summary_.never_seen.push_back(
           {std::string(query_names_.text_of(to_number(query.id), query_number)),
            std::string(object_names_.text_of(to_number(query.object), object_number))});
@@ -184,11 +187,15 @@ class Replay {
     ProgressLine progress;
     protocol::ListStore lists;
     if (!plan_.changes_only) lists = std::move(held_before_);
-    const auto on_tick = [&](const sim::FinishedTick& tick, std::uint64_t rows_done) {
+    const auto on_tick = [&](const sim::FinishedTick& tick, const sim::ReplayProgress& at) {
+      progress.show("replaying", at.ticks_done, forecast_.ticks(), "ticks");
+      if (at.is_idle && !plan_.every_tick && !plan_.changes_only) {
+        ++summary_.idle_ticks;
+        return;
+      }
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
       if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
       if (plan_.changes_only) lists.clear();
-      progress.show("replaying", rows_done, rows_->row_count());
     };
     const auto start = Clock::now();
     summary_.result =
@@ -211,9 +218,9 @@ class Replay {
   std::optional<StopSignals> stop_;  ///< set if --out is a file; made before any thread
   std::optional<EndAtSignal> stopping_;
   ReplaySummary summary_;
+  sim::Forecast forecast_;
   std::unique_ptr<sim::RowStream> rows_;
   sim::NameTable object_names_;
-  std::unordered_set<ObjectId> ids_;  ///< of all objects of the trace
   sim::NameTable query_names_;
   std::optional<zmq::context_t> zmq_;
   std::unique_ptr<sim::LockStepHost> host_;

@@ -53,12 +53,13 @@ class DueRows {
   std::size_t begin_ = 0;
 };
 
-/// Returns a handler that applies each reported list to `lists`, or an empty handler if `lists` is
-/// null.
-ListHandler applied_to(protocol::ListStore* lists) {
+/// Returns a handler that applies each reported list to `lists` and sets `changed`, or an empty
+/// handler if `lists` is null.
+ListHandler applied_to(protocol::ListStore* lists, bool& changed) {
   if (lists == nullptr) return {};
-  return [lists](const protocol::ListKey& key, ListEvent event,
-                 std::span<const protocol::HeldNeighbor> neighbors) {
+  return [lists, &changed](const protocol::ListKey& key, ListEvent event,
+                           std::span<const protocol::HeldNeighbor> neighbors) {
+    changed = true;
     if (event == ListEvent::removed) {
       remove_lists(*lists, {&key, 1});
     } else {
@@ -90,12 +91,17 @@ ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost&
   if (due.at_end()) return result;
   const std::int64_t first_us = first_tick_us(due.next_us(), options.tick_us);
   check_tick_count(rows.newest_us(), first_us, options.tick_us);
-  const ListHandler on_list = applied_to(lists);
+  bool changed = false;
+  const ListHandler on_list = applied_to(lists, changed);
   // A tick whose lists are due at a certain time is not held back until the next one begins.
   const bool runs_ahead = host.runs_ahead() && !options.wait;
+  ReplayProgress progress;
   const auto finished = [&](const FinishedTick& tick, std::uint64_t rows_done) {
     result.tick_ms.push_back(tick.wall_ms);
-    if (on_tick) on_tick(tick, rows_done);
+    const bool is_idle = lists != nullptr && !changed && rows_done == progress.rows_done;
+    progress = {progress.ticks_done + 1, rows_done, is_idle};
+    changed = false;
+    if (on_tick) on_tick(tick, progress);
   };
   std::optional<std::uint64_t> rows_begun;  // the rows of all ticks up to the one that has begun
   for (std::int64_t tau_us = first_us; !due.at_end(); tau_us += options.tick_us) {

@@ -51,8 +51,15 @@ struct ReplayResult {
   double stage_s = 0;           ///< wall-clock time of passing rows to the host
 };
 
-/// Called after each tick with the number of rows passed to the host so far.
-using TickHandler = std::function<void(const FinishedTick&, std::uint64_t rows_done)>;
+struct ReplayProgress {
+  std::uint64_t ticks_done = 0;
+  std::uint64_t rows_done = 0;  ///< rows passed to the host up to this tick
+  /// True if no row came since the last tick and no list changed. False if replay() got no lists.
+  bool is_idle = false;
+};
+
+/// Called after each tick.
+using TickHandler = std::function<void(const FinishedTick&, const ReplayProgress&)>;
 
 /// Replays all rows. Before the tick at tau, replay() takes rows until the next row is later than
 /// tau. If the rows are in order of time, these are all rows with time <= tau. In another order, a

@@ -3,6 +3,8 @@
 path of the program as the only argument."""
 
 import csv
+import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -11,6 +13,8 @@ from folder_case import FolderCase
 
 PROGRAM = sys.argv.pop()
 PATIENCE_S = 120  # how long anything may take before its test fails
+TRACES = pathlib.Path(os.environ.get("STARLING_TRACES",
+                                     pathlib.Path(__file__).resolve().parents[3] / "shared" / "traces"))
 LINE = "id,time_us,x,y,tags\na,0,0,0,1\nb,0,1,0,2\nc,0,3,0,3\nd,0,7,0,0\n"
 
 
@@ -85,6 +89,73 @@ class QueryTest(ReplayCase):
             "replay: warning: the same is true of 1 more of the queries"])
         queries = self.write("queries.csv", "query_id,follow\n1,a\n")
         self.assertNotIn("warning", self.replay(trace, "--queries", queries, "--out", "-").stderr)
+
+
+class SizeTest(ReplayCase):
+    def rows_far_ahead(self):
+        return self.write("trace.csv", "id,time_us,x,y\n" + "".join(
+            f"{row % 10},{row // 10 * 1_000_000},{row},0\n" for row in range(1_000)) +
+            "3,40000000000,5,5\n")
+
+    def test_the_size_is_said_before_and_rows_far_ahead_are_named_with_a_flag_that_helps(self):
+        trace = self.rows_far_ahead()
+        errors = self.replay(trace, "--out", "lists.csv", "--tick", "10s", "-k", 3).stderr
+        self.assertIn("replay: 4001 ticks from 1970-01-01T00:00:00Z to 1970-01-01T11:06:40Z, at most "
+                      "10 lists a tick, at most 360 rows to write\n", errors)
+        self.assertIn("replay: warning: 1 of the 1001 rows, from 1970-01-01T11:06:40Z to "
+                      "1970-01-01T11:06:40Z, are stamped far after the others and make 3990 of the "
+                      "4001 ticks; --until 1970-01-01T00:01:39Z leaves them out\n", errors)
+        errors = self.replay(trace, "--out", "lists.csv", "--tick", "10s", "-k", 3, "--until",
+                             "1970-01-01T00:01:39Z").stderr
+        self.assertIn("replay: 11 ticks from", errors)
+        self.assertNotIn("warning", errors)
+
+    def test_ticks_without_rows_and_changes_are_written_only_if_asked(self):
+        trace = self.rows_far_ahead()
+        flags = [trace, "--tick", "10s", "-k", 3]
+        done = self.replay(*flags, "--out", "-")
+        brief = done.stdout.splitlines()
+        self.assertEqual(len(brief), 1 + 12 * 30)  # a header, and 12 ticks with rows
+        self.assertIn("3989 ticks without rows and changes; --every-tick writes them too", done.stderr)
+        done = self.replay(*flags, "--out", "-", "--every-tick")
+        self.assertIn("at most 120030 rows to write", done.stderr)
+        whole = done.stdout.splitlines()
+        self.assertEqual(len(whole), 1 + 4_001 * 30)
+        self.assertNotIn("not written", done.stderr)
+        written = {line.split(",")[0] for line in brief}
+        self.assertEqual([line for line in whole if line.split(",")[0] in written], brief)
+        last = {}
+        for line in whole[1:]:  # a tick that is left out has the lists of the last one that is not
+            tick, _, rest = line.split(",", 2)
+            last.setdefault(tick, []).append(rest)
+        for tick in range(2, 4_002):
+            if str(tick) not in written:
+                self.assertEqual(last[str(tick)], last[str(tick - 1)])
+
+    def test_a_list_that_time_changes_is_written_without_rows(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,0\nc,90000000,2,0\n")
+        lists = self.lists(trace, "--tick", "10s", "--max-age", "45s", "--changes")
+        self.assertEqual(lists, {(1, "a"): "b", (1, "b"): "a", (10, "a"): "c", (10, "b"): "c"})
+        ticks = {tick for tick, _ in self.lists(trace, "--tick", "10s", "--object-ttl", "45s")}
+        self.assertEqual(ticks, {1})
+
+    def test_flags_that_contradict_are_refused(self):
+        trace = self.rows_far_ahead()
+        self.assertIn("give one", self.replay(trace, "--every-tick", "--changes", "--out", "o.csv",
+                                              status=2).stderr)
+        self.assertIn("add --out FILE", self.replay(trace, "--every-tick", status=2).stderr)
+
+    def test_the_recorded_ships_are_foretold_and_stay_small(self):
+        trace = TRACES / "ais_marinecadastre_2022-01-03.csv.gz"
+        if not trace.exists():
+            self.skipTest(f"{trace} is not there; set STARLING_TRACES to the folder of the traces")
+        errors = self.replay(trace, "--tick", "10m", "-k", 1, "--out", "lists.csv").stderr
+        self.assertIn("replay: 145 ticks from 2022-01-03T00:00:00Z to 2022-01-04T00:00:00Z, at most "
+                      "10631 lists a tick, at most 74417 rows to write\n", errors)
+        self.assertIn("replay: warning: 352 of the 99999 rows, from 2022-01-03T14:21:06Z to "
+                      "2022-01-03T23:59:59Z, are stamped far after the others and make 141 of the 145 "
+                      "ticks; --until 2022-01-03T00:25:16Z leaves them out\n", errors)
+        self.assertLess((self.folder / "lists.csv").stat().st_size, 5_000_000)
 
 
 if __name__ == "__main__":

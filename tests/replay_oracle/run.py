@@ -69,7 +69,7 @@ class Replay:
 
     def __init__(self, run, k, flags):
         self.command = [run.starling, "replay", str(run.path), *run.flags, "--tick", run.tick,
-                        "--k", str(k), "--queries", "all", "--out", "-", *flags]
+                        "--k", str(k), "--queries", "all", "--every-tick", "--out", "-", *flags]
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.errors)
         self.output = Hashing(self.process.stdout)

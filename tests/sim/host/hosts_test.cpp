@@ -75,7 +75,7 @@ Outcome run(LockStepHost& host, std::span<const TraceRow> rows, bool changes_onl
   const TemporaryDirectory directory;
   NameTable names;
   ResultCsv csv(directory.path("results.csv"), names, names);
-  const auto on_tick = [&](const FinishedTick& tick, std::uint64_t) {
+  const auto on_tick = [&](const FinishedTick& tick, const ReplayProgress&) {
     csv.write_tick(tick.tick, tick.tau_us, lists);
     if (changes_only) lists.clear();
   };

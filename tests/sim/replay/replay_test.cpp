@@ -2,6 +2,7 @@
 // Tests the replay loop with a host that records the rows and ticks that it receives.
 #include "starling/sim/replay/replay.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <string>
@@ -140,8 +141,8 @@ TEST(ReplayAhead, ATickBeginsBeforeTheListsOfTheLastAreUsedAndEachCountsItsOwnRo
   AheadHost host;
   const std::vector<TraceRow> rows{row(1, 10), row(2, 11), row(3, 19), row(4, 30)};
   std::vector<std::pair<std::int64_t, std::uint64_t>> handled;
-  const auto on_tick = [&](const FinishedTick& tick, std::uint64_t rows_done) {
-    handled.emplace_back(tick.tau_us, rows_done);
+  const auto on_tick = [&](const FinishedTick& tick, const ReplayProgress& progress) {
+    handled.emplace_back(tick.tau_us, progress.rows_done);
   };
   replay(*stream_of(rows), {.tick_us = 10, .wait = {}}, host, nullptr, on_tick);
   EXPECT_THAT(host.calls, ElementsAre("begin 10", "begin 20", "finish 10", "begin 30", "finish 20",
@@ -156,6 +157,33 @@ TEST(ReplayAhead, AReplayThatWaitsForItsClockUsesTheListsOfEachTickAtOnce) {
   replay(*stream_of(rows), {.tick_us = 10, .wait = [](std::int64_t) {}}, host, nullptr, {});
   EXPECT_THAT(host.calls, ::testing::IsEmpty());
   EXPECT_EQ(host.snapshots.size(), 2u);
+}
+
+/// Reports a list in the ticks at the given times.
+class ReportingHost : public RecordingHost {
+ public:
+  explicit ReportingHost(std::vector<std::int64_t> times_us) : times_us_(std::move(times_us)) {}
+
+  FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) override {
+    if (std::ranges::find(times_us_, tau_us) != times_us_.end())
+      on_list({QueryId{1}, false, {}}, ListEvent::updated, {});
+    return RecordingHost::advance(tau_us, on_list);
+  }
+
+ private:
+  std::vector<std::int64_t> times_us_;
+};
+
+TEST(ReplayClock, ATickIsIdleWithoutRowsAndWithoutChanges) {
+  ReportingHost host({10, 40});
+  const std::vector<TraceRow> rows{row(1, 10), row(2, 20), row(1, 60)};
+  std::vector<std::int64_t> idle_us;
+  const auto on_tick = [&](const FinishedTick& tick, const ReplayProgress& progress) {
+    if (progress.is_idle) idle_us.push_back(tick.tau_us);
+  };
+  protocol::ListStore lists;
+  replay(*stream_of(rows), {.tick_us = 10, .wait = {}}, host, &lists, on_tick);
+  EXPECT_THAT(idle_us, ElementsAre(30, 50));
 }
 
 TEST(ReplayClock, ATraceWithoutRowsHasNoTicks) {
