@@ -176,9 +176,8 @@ const Layout* recognise_layout(const FileHead& head) {
   return nullptr;
 }
 
-std::string mark_of(const Layout& layout) {
+std::string mark_of(const Layout& layout, const Columns& columns) {
   if (!layout.mark.empty()) return std::string(layout.mark);
-  const Columns columns = parse_columns(layout.columns);
   std::vector<std::string_view> names;
   for (std::size_t part = 0; part < required_parts; ++part)
     if (std::ranges::find(names, columns.names[part]) == names.end())

@@ -68,9 +68,9 @@ FileHead read_head(const std::string& path);
 /// Returns the layout of a file with this head, or null if no layout is recognised.
 const Layout* recognise_layout(const FileHead& head);
 
-/// Returns the mark by which the layout is recognised. The text is the end of a sentence, for
-/// example "its header has id, time, x, y".
-std::string mark_of(const Layout& layout);
+/// Returns the mark by which a file with these columns was recognised. The text is the end of a
+/// sentence, for example "its header has id, time, x, y".
+std::string mark_of(const Layout& layout, const Columns& columns);
 
 /// Returns true if the result of columns_in() depends on the file.
 bool may_lack_columns(const Layout& layout);

@@ -8,6 +8,7 @@
 
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/traces/common_headers.hpp"
 
 namespace starling::sim {
 namespace {
@@ -62,6 +63,25 @@ std::string first_line(const std::string& text) {
   return line.size() <= shown_max ? line : line.substr(0, shown_max) + "...";
 }
 
+/// Returns what the header of a CSV file lacks and which names are known, or an empty text if the
+/// file has no header with a known name.
+std::string header_fault(const FileHead& head) {
+  const std::string fault = head.records.empty() ? "" : fault_of_header(head.records.back());
+  return fault.empty() ? "" : fault + " (known names are " + common_column_names() + "); ";
+}
+
+/// Returns a note about the column that --columns takes as tag bits, or an empty text if the name
+/// of the column says that it holds them.
+std::string note_on_tags(const std::string& columns_flag) {
+  if (columns_flag.empty()) return {};
+  const std::string name = parse_columns(columns_flag).tags();
+  if (name.empty() || name == "tags") return {};
+  return "tags=" + printable_text(name) +
+         " takes each number of this column as 32 tag bits: 70, for example, sets the bits 1, 2 "
+         "and "
+         "6";
+}
+
 }  // namespace
 
 Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : options_(options) {
@@ -103,10 +123,14 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_dir
   const FileHead head = read_head(path);
   if (const Layout* const layout = recognise_layout(head))
     return File{path, layout, columns_in(*layout, head)};
+  for (const std::vector<std::string>& record : head.records)
+    if (const std::optional<CommonColumns> common = find_common_columns(record))
+      return File{path, find_layout("csv"), common->columns, common->time_unit};
   const bool empty = head.text.find_first_not_of(" \t\r\n") == std::string::npos;
   if (!empty && !in_directory)
     throw InputError(path + ": its layout is not recognised: it begins with " +
-                     quoted_text(first_line(head.text)) + "; " + ways_to_tell());
+                     quoted_text(first_line(head.text)) + "; " + header_fault(head) +
+                     ways_to_tell());
   left_out_.push_back(path + (empty ? ": left out, because it is empty"
                                     : ": left out, because its layout is not recognised"));
   return std::nullopt;
@@ -129,14 +153,17 @@ Trace::File Trace::as_told(const std::string& path) const {
 }
 
 void Trace::note_layout(const File& file) {
-  const auto same = std::ranges::find(sightings_, file.layout, &Sighting::layout);
+  const auto same = std::ranges::find_if(sightings_, [&](const Sighting& seen) {
+    return seen.layout == file.layout && seen.columns == file.columns.names;
+  });
   if (same != sightings_.end()) {
     ++same->count;
     return;
   }
-  sightings_.push_back({file.layout, file.path + ": " + std::string(file.layout->title) + ", " +
-                                         std::string(to_string(space_)) + " (" +
-                                         mark_of(*file.layout) + ")"});
+  sightings_.push_back({file.layout, file.columns.names,
+                        file.path + ": " + std::string(file.layout->title) + ", " +
+                            std::string(to_string(space_)) + " (" +
+                            mark_of(*file.layout, file.columns) + ")"});
 }
 
 std::vector<std::string> Trace::notes() const {
@@ -148,6 +175,7 @@ std::vector<std::string> Trace::notes() const {
   const std::size_t shown = std::min(left_out_.size(), left_out_lines_max);
   for (std::size_t i = 0; i < shown; ++i) lines.push_back(left_out_[i]);
   if (left_out_.size() > shown) lines.push_back(more_files(left_out_.size() - shown) + " left out");
+  if (const std::string note = note_on_tags(options_.columns); !note.empty()) lines.push_back(note);
   return lines;
 }
 
@@ -185,8 +213,8 @@ bool Trace::has_tags() const {
 
 RowRules Trace::rules_for(const File& file) const {
   RowRules rules;
-  rules.time = {options_.time_unit.value_or(file.layout->time_unit), options_.utc_offset_us,
-                file.layout->day_first};
+  rules.time = {options_.time_unit.value_or(file.time_unit.value_or(file.layout->time_unit)),
+                options_.utc_offset_us, file.layout->day_first};
   rules.geographic = is_geographic(file);
   rules.needs_z = needs_z(file);
   rules.z_unit_m = file.layout->z_unit_m;

@@ -4,6 +4,7 @@
 // memory. `starling replay` and `starling convert` use Trace.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -42,12 +43,14 @@ class Trace {
     std::string path;
     const Layout* layout = nullptr;
     Columns columns;
+    std::optional<TimeUnit> time_unit{};  ///< if the name of the time's column says it
   };
 
   /// `paths` are files and directories. A directory's files are taken in order of name, without
   /// hidden files and subdirectories. If `options` name neither a layout nor columns, each file's
-  /// layout is recognised. In this case empty files are left out, and so are files of a directory
-  /// that have no known layout. Throws UsageError or InputError.
+  /// layout is recognised, or the columns of a CSV file whose header has names in common use. In
+  /// this case empty files are left out, and so are files of a directory that have no known layout.
+  /// Throws UsageError or InputError.
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
@@ -55,7 +58,8 @@ class Trace {
   Space space() const { return space_; }
 
   /// Returns lines for the user. Each recognised layout has one line, which also says by which mark
-  /// the layout was recognised. Further lines are about files that were left out.
+  /// the layout was recognised. Further lines are about files that were left out, and about a
+  /// column of numbers that --columns takes as tag bits.
   std::vector<std::string> notes() const;
 
   /// Returns true if the third coordinate of the rows is used.
@@ -73,6 +77,7 @@ class Trace {
  private:
   struct Sighting {
     const Layout* layout = nullptr;
+    std::array<std::string, 6> columns;
     std::string text;
     std::size_t count = 1;  ///< number of files with this layout
   };
