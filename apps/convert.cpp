@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -20,15 +23,37 @@ namespace {
 
 struct ConvertFlags : TraceFlags {
   std::string to;
+  std::string at;
   std::string out;
+};
+
+/// Keeps each object's newest row. Among rows of equal time, the one that is added last wins, as in
+/// the engine.
+class NewestRows {
+ public:
+  void add(const sim::TraceRow& row) {
+    const auto [place, is_new] = places_.try_emplace(row.id, rows_.size());
+    if (is_new) return rows_.push_back(row);
+    sim::TraceRow& newest = rows_[place->second];
+    if (row.time_us >= newest.time_us) newest = row;
+  }
+
+  /// In the order in which the objects were added first.
+  std::span<const sim::TraceRow> rows() const { return rows_; }
+
+ private:
+  std::unordered_map<ObjectId, std::size_t> places_;
+  std::vector<sim::TraceRow> rows_;
 };
 
 class Conversion {
  public:
-  Conversion(TracePlan plan, sim::TraceFormat format, const std::string& out)
+  /// `newest_only`: writes each object's newest row instead of all rows.
+  Conversion(TracePlan plan, sim::TraceFormat format, const std::string& out, bool newest_only)
       : plan_(std::move(plan)),
         format_(format),
         out_(out),
+        newest_only_(newest_only),
         trace_(plan_.paths, plan_.trace),
         lattice_({.space = trace_.space()}) {
     plan_.sort.order = sim::order_needed(format).value_or(plan_.sort.order);
@@ -45,17 +70,19 @@ class Conversion {
     const sim::TraceShape shape{trace_.space() == Space::wgs84, trace_.has_z(), trace_.has_tags()};
     writer_ = sim::make_trace_writer(format_, shape, names_, output);
     if (plan_.sort.order == sim::RowOrder::file) {
-      read([&](const sim::TraceRow& row) { write(row); });
+      take_rows([&](const sim::TraceRow& row) { write(row); });
     } else {
       sim::RowSorter sorter(plan_.sort);
-      read([&](const sim::TraceRow& row) { sorter.add(row); });
+      take_rows([&](const sim::TraceRow& row) { sorter.add(row); });
       const std::unique_ptr<sim::RowStream> rows = sorter.finish();
       for (auto block = rows->next_block(); !block.empty(); block = rows->next_block())
         for (const sim::TraceRow& row : block) write(row);
     }
     progress_.clear();
     if (rows_written_ == 0)
-      throw sim::InputError("there is nothing to convert; " + describe_left_out(counts_));
+      throw sim::InputError("there is nothing to convert" +
+                            std::string(newest_only_ ? " at the time of --at; " : "; ") +
+                            describe_left_out(counts_));
     writer_->close();
     std::fprintf(stderr, "convert: %llu rows written; skipped %s%s\n",
                  static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str(),
@@ -63,6 +90,14 @@ class Conversion {
   }
 
  private:
+  /// Passes the rows that are to be written to `handler`.
+  void take_rows(const sim::Trace::RowHandler& handler) {
+    if (!newest_only_) return read(handler);
+    NewestRows newest;
+    read([&](const sim::TraceRow& row) { newest.add(row); });
+    for (const sim::TraceRow& row : newest.rows()) handler(row);
+  }
+
   void read(const sim::Trace::RowHandler& handler) {
     trace_.read(lattice_, names_, counts_, [&](const sim::TraceRow& row) {
       if (counts_.rows % 4096 == 0) progress_.show("reading", counts_.rows, 0);
@@ -78,6 +113,7 @@ class Conversion {
   TracePlan plan_;
   const sim::TraceFormat format_;
   const std::string& out_;
+  const bool newest_only_;
   const sim::Trace trace_;
   const Lattice lattice_;
   sim::NameTable names_;
@@ -86,6 +122,12 @@ class Conversion {
   std::uint64_t rows_written_ = 0;
   ProgressLine progress_;
 };
+
+TracePlan plan_of(const ConvertFlags& flags) {
+  TracePlan plan = plan_trace(flags);
+  if (!flags.at.empty()) plan.trace.to_us = trace_time_us("--at", flags.at, plan.trace);
+  return plan;
+}
 
 }  // namespace
 
@@ -110,9 +152,16 @@ std::function<int()> add_convert(CLI::App& program) {
           "The file to write, compressed if its name ends in .gz or .zst; it appears when it is "
           "complete. - is the standard output")
       ->required();
+  command->add_option("--at", flags->at,
+                      "Write the state at this time instead of all rows: each object's newest row "
+                      "at or before it");
   return [flags] {
     try {
-      Conversion(plan_trace(*flags), *sim::trace_format_from_string(flags->to), flags->out).run();
+      if (!flags->at.empty() && !flags->until.empty())
+        throw sim::UsageError("--at takes the rows up to its time; leave out --until");
+      Conversion(plan_of(*flags), *sim::trace_format_from_string(flags->to), flags->out,
+                 !flags->at.empty())
+          .run();
     } catch (const sim::UsageError& error) {
       throw CLI::ValidationError(error.what());
     }

@@ -14,15 +14,6 @@
 namespace starling::apps {
 namespace {
 
-std::int64_t time_us(const std::string& flag, const std::string& text, const sim::TimeRules& rules,
-                     std::int64_t when_absent_us) {
-  if (text.empty()) return when_absent_us;
-  const auto parsed_us = sim::parse_time_us(text, rules);
-  if (!parsed_us)
-    refuse_flag(flag, text, "a time, such as 2022-01-03T00:10:00Z or seconds since the epoch");
-  return *parsed_us;
-}
-
 std::string format_help() {
   std::string text =
       "The layout of the files. auto recognises it and prints what it recognised; the others are ";
@@ -97,12 +88,19 @@ TracePlan plan_trace(const TraceFlags& flags) {
   plan.trace.utc_offset_us = *offset_us;
   if (!flags.time_unit.empty()) plan.trace.time_unit = sim::time_unit_from_string(flags.time_unit);
   if (!flags.space.empty()) plan.trace.space = space_from_string(flags.space);
-  const sim::TimeRules time_rules{plan.trace.time_unit.value_or(sim::TimeUnit::by_magnitude),
-                                  plan.trace.utc_offset_us};
-  plan.trace.from_us = time_us("--from", flags.from, time_rules, plan.trace.from_us);
-  plan.trace.to_us = time_us("--until", flags.until, time_rules, plan.trace.to_us);
+  if (!flags.from.empty()) plan.trace.from_us = trace_time_us("--from", flags.from, plan.trace);
+  if (!flags.until.empty()) plan.trace.to_us = trace_time_us("--until", flags.until, plan.trace);
   plan.sort.order = flags.order == "time" ? sim::RowOrder::time : sim::RowOrder::file;
   return plan;
+}
+
+std::int64_t trace_time_us(const std::string& flag, const std::string& text,
+                           const sim::TraceOptions& options) {
+  const auto parsed_us = sim::parse_time_us(
+      text, {options.time_unit.value_or(sim::TimeUnit::by_magnitude), options.utc_offset_us});
+  if (!parsed_us)
+    refuse_flag(flag, text, "a time, such as 2022-01-03T00:10:00Z or seconds since the epoch");
+  return *parsed_us;
 }
 
 void refuse_flag(const std::string& flag, const std::string& text, const std::string& wanted) {

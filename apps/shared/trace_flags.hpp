@@ -43,6 +43,11 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags);
 /// flag.
 TracePlan plan_trace(const TraceFlags& flags);
 
+/// Parses a flag that is a time of the trace, as --from is. Throws a sim::UsageError that names the
+/// flag if `text` is not a time.
+std::int64_t trace_time_us(const std::string& flag, const std::string& text,
+                           const sim::TraceOptions& options);
+
 /// Throws sim::UsageError "FLAG: 'TEXT' is not WANTED".
 [[noreturn]] void refuse_flag(const std::string& flag, const std::string& text,
                               const std::string& wanted);

@@ -192,6 +192,39 @@ class BadEndTest(TraceTest):
             self.assertEqual(done.stderr,
                              f"starling: {path} cannot be opened: Permission denied\n")
 
+    def test_at_a_time_each_object_has_its_newest_row(self):
+        seed = 20161124
+        random.seed(seed)
+        rows = [(random.randrange(40), random.randrange(1_000), number) for number in range(2_000)]
+        trace = self.write("trace.csv", "id,time_us,x,y\n" + "".join(
+            f"{object_id},{time_us},{x},0\n" for object_id, time_us, x in rows))
+        for at in (3, 500, 999, 5_000):
+            newest = {}
+            for object_id, time_us, x in rows:
+                if time_us <= at and time_us >= newest.get(object_id, (-1,))[0]:
+                    newest[object_id] = (time_us, x)
+            wanted = {f"{object_id},{time_us},{x},0" for object_id, (time_us, x) in newest.items()}
+            flags = ["--at", str(at), "--time-unit", "us"]
+            lines = self.convert(trace, "csv", "-", *flags).stdout.splitlines()
+            self.assertEqual(set(lines[1:]), wanted, f"at {at}, seed {seed}")
+            self.assertEqual(len(lines), 1 + len(wanted))
+            lines = self.convert(trace, "csv", "-", *flags, "--order", "time").stdout.splitlines()
+            self.assertEqual(set(lines[1:]), wanted)
+            times = [int(line.split(",")[1]) for line in lines[1:]]
+            self.assertEqual(times, sorted(times))
+
+    def test_at_takes_times_as_from_does_and_is_not_combined_with_until(self):
+        bus = self.write("bus.csv", BUS)
+        done = self.convert(bus, "csv", "-", "--at", "2016-03-23T00:26:01Z")
+        self.assertEqual(done.stdout.splitlines()[1:], ['"tram ""7"" <&,>",1458692761000000,-97.5,30.5',
+                                                        "2052,1458692761000000,-97.625,30.125"])
+        self.assertIn("leave out --until", self.convert(bus, "csv", "-", "--at", "5", "--until", "9",
+                                                        status=2).stderr)
+        self.assertIn("--at: 'noon' is not a time, such as",
+                      self.convert(bus, "csv", "-", "--at", "noon", status=2).stderr)
+        done = self.convert(bus, "csv", "-", "--at", "1970-01-01T00:00:00Z", status=1)
+        self.assertIn("there is nothing to convert at the time of --at; ", done.stderr)
+
     def test_what_is_not_recognised_names_the_flags_that_help(self):
         path = self.write("letter.txt", "Dear reader,\n")
         for command in (["convert", path, "--to", "csv", "--out", "-"], ["replay", path]):
