@@ -38,7 +38,7 @@ std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text);
 
 /// Parses a duration into microseconds: a whole or decimal number followed by the unit us, ms, s,
-/// m, h or d. Returns std::nullopt for any other text.
+/// m or min, h or d. Returns std::nullopt for any other text.
 std::optional<std::int64_t> parse_duration_us(std::string_view text);
 
 }  // namespace starling::sim

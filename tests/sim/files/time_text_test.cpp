@@ -108,6 +108,7 @@ TEST(ParseDuration, NeedsANumberAndAUnit) {
   EXPECT_EQ(parse_duration_us("250us"), 250);
   EXPECT_EQ(parse_duration_us("0.5s"), 500'000);
   EXPECT_EQ(parse_duration_us("2m"), 120'000'000);
+  EXPECT_EQ(parse_duration_us("2min"), 120'000'000);
   EXPECT_EQ(parse_duration_us("1h"), hour_us);
   EXPECT_EQ(parse_duration_us("1d"), 24 * hour_us);
   for (const std::string text : {"", "1", "s", "-1s", "1 s", "1sec", "1e300d", "nans", "infs"})

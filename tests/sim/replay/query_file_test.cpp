@@ -82,7 +82,7 @@ TEST(QueryFile, RefusesValuesThatAreNoLengthAndNoFilter) {
     EXPECT_THAT(error("k", k), HasSubstr(":2:7: this is not a k from 1 to 1024: '" + k + "'"));
   for (const std::string distance : {"-1", "nan", "5km"})
     EXPECT_THAT(error("distance_max_m", distance), HasSubstr("this is not a distance in metres"));
-  for (const std::string age : {"10", "0s", "-1m", "10min"})
+  for (const std::string age : {"10", "0s", "-1m", "10 m"})
     EXPECT_THAT(error("age_max", age), HasSubstr("this is not a positive duration"));
   for (const std::string tags : {"-1", "4294967296", "free", "0x"})
     for (const std::string column : {"tags_required", "tags_forbidden"})
