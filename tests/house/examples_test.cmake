@@ -30,6 +30,13 @@ foreach(header IN LISTS headers)
     endif()
   endforeach()
 endforeach()
+# Checks that the wire's page and schema are installed: a client in any language is written from them.
+foreach(file doc/starling/wire/README.md starling/starling.fbs)
+  if(NOT EXISTS ${stage}/share/${file})
+    message(FATAL_ERROR "share/${file} is not installed")
+  endif()
+endforeach()
+
 list(LENGTH headers header_count)
 message("${header_count} headers installed")
 
@@ -39,7 +46,7 @@ run(${CMAKE_COMMAND} --build ${build})
 if(CUDA AND NOT EXISTS ${build}/vector_search_cuda)
   message(FATAL_ERROR "starling::cuda is built but was not installed")
 endif()
-foreach(program own_clock vector_search vector_ticks game_loop)
+foreach(program filters own_clock vector_search vector_ticks game_loop)
   run(${build}/${program})
 endforeach()
 

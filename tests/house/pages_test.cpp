@@ -46,7 +46,7 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
     link.clear();
     ++blocks;
   }
-  EXPECT_EQ(blocks, 4);
+  EXPECT_EQ(blocks, 5);
 }
 
 /// Calls `look` with each file of the checkout, except those below a folder named "build" or
