@@ -35,11 +35,11 @@ struct ObjectArrays {
   std::vector<std::string_view> names;
   std::vector<std::uint64_t> missing_ids;
 
-  void add(const LiveObject& object, std::string_view name, const ServedSpace& space) {
+  void add(const LiveObject& object, const std::optional<Position>& position,
+           std::string_view name) {
     ids.push_back(to_number(object.id));
     times_us.push_back(object.time_us);
-    if (const auto position = space.position_of(object.position))
-      positions.insert(positions.end(), position->begin(), position->end());
+    if (position) positions.insert(positions.end(), position->begin(), position->end());
     tags.push_back(object.tags);
     names.push_back(name);
   }
@@ -156,23 +156,24 @@ void RequestHandler::get_objects(const Caller& caller, const protocol::GetObject
   const std::int64_t since_us = steady_now_us();
   const ObjectTable& objects = settled().objects();
   ObjectArrays arrays;
-  const auto add = [&](Slot slot) {
-    const LiveObject object = objects.object_at(slot);
-    arrays.add(object, names_.find(object.id), parts_.space);
-  };
   std::size_t walked = request.object_ids.size();
   std::uint64_t next_page = 0;
   for (const std::uint64_t id : request.object_ids)
-    if (const Slot slot = objects.find(ObjectId{id}); slot != no_slot && objects.is_alive(slot))
-      add(slot);
-    else
+    if (const Slot slot = objects.find(ObjectId{id}); slot != no_slot && objects.is_alive(slot)) {
+      const LiveObject object = objects.object_at(slot);
+      arrays.add(object, parts_.space.position_of(object.position), names_.find(object.id));
+    } else {
       arrays.missing_ids.push_back(id);
+    }
   if (request.rectangle) {
     const LatticeRectangle rectangle = parts_.space.on_lattice(*request.rectangle);
     Walk walk(request.page, objects.slot_end(), parts_.space.objects_walked_max());
     for (; walk.next < walk.page_end && arrays.ids.size() < rows_max; ++walk.next) {
       const auto slot = static_cast<Slot>(walk.next);
-      if (objects.is_alive(slot) && rectangle.contains(objects.object_at(slot).position)) add(slot);
+      if (!objects.is_alive(slot)) continue;
+      const LiveObject object = objects.object_at(slot);
+      if (const auto position = rectangle.position_in(object.position))
+        arrays.add(object, position, names_.find(object.id));
     }
     walked = walk.walked();
     next_page = walk.next_page();

@@ -193,7 +193,7 @@ LatticeRectangle ServedSpace::on_lattice(const Rectangle& rectangle) const {
 
 std::size_t ServedSpace::objects_walked_max() const {
   // The latitude of an earth-centred position is found by iteration.
-  constexpr std::size_t planar = 16'384;
+  constexpr std::size_t planar = 8192;
   constexpr std::size_t geodetic = 1024;
   return options_.space == Space::wgs84 ? geodetic : planar;
 }

@@ -47,6 +47,10 @@ Position earth_centred(double longitude_deg, double latitude_deg, double altitud
           (normal_m * (1.0 - earth_eccentricity_sq) + altitude_m) * sin_latitude};
 }
 
+double longitude_deg(double x, double y) {
+  return std::atan2(y, x) / radians_per_degree;
+}
+
 // Returns longitude, latitude and altitude of an earth-centred position. The latitude is found by
 // fixed-point iteration. Each round multiplies the error by about the squared eccentricity, 1/150.
 // After eight rounds the error is below the precision of float64 at every altitude on the lattice.
@@ -64,7 +68,7 @@ Position geodetic(const Position& centred) {
   const double cos_latitude = std::cos(latitude);
   const double altitude_m =
       from_axis_m * cos_latitude + z * sin_latitude - earth_axis_m * earth_axis_m / normal_m;
-  return {std::atan2(y, x) / radians_per_degree, latitude / radians_per_degree, altitude_m};
+  return {longitude_deg(x, y), latitude / radians_per_degree, altitude_m};
 }
 
 }  // namespace
@@ -183,6 +187,10 @@ Position Lattice::to_position(const LatticePoint& point) const {
   for (std::size_t i = 0; i < 3; ++i) metres[i] += options_.origin[i];
   if (options_.space == Space::planar2) metres[2] = 0;
   return metres;
+}
+
+double Lattice::to_longitude(const LatticePoint& point) const {
+  return longitude_deg(point.x * options_.resolution_m, point.y * options_.resolution_m);
 }
 
 double Lattice::to_metres(std::uint64_t distance_sq) const {

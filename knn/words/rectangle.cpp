@@ -33,14 +33,19 @@ LatticeRectangle::LatticeRectangle(const Lattice& lattice, const Rectangle& rect
   y_max_ = to_units(rectangle.y_max, space.origin[1], space.resolution_m);
 }
 
-bool LatticeRectangle::contains(const LatticePoint& point) const {
-  if (lattice_->options().space == Space::wgs84) return contains_geodetic(point);
-  return point.x >= x_min_ && point.x <= x_max_ && point.y >= y_min_ && point.y <= y_max_;
+std::optional<Position> LatticeRectangle::position_in(const LatticePoint& point) const {
+  if (lattice_->options().space != Space::wgs84) {
+    if (point.x < x_min_ || point.x > x_max_ || point.y < y_min_ || point.y > y_max_)
+      return std::nullopt;
+    return lattice_->to_position(point);
+  }
+  if (!has_longitude(point)) return std::nullopt;
+  const Position position = lattice_->to_position(point);
+  if (!is_between(position[1], degrees_.y_min, degrees_.y_max)) return std::nullopt;
+  return position;
 }
 
-bool LatticeRectangle::contains_geodetic(const LatticePoint& point) const {
-  const auto [longitude, latitude, altitude] = lattice_->to_position(point);
-  if (!is_between(latitude, degrees_.y_min, degrees_.y_max)) return false;
+bool LatticeRectangle::has_longitude(const LatticePoint& point) const {
   const bool is_pole = point.x == 0 && point.y == 0;
   if (is_pole) return true;
   const auto has = [&](double degrees) {
@@ -49,6 +54,7 @@ bool LatticeRectangle::contains_geodetic(const LatticePoint& point) const {
     return is_between(degrees, degrees_.x_min, degrees_.x_max);
   };
   constexpr double antimeridian = 180;
+  const double longitude = lattice_->to_longitude(point);
   return has(longitude) || (std::abs(longitude) == antimeridian && has(-longitude));
 }
 

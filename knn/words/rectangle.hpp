@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "starling/knn/words/lattice.hpp"
 #include "starling/knn/words/types.hpp"
@@ -26,13 +27,14 @@ class LatticeRectangle {
   /// The edges must not be NaN. They may be infinite. The lattice must outlive this object.
   LatticeRectangle(const Lattice& lattice, const Rectangle& rectangle);
 
-  /// In a planar space, the edges are rounded to the lattice in the same way as positions. In a
-  /// wgs84 space, the point's longitude and latitude are compared with the edges. A pole has every
+  /// Returns the position of the point, as Lattice::to_position does, if it is in the rectangle. In
+  /// a planar space, the edges are rounded to the lattice in the same way as positions. In a wgs84
+  /// space, the point's longitude and latitude are compared with the edges. A pole has every
   /// longitude, and the antimeridian has the longitudes -180 and 180.
-  bool contains(const LatticePoint& point) const;
+  std::optional<Position> position_in(const LatticePoint& point) const;
 
  private:
-  bool contains_geodetic(const LatticePoint& point) const;
+  bool has_longitude(const LatticePoint& point) const;
 
   const Lattice* lattice_;
   Rectangle degrees_{};  ///< in a wgs84 space

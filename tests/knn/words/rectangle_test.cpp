@@ -12,7 +12,11 @@ namespace {
 bool is_in(const Lattice& lattice, const Rectangle& rectangle, const Position& position) {
   LatticePoint point;
   EXPECT_EQ(lattice.to_lattice(position, point), PositionError::none);
-  return LatticeRectangle(lattice, rectangle).contains(point);
+  const auto found = LatticeRectangle(lattice, rectangle).position_in(point);
+  if (found) {
+    EXPECT_EQ(*found, lattice.to_position(point));
+  }
+  return found.has_value();
 }
 
 TEST(Rectangle, ContainsItsEdgesInAPlane) {
