@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <string_view>
 #include <vector>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "starling/apps/shared/text/text_width.hpp"
+#include "starling/apps/shared/text/time_line.hpp"
 
 namespace starling::apps {
 namespace {
@@ -29,29 +31,9 @@ constexpr std::size_t id_columns = 20;  // longer names are cut; every number fi
 constexpr std::size_t vote_columns = 20;
 constexpr std::size_t mean_columns = 13;  // "-1.23457e-308"
 
-bool continues_character(char octet) {
-  return (static_cast<unsigned char>(octet) & 0xC0) == 0x80;
-}
-
-// Counts one column per character. A wide character takes two columns on the screen, so columns
-// after it are shifted, which is harmless.
-std::size_t columns_of(std::string_view text) {
-  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
-}
-
-// Returns the first `columns` characters, none of them cut in half.
-std::string_view cut(std::string_view text, std::size_t columns) {
-  std::size_t end = 0;
-  for (; end < text.size(); ++end)
-    if (!continues_character(text[end]) && columns-- == 0) break;
-  return text.substr(0, end);
-}
-
 // Pads to `columns` and adds a gap of two.
-std::string padded(std::string_view text, std::size_t columns) {
-  std::string result(text);
-  result.append(columns + 2 - columns_of(result), ' ');
-  return result;
+std::string cell(std::string_view text, std::size_t columns) {
+  return padded(text, columns + 2);
 }
 
 std::string vote_text(Label vote) {
@@ -94,17 +76,8 @@ std::vector<protocol::ListStore::const_pointer> smallest_keys(const protocol::Li
   return entries;
 }
 
-// Replaces control characters: names and sentences come from the server, and control characters
-// would change the terminal.
-void append_line(std::string& text, std::string line, std::size_t columns) {
-  line.resize(cut(line, columns).size());
-  std::ranges::replace_if(
-      line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  // U+0080 to U+009F are control characters too, and some terminals act on them.
-  for (std::size_t at = 0; at + 1 < line.size(); ++at)
-    if (line[at] == '\xc2' && static_cast<unsigned char>(line[at + 1]) < 0xa0)
-      line.replace(at, 2, "?");
-  text += line;
+void append_line(std::string& text, const std::string& line, std::size_t columns) {
+  text += cut(without_controls(line), columns);
   text += '\n';
 }
 
@@ -120,18 +93,6 @@ TableSize terminal_size() {
 }
 
 }  // namespace
-
-std::string format_time(std::int64_t time_us) {
-  constexpr std::int64_t second_us = 1'000'000;
-  constexpr std::int64_t year_us = 365 * 86'400 * second_us;
-  if (time_us < year_us) return format("%.3f s", static_cast<double>(time_us) / second_us);
-  const std::time_t seconds = time_us / second_us;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return format("%04d-%02d-%02d %02d:%02d:%02d.%03d UTC", utc.tm_year + 1900, utc.tm_mon + 1,
-                utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                static_cast<int>(time_us % second_us / 1000));
-}
 
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
                          const TableSize& size, const sim::NameTable& names) {
@@ -156,13 +117,13 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
           : status.obstacle,
       size.columns);
   append_line(text, "", size.columns);
-  const std::string vote_head = status.has_votes ? padded("vote", vote_columns) : "";
-  const std::string mean_head = status.has_means ? padded("value", mean_columns) : "";
+  const std::string vote_head = status.has_votes ? cell("vote", vote_columns) : "";
+  const std::string mean_head = status.has_means ? cell("value", mean_columns) : "";
   const bool has_subjects =
       std::ranges::any_of(lists, [](const auto& entry) { return entry.first.has_subject; });
-  const std::string subject_head = has_subjects ? padded("subject", id_columns) : "";
+  const std::string subject_head = has_subjects ? cell("subject", id_columns) : "";
   append_line(text,
-              padded("query", id_columns) + subject_head + vote_head + mean_head +
+              cell("query", id_columns) + subject_head + vote_head + mean_head +
                   (status.is_vector ? "nearest first (distance)" : "nearest first (metres)"),
               size.columns);
   const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
@@ -170,12 +131,12 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
   for (const auto* entry : smallest_keys(lists, rows)) {
     sim::NameTable::NumberText number;
     const protocol::ListKey& key = entry->first;
-    std::string whose = padded(name_of(to_number(key.query), names, number), id_columns);
+    std::string whose = cell(name_of(to_number(key.query), names, number), id_columns);
     if (has_subjects)
-      whose += padded(key.has_subject ? name_of(to_number(key.subject), names, number) : "-",
-                      id_columns);
-    if (status.has_votes) whose += padded(vote_text(entry->second.vote), vote_columns);
-    if (status.has_means) whose += padded(mean_text(entry->second.mean), mean_columns);
+      whose +=
+          cell(key.has_subject ? name_of(to_number(key.subject), names, number) : "-", id_columns);
+    if (status.has_votes) whose += cell(vote_text(entry->second.vote), vote_columns);
+    if (status.has_means) whose += cell(mean_text(entry->second.mean), mean_columns);
     const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));
     append_line(text, whose + neighbors_text(entry->second, columns, pattern, names), size.columns);
   }

@@ -45,9 +45,6 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
 /// Returns the ids that a table of this size shows, and possibly a few more.
 std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const TableSize& size);
 
-/// Returns "125.000 s" for times below one year, and a date in UTC for later ones.
-std::string format_time(std::int64_t time_us);
-
 /// Draws the table on `out`. After each draw(), is_due() is false for the time `refresh`. If
 /// `in_place` is true, each table replaces the last one on the terminal. `out` must outlive this
 /// object.
