@@ -10,10 +10,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/ask/ask.hpp"
 #include "starling/apps/bench.hpp"
 #include "starling/apps/convert.hpp"
 #include "starling/apps/info.hpp"
 #include "starling/apps/knn/knn.hpp"
+#include "starling/apps/put/put.hpp"
+#include "starling/apps/remove/remove.hpp"
 #include "starling/apps/replay/replay.hpp"
 #include "starling/apps/serve.hpp"
 #include "starling/apps/shared/config_file.hpp"
@@ -31,10 +34,13 @@ int run(int argument_count, char** arguments) {
   program.set_version_flag("--version", "starling " STARLING_VERSION);
   program.require_subcommand(1);
   const std::map<std::string, std::function<int()>> commands{
+      {"ask", starling::apps::add_ask(program)},
       {"bench", starling::apps::add_bench(program)},
       {"convert", starling::apps::add_convert(program)},
       {"info", starling::apps::add_info(program)},
       {"knn", starling::apps::add_knn(program)},
+      {"put", starling::apps::add_put(program)},
+      {"remove", starling::apps::add_remove(program)},
       {"replay", starling::apps::add_replay(program)},
       {"serve", starling::apps::add_serve(program)},
       {"simulate", starling::apps::add_simulate(program)},

@@ -26,6 +26,14 @@ bool StopSignals::asked_to_stop() {
   return asked_;
 }
 
+bool StopSignals::wait_for(std::chrono::milliseconds longest) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
+  const timespec wait{.tv_sec = seconds.count(),
+                      .tv_nsec = std::chrono::nanoseconds(longest - seconds).count()};
+  if (!asked_) asked_ = sigtimedwait(&signals_, nullptr, &wait) > 0;
+  return asked_;
+}
+
 EndAtSignal::EndAtSignal(StopSignals& signals, std::function<void()> clean_up)
     : thread_([&signals, clean_up = std::move(clean_up)](const std::stop_token& stop) {
         constexpr std::chrono::milliseconds look_again{50};

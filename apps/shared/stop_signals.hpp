@@ -3,6 +3,7 @@
 // of them has come. Used by commands that run until a signal stops them.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <thread>
@@ -17,6 +18,8 @@ class StopSignals {
 
   /// True once one of the signals has come.
   bool asked_to_stop();
+  /// Waits until one of the signals has come, but not longer than this. Returns asked_to_stop().
+  bool wait_for(std::chrono::milliseconds longest);
 
  private:
   sigset_t signals_;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the `starling` commands of README.md's first section as they stand there, but on free ports and at
+"""Runs the `starling` commands of README.md's first sections as they stand there, but on free ports and at
 full speed. Run by ctest with the paths of the program and of the source folder as the only arguments."""
 
 import json
@@ -11,22 +11,27 @@ import sys
 import time
 import unittest
 
-from folder_case import FolderCase
+from server_case import ServerCase
 
 SOURCE = pathlib.Path(sys.argv.pop())
-PROGRAM = sys.argv.pop()
+PROGRAM = ServerCase.program = sys.argv.pop()
 PATIENCE_S = 60
+
+
+def lines_of(heading):
+    """Returns the lines of the section's code blocks."""
+    section = (SOURCE / "README.md").read_text().split("## " + heading)[1].split("\n## ")[0]
+    blocks = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    return "".join(blocks).replace("\\\n", " ").splitlines()
 
 
 def commands():
     """Returns the commands of the section, in order, each as a list of arguments."""
-    section = (SOURCE / "README.md").read_text().split("## Two commands")[1].split("\n## ")[0]
-    blocks = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    lines = lines_of("Two commands")
     return [shlex.split(line)[1:] for line in lines if line.startswith("starling ")]
 
 
-class ReadmeTest(FolderCase):
+class ReadmeTest(ServerCase):
     def in_source(self, arguments):
         return [str(SOURCE / word) if word.startswith("data/") else word for word in arguments]
 
@@ -37,6 +42,20 @@ class ReadmeTest(FolderCase):
         subprocess.run([PROGRAM, *self.in_source(replay)], check=True, timeout=PATIENCE_S,
                        capture_output=True)
         self.assertTrue(out.read_text().startswith("tick,time_us,query_id,rank,object_id,distance_m\n"))
+
+    def test_three_objects_are_put_and_the_two_nearest_asked_for(self):
+        self.serve("--space", "wgs84")
+        shell = 'starling() { "$PROGRAM" "$@" --connect "$SERVER"; }\n'
+        put, ask, stream, query, subscribe = lines_of("Put and ask")
+        done = subprocess.run(["/bin/sh", "-ec", shell + "\n".join([put, ask, stream, query])],
+                              env={"PROGRAM": PROGRAM, "SERVER": self.endpoints["commands"]},
+                              capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual([line.split()[:2] for line in done.stdout.splitlines()[3:5]],
+                         [["1", "truck-7"], ["2", "truck-8"]])
+        lists = self.run_program(*shlex.split(subscribe)[1:], *self.connect(), "--results",
+                                 self.endpoints["results"], "--ticks", "2", "--format", "csv").stdout
+        self.assertIn(",opera,1,truck-7,", lists)
 
     def test_the_server_the_subscriber_and_the_replay_work_together(self):
         _, serve, subscribe, replay = commands()

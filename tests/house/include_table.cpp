@@ -111,6 +111,17 @@ const std::vector<Room>& house_rooms() {
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/vectors",
         "gpu", "sim/files", "sim/traces", "sim/host"}},
       {"apps/shared/text", {"sim/files"}},
+      {"apps/shared/server",
+       {"knn/words", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "apps/shared",
+        "apps/shared/text"}},
+      {"apps/ask",
+       {"knn/words", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "sim/replay",
+        "apps/shared/server", "apps/shared/text"}},
+      {"apps/put",
+       {"knn/base", "knn/words", "protocol/wire", "protocol/client", "sim/files", "apps/shared",
+        "apps/shared/server", "apps/shared/text"}},
+      {"apps/remove",
+       {"knn/base", "protocol/wire", "protocol/client", "sim/files", "apps/shared/server"}},
       {"apps/knn", {"knn/words", "knn/vectors", "sim/files", "sim/vectors", "apps/shared"}},
       {"apps/replay",
        {"knn/base", "knn/words", "knn/tables", "sim/files", "sim/traces", "sim/host", "sim/replay",
@@ -123,8 +134,8 @@ const std::vector<Room>& house_rooms() {
         "apps/shared", "apps/shared/text"}},
       {"apps",
        {"protocol/wire", "protocol/client", "stream/sockets", "stream", "sim/files", "sim/traces",
-        "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/knn", "apps/replay",
-        "apps/simulate", "apps/subscribe"}},
+        "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/ask", "apps/knn",
+        "apps/put", "apps/remove", "apps/replay", "apps/simulate", "apps/subscribe"}},
   };
   return rooms;
 }

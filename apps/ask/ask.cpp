@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds the flags of `starling ask`, asks and prints: see ask.hpp.
+#include "starling/apps/ask/ask.hpp"
+
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <zmq.hpp>
+
+#include "starling/apps/ask/answer_text.hpp"
+#include "starling/apps/shared/server/filter_flags.hpp"
+#include "starling/apps/shared/server/place_flags.hpp"
+#include "starling/apps/shared/server/refusal_text.hpp"
+#include "starling/apps/shared/server/server_flags.hpp"
+#include "starling/apps/shared/server/server_names.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/replay/result_csv.hpp"
+
+namespace starling::apps {
+namespace {
+
+struct AskFlags {
+  ServerFlags server;
+  PlaceFlags place;
+  std::string object;
+  FilterFlags filter;
+  bool json = false;
+  bool csv = false;
+};
+
+void check_flags(const AskFlags& flags) {
+  if (flags.place.is_given() == !flags.object.empty())
+    throw CLI::ValidationError(
+        "ask",
+        "give either a place (--lon and --lat, or --x and --y) or --object ID, whose neighbours to "
+        "find");
+  if (flags.place.is_given()) check_place(flags.place);
+}
+
+void print_csv(const Answer& answer, const sim::NameTable& names) {
+  sim::ResultCsv csv("-", names, names, {.is_vector = answer.is_vector});
+  csv.write_tick(answer.tick, answer.tau_us, {{{.query = QueryId{0}}, answer.list}});
+  csv.close();
+}
+
+void say_empty(const AskFlags& flags, const Answer& answer) {
+  if (!answer.list.neighbors.empty()) return;
+  std::cerr << "starling ask: ";
+  if (answer.tick == Tick{0})
+    std::cerr
+        << "no tick has finished yet, so nothing can be seen; ask again after the next tick\n";
+  else if (!flags.object.empty())
+    std::cerr << "the server has no object " << sim::quoted_text(flags.object)
+              << ", or no other object passes the filter\n";
+  else
+    std::cerr << "no object passes the filter, or the server has none\n";
+}
+
+int ask(const AskFlags& flags) {
+  check_flags(flags);
+  zmq::context_t zmq;
+  protocol::Client client(zmq, client_options(flags.server, "starling ask"));
+  const SpaceOptions& space = client.server().space;
+  protocol::QuerySpec question;
+  set_filter(flags.filter, question);
+  if (flags.object.empty()) {
+    question.anchor = AnchorKind::fixed;
+    question.position = place_in(flags.place, space.space).position;
+  } else {
+    question.anchor = AnchorKind::follow;
+    question.object = protocol::id_of_text(flags.object);
+  }
+  const protocol::NeighborAnswers answers =
+      value_of(client.get_neighbors({.questions = {question}}));
+  if (answers.lists.size() != 1)
+    throw std::runtime_error("the server's answer has " + std::to_string(answers.lists.size()) +
+                             " lists for one question");
+  const Answer answer{.tick = answers.tick,
+                      .tau_us = answers.tau_us,
+                      .list = answers.lists.front(),
+                      .is_vector = space.is_vector()};
+  std::vector<std::uint64_t> ids;
+  for (const protocol::HeldNeighbor& each : answer.list.neighbors)
+    ids.push_back(to_number(each.object));
+  const sim::NameTable names = names_on(client, ids);
+  if (flags.csv)
+    print_csv(answer, names);
+  else
+    std::cout << (flags.json ? answer_json(answer, names) + "\n" : answer_table(answer, names));
+  say_empty(flags, answer);
+  return 0;
+}
+
+}  // namespace
+
+std::function<int()> add_ask(CLI::App& program) {
+  auto flags = std::make_shared<AskFlags>();
+  CLI::App& command = *program.add_subcommand(
+      "ask", "Ask a running server for the nearest objects of a place or an object");
+  add_place_flags(command, flags->place);
+  command
+      .add_option("--object", flags->object,
+                  "Ask for the neighbours of the object with this id, which is not among them")
+      ->type_name("ID");
+  add_filter_flags(command, flags->filter);
+  auto* json = command.add_flag("--json", flags->json, "Print one JSON object");
+  command
+      .add_flag("--csv", flags->csv,
+                "Print CSV: tick,time_us,query_id,rank,object_id,distance_m, with query_id 0")
+      ->excludes(json);
+  add_server_flags(command, flags->server);
+  command.footer(
+      "Examples:\n"
+      "  starling ask --lon 10.75 --lat 59.91 -k 2\n"
+      "  starling ask --x 0 --y 0 -k 10 --distance-max 500 --age-max 1m\n"
+      "  starling ask --object truck-7 -k 3 --json\n"
+      "The answer is of the last finished tick. Exit status: 0 done, also if no object passes;\n"
+      "1 if the server failed, 2 wrong usage.");
+  return [flags] { return ask(*flags); };
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends PutStream and PutQueries: see put_query.hpp.
+#include "starling/apps/put/put_query.hpp"
+
+#include <array>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <zmq.hpp>
+
+#include "starling/apps/shared/duration_flag.hpp"
+#include "starling/apps/shared/server/refusal_text.hpp"
+#include "starling/apps/shared/server/row_totals.hpp"
+#include "starling/apps/shared/text/json_line.hpp"
+#include "starling/protocol/wire/text_id.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+
+namespace starling::apps {
+namespace {
+
+ReportOn changes_named(const std::string& text) {
+  if (text == "membership") return ReportOn::membership;
+  return text == "order" ? ReportOn::order : ReportOn::distance;
+}
+
+void check_flags(const PutQueryFlags& flags) {
+  const int anchors = (flags.place.is_given() ? 1 : 0) + (flags.follow.empty() ? 0 : 1) +
+                      (flags.every_object ? 1 : 0);
+  if (anchors != 1)
+    throw CLI::ValidationError(
+        "put query",
+        "a query needs one of these: a place (--lon and --lat, or --x and --y), --follow ID, or "
+        "--every-object");
+  if (flags.place.is_given()) check_place(flags.place);
+  if (!flags.every_object && !flags.subject.is_empty())
+    throw CLI::ValidationError("--subject-required",
+                               "only a query with --every-object has subjects");
+}
+
+}  // namespace
+
+int put_stream(const PutStreamFlags& flags) {
+  zmq::context_t zmq;
+  protocol::Client client(zmq, client_options(flags.server, "starling put stream"));
+  value_of(client.put_stream({.name = flags.name,
+                              .on = changes_named(flags.on),
+                              .with = {.distance = flags.with_distance == "true",
+                                       .position = flags.with_position,
+                                       .tags = flags.with_tags}}));
+  if (flags.json)
+    std::cout << JsonLine().text("stream", flags.name).text("on", flags.on).str() << '\n';
+  else
+    std::cout << "the stream " << sim::quoted_text(flags.name) << " reports changes of " << flags.on
+              << '\n';
+  return 0;
+}
+
+int put_query(const PutQueryFlags& flags) {
+  check_flags(flags);
+  zmq::context_t zmq;
+  protocol::Client client(zmq, client_options(flags.server, "starling put query"));
+  const Space space = client.server().space.space;
+  protocol::QuerySpec query{.id = QueryId{to_number(protocol::id_of_text(flags.id))}};
+  set_filter(flags.filter, query);
+  if (flags.place.is_given()) {
+    query.anchor = AnchorKind::fixed;
+    query.position = place_in(flags.place, space).position;
+  } else if (flags.every_object) {
+    query.anchor = AnchorKind::every_object;
+    query.subject = flags.subject;
+  } else {
+    query.anchor = AnchorKind::follow;
+    query.object = protocol::id_of_text(flags.follow);
+  }
+  if (!flags.lease.empty())
+    query.lease_ms = static_cast<std::uint64_t>(duration_us(flags.lease)) / 1000;
+
+  RowTotals totals;
+  totals.add(
+      value_of(client.put_queries({.stream = flags.stream, .queries = {query}}), flags.stream));
+  // Subscribers show the name of a query as they show those of objects.
+  if (totals.accepted > 0 && !protocol::is_decimal_id(flags.id)) {
+    const std::array ids{to_number(query.id)};
+    value_of(client.put_names({.ids = ids, .texts = {flags.id}}));
+  }
+  print_totals(totals, flags.json, std::cout);
+  return totals.rejected > 0 ? 1 : 0;
+}
+
+}  // namespace starling::apps

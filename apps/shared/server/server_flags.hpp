@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// --connect and --timeout of the commands that talk to a running server, and the client that they
+// describe.
+#pragma once
+
+#include <string>
+
+#include "starling/protocol/client/client.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace starling::apps {
+
+/// The flags as the user typed them. CLI11 fills this struct, which must outlive the parsing.
+struct ServerFlags {
+  std::string commands = "tcp://127.0.0.1:7411";
+  std::string timeout = "3s";
+};
+
+void add_server_flags(CLI::App& command, ServerFlags& flags);
+
+/// Takes each flag that stands before the word of a subcommand, or comes from the environment or
+/// the file, unless the subcommand has it too. For example, both `put --connect E stream s` and
+/// `put stream s --connect E` name a server. `parent` holds the values of the command.
+void inherit_server_flags(const CLI::App& subcommand, ServerFlags& flags,
+                          const ServerFlags& parent);
+
+/// `name` appears in the server's log.
+protocol::ClientOptions client_options(const ServerFlags& flags, const std::string& name);
+
+}  // namespace starling::apps

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `starling put`, `ask` and `remove` as programs against real servers: objects, streams and queries
+without a program of one's own. Run by ctest with the path of the program as the only argument."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+from server_case import PATIENCE_S, ServerCase
+
+ServerCase.program = sys.argv.pop()
+THREE = "id,lon,lat\ntruck-7,10.75,59.91\n日本丸,10.76,59.92\nbus,10.74,59.90\n"
+
+
+class PutAskTest(ServerCase):
+    def put(self, *arguments, **options):
+        return json.loads(self.ask_server("put", "--json", *arguments, **options).stdout)
+
+    def ask(self, *arguments):
+        answer = json.loads(self.ask_server("ask", "--json", *arguments).stdout)
+        return [(each.get("name", each["id"]), each["distance_m"]) for each in answer["neighbors"]]
+
+    def test_three_objects_and_the_two_nearest(self):
+        self.serve("--space", "wgs84")
+        self.assertEqual(self.ask_server("put", text=THREE).stdout,
+                         "3 accepted, 0 late, 0 rejected\n")
+        lines = self.ask_server("ask", "--lon", "10.75", "--lat", "59.91", "-k",
+                                "2").stdout.splitlines()
+        self.assertRegex(lines[0], r"^tick [1-9]\d*  20\d\d-\d\d-\d\d .* UTC$")
+        self.assertEqual(lines[1:], ["rank  object     metres",
+                                     "   1  truck-7     0.000",
+                                     "   2  日本丸   1246.674"])
+
+    def test_csv_has_the_one_format(self):
+        self.serve("--space", "wgs84")
+        self.ask_server("put", text=THREE)
+        lines = self.ask_server("ask", "--csv", "--object", "truck-7", "-k", "1").stdout.splitlines()
+        self.assertEqual(lines[0], "tick,time_us,query_id,rank,object_id,distance_m")
+        self.assertRegex(lines[1], r"^\d+,\d{16},0,1,日本丸,1246\.674$")
+        self.assertEqual(len(lines), 2)
+
+    def test_one_object_from_flags_and_filters_of_a_question(self):
+        self.serve()
+        self.put("--id", "a", "--x", "-3", "--y", "4", "--tags", "5")
+        self.put("--id", "18446744073709551615", "--x", "0", "--y", "2", "--tags", "1")
+        self.put("--id", "old", "--x", "0", "--y", "1", "--time", "2020-01-01T00:00:00Z")
+        here = ["--x", "0", "--y", "0"]
+        self.assertEqual(self.ask(*here),
+                         [("old", 1), ("18446744073709551615", 2), ("a", 5)])
+        self.assertEqual(self.ask(*here, "--tags-required", "4"), [("a", 5)])
+        self.assertEqual(self.ask(*here, "--tags-forbidden", "4", "--age-max", "1h"),
+                         [("18446744073709551615", 2)])
+        self.assertEqual(self.ask(*here, "--distance-max", "1.5"), [("old", 1)])
+        self.assertEqual(self.ask("--object", "a", "-k", "1"), [("18446744073709551615", 13 ** 0.5)])
+
+    def test_three_dimensions(self):
+        self.serve("--space", "planar3")
+        self.put(text="id;x;y;z\na;0;0;7\nb;0;0;-1\n")
+        self.assertEqual(self.ask("--x", "0", "--y", "0", "--z", "0"), [("b", 1), ("a", 7)])
+        self.assertIn("--z: this server's space is planar3",
+                      self.ask_server("ask", "--x", "0", "--y", "0", status=2).stderr)
+
+    def test_json_lines_and_header_names_that_others_use(self):
+        self.serve("--space", "wgs84")
+        rows = [{"id": "a", "longitude": 1, "Latitude": 2, "timestamp": "2022-01-03T00:10:00Z"},
+                {"id": 2**64 - 1, "lng": "1", "lat": 2.001, "time_us": 1, "alt": 50, "speed": 3}]
+        done = self.ask_server("put", "--json", text="\n\n".join(map(json.dumps, rows)))
+        self.assertEqual(json.loads(done.stdout),
+                         {"accepted": 2, "late": 0, "rejected": 0, "reasons": {}})
+        self.assertIn("not used: speed", done.stderr)
+        self.assertEqual([name for name, _ in self.ask("--lon", "1", "--lat", "2")],
+                         ["a", str(2**64 - 1)])
+        path = self.write("more.csv", 'LAT,LON,id\n2,1,"a, ""b""\nc"\n2,1,d')
+        self.assertEqual(self.put(path)["accepted"], 2)
+        self.assertEqual(self.put(path, path)["accepted"], 4)
+        self.assertIn(('a, "b"\nc', 0), self.ask("--lon", "1", "--lat", "2"))
+
+    def test_rejected_rows_are_counted_with_reasons_and_the_others_are_put(self):
+        self.serve("--space", "wgs84")
+        done = self.ask_server("put", status=1, text="id,lon,lat,tags\n"
+                               "a,10,20,\nb,200,20,\nc,10,,\nd,10,x,\n,1,2,\nf,1,2,-3\ng,11,20,7\n")
+        self.assertEqual(done.stdout, "2 accepted, 0 late, 5 rejected\n"
+                         "  1 rejected: the longitude is not in -180 to 180; check that longitude and "
+                         "latitude are not swapped\n  4 rejected: the row cannot be read\n")
+        self.assertEqual(done.stderr.splitlines(),
+                         ["the standard input:4: the latitude is missing",
+                          "the standard input:5: the latitude 'x' cannot be understood",
+                          "the standard input:6: the id is missing",
+                          "the standard input:7: the tag number '-3' cannot be understood"])
+        self.assertEqual([name for name, _ in self.ask("--lon", "10", "--lat", "20")], ["a", "g"])
+
+    def test_a_late_row_is_counted_and_changes_nothing(self):
+        self.serve()
+        self.put("--id", "1", "--x", "1", "--y", "0")
+        late = self.put("--id", "1", "--x", "2", "--y", "0", "--time", "2020-01-01")
+        self.assertEqual((late["accepted"], late["late"], late["rejected"]), (0, 1, 0))
+        self.assertEqual(self.ask("--x", "0", "--y", "0"), [("1", 1)])
+
+    def test_many_rows_go_in_batches_and_a_pipe_is_not_held_back(self):
+        self.serve("--rows-max", "1000", "--credit-rows", "1000")
+        rows = "".join(f"{id},{id},0\n" for id in range(30_000))
+        self.assertEqual(self.put(text="id,x,y\n" + rows)["accepted"], 30_000)
+        self.assertEqual(self.ask("--x", "29999", "--y", "0", "-k", "2"),
+                         [("29999", 0), ("29998", 1)])
+        pipe = subprocess.Popen([self.program, "put", *self.connect()], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(pipe.stdout.close)
+        self.addCleanup(self.end, pipe)
+        pipe.stdin.write("id,x,y\nearly,-5,0\nhalf of a ro")
+        pipe.stdin.flush()
+        while self.ask("--x", "-5", "--y", "0", "-k", "1") != [("early", 0)]:
+            self.assertIsNone(pipe.poll())
+        pipe.stdin.write("w,-6,0")
+        pipe.stdin.close()
+        self.assertEqual(pipe.stdout.read(), "2 accepted, 0 late, 0 rejected\n")
+        self.assertEqual(pipe.wait(PATIENCE_S), 0)
+
+    def test_streams_and_queries_are_put_shown_and_removed(self):
+        self.serve("--space", "wgs84")
+        self.ask_server("put", text=THREE)
+        no_stream = ("starling: there is no stream 'ships' on this server; make it with: starling put "
+                     "stream ships\n")
+        query = ["put", "query", "ships", "harbour", "--lon", "10.75", "--lat", "59.91", "-k", "2"]
+        self.assertEqual(self.ask_server(*query, status=1).stderr, no_stream)
+        self.ask_server("put", "stream", "ships", "--on", "distance")
+        self.ask_server(*query)
+        self.ask_server("put", "query", "ships", "near-bus", "--follow", "bus", "-k", "1", "--lease",
+                        "1h")
+        self.ask_server("put", "query", "ships", "every", "--every-object", "-k", "1",
+                        "--distance-max", "1300")
+        shown = self.run_program("subscribe", "ships", *self.connect(), "--results",
+                                 self.endpoints["results"], "--ticks", "2", "--format", "csv")
+        rows = {tuple(line.split(",")[2:]) for line in shown.stdout.splitlines()[1:]}
+        self.assertLessEqual({("harbour", "1", "truck-7", "0.000", ""),
+                              ("harbour", "2", "日本丸", "1246.674", ""),
+                              ("near-bus", "1", "truck-7", "1246.750", ""),
+                              ("every", "1", "truck-7", "1246.750", "bus")}, rows)
+        gone = json.loads(self.ask_server("remove", "query", "ships", "harbour", "nothing", "--json",
+                                          status=1).stdout)
+        self.assertEqual(gone, {"accepted": 1, "late": 0, "rejected": 1,
+                                "reasons": {"unknown_query": 1}})
+
+    def test_a_removed_object_is_gone_and_an_older_row_does_not_bring_it_back(self):
+        self.serve()
+        self.put(text="id,x,y,time\na,1,0,2022-01-03T00:00:00Z\nb,2,0,2022-01-03T00:00:00Z\n")
+        self.ask_server("remove", "object", "a", "--time", "2022-01-03T00:00:10Z")
+        self.put("--id", "c", "--x", "3", "--y", "0")
+        self.assertEqual(self.ask("--x", "0", "--y", "0"), [("b", 2), ("c", 3)])
+        late = self.put("--id", "a", "--x", "1", "--y", "0", "--time", "2022-01-03T00:00:05Z")
+        self.assertEqual(late["late"], 1)
+
+    def test_a_server_that_ticks_on_request_is_said(self):
+        self.serve("--tick", "manual")
+        self.assertIn("ticks only on request",
+                      self.ask_server("put", "--id", "1", "--x", "0", "--y", "0").stderr)
+        self.assertIn("no tick has finished yet",
+                      self.ask_server("ask", "--x", "0", "--y", "0").stderr)
+
+    def test_failures_are_sentences(self):
+        self.serve("--space", "wgs84", "--k-max", "4")
+        for arguments, status, sentence in [
+                (["put", "--id", "a", "--x", "1", "--y", "2"], 2,
+                 "--x: this server's space is wgs84; give --lon and --lat"),
+                (["put", "--id", "a", "--lon", "1"], 2, "--lat: a place needs both --lon and --lat"),
+                (["put", "--id", "a", "--lon", "1", "--x", "2"], 2, "not both"),
+                (["put", "--lon", "1", "--lat", "2"], 2, "--id: an object needs an id"),
+                (["put", "--id", "a"], 2, "the object needs a place"),
+                (["put", "--id", "a", "file.csv"], 2, "not both"),
+                (["put", "--id", "a", "--lon", "1", "--lat", "2", "--time", "soon"], 2,
+                 "--time: 'soon' is not a time"),
+                (["put", "/nowhere.csv"], 1, "/nowhere.csv: cannot be opened"),
+                (["put", "--id", "7", "--name", "seven", "--lon", "1", "--lat", "2"], 1,
+                 "a name is the text id itself"),
+                (["put", "--id", "a", "stream", "ships"], 2, "stand behind"),
+                (["put", "query", "ships", "a"], 2, "a query needs one of these"),
+                (["put", "query", "ships", "a", "--follow", "b", "--every-object"], 2, "one of these"),
+                (["remove", "query", "ships", "a"], 1, "there is no stream 'ships'"),
+                (["ask"], 2, "give either a place"),
+                (["ask", "--object", "a", "--lon", "1", "--lat", "2"], 2, "give either a place"),
+                (["ask", "--object", "a", "-k", "5"], 1, "^starling: k is 5; it must be 1 to k-max"),
+                (["ask", "--object", "a", "-k", "0"], 2, "-k|--k"),
+                (["ask", "--object", "nobody", "-k", "2"], 0, "the server has no object 'nobody'"),
+                (["ask", "--lon", "1", "--lat", "2", "--age-max", "soon"], 2, "is not a duration")]:
+            done = self.ask_server(*arguments, status=status)
+            self.assertRegex(done.stderr + done.stdout, sentence, arguments)
+        for text, sentence in [
+                ("", "the input is empty"),
+                ("[{}]", "this is a JSON array; put needs one JSON object on each line"),
+                ("id,x,y\n1,2,3\n", "the header needs id, lon and lat, .* this one has: id, x, y"),
+                ("id,lon,long,lat\n", "two columns hold the same field; the second is 'long'"),
+                ('id,lon,lat\n"a,1,2\n', "1: a quote is left open")]:
+            self.assertRegex(self.ask_server("put", text=text, status=1).stderr, sentence)
+
+    def test_without_a_server_the_endpoint_and_the_remedy_are_said(self):
+        server = self.serve()
+        self.end(server)
+        for command in (["ask", "--x", "0", "--y", "0"], ["put", "--id", "a", "--x", "0", "--y", "0"],
+                        ["put", "stream", "s"], ["remove", "object", "a"]):
+            self.assertEqual(
+                self.ask_server(*command, "--timeout", "50ms", status=1).stderr,
+                f"starling: The server at {self.endpoints['commands']} did not answer within 50 ms; "
+                "start a server with starling serve, or give the commands endpoint of a running one.\n")
+
+    def test_the_server_may_come_from_before_the_word_or_the_environment(self):
+        self.serve()
+        self.run_program("put", *self.connect(), "stream", "s")
+        self.run_program("put", "stream", "s",
+                         environment={"STARLING_PUT_CONNECT": self.endpoints["commands"]})
+        self.run_program("remove", *self.connect(), "object", "a")
+
+    def test_each_help_has_three_examples(self):
+        for command in (["put"], ["put", "stream"], ["put", "query"], ["remove", "object"], ["ask"]):
+            text = self.run_program(*command, "--help").stdout
+            examples = [line for line in text.splitlines() if line.startswith("  ") and
+                        "starling " + command[0] in line]
+            self.assertEqual(len(examples), 3, text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
