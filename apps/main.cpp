@@ -25,6 +25,7 @@
 #include "starling/apps/shared/unknown_command.hpp"
 #include "starling/apps/simulate/simulate.hpp"
 #include "starling/apps/subscribe/subscribe.hpp"
+#include "starling/apps/top/top.hpp"
 
 namespace {
 
@@ -45,6 +46,7 @@ int run(int argument_count, char** arguments) {
       {"serve", starling::apps::add_serve(program)},
       {"simulate", starling::apps::add_simulate(program)},
       {"subscribe", starling::apps::add_subscribe(program)},
+      {"top", starling::apps::add_top(program)},
   };
   starling::apps::add_config_file(program);
   starling::apps::make_numbers_strict(program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders the held lists as text that fits the screen and draws it with ANSI escape sequences: see
+// Renders the held lists as text that fits the screen and draws it on a Screen: see
 // live_table.hpp. Called by apps/subscribe/subscribe.cpp.
 #include "starling/apps/subscribe/live_table.hpp"
 
@@ -8,9 +8,6 @@
 #include <cstdio>
 #include <string_view>
 #include <vector>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "starling/apps/shared/text/text_width.hpp"
 #include "starling/apps/shared/text/time_line.hpp"
@@ -85,13 +82,6 @@ std::string rate_text(const std::optional<double>& ticks_per_s) {
   return ticks_per_s ? format("%.1f ticks/s, ", *ticks_per_s) : "";
 }
 
-TableSize terminal_size() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
-    return {};
-  return {size.ws_row, size.ws_col};
-}
-
 }  // namespace
 
 std::string render_table(const TableStatus& status, const protocol::ListStore& lists,
@@ -157,34 +147,10 @@ std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const 
   return ids;
 }
 
-LiveTable::~LiveTable() {
-  if (in_place_ && has_drawn_) out_ << "\x1b[?25h" << std::flush;
-}
-
-TableSize LiveTable::size() const {
-  if (!in_place_) return {.rows = 12, .columns = 100};
-  TableSize size = terminal_size();
-  --size.rows;  // the cursor needs the last row
-  return size;
-}
-
 void LiveTable::draw(const TableStatus& status, const protocol::ListStore& lists,
                      const sim::NameTable& names) {
   due_ = std::chrono::steady_clock::now() + refresh_;
-  const std::string table = render_table(status, lists, size(), names);
-  if (!in_place_) {
-    out_ << table << std::endl;
-    return;
-  }
-  // Hides the cursor and moves it to the top left. Each line erases the rest of its row, and the
-  // end of the frame erases all rows below.
-  std::string frame = has_drawn_ ? "\x1b[H" : "\x1b[?25l\x1b[2J\x1b[H";
-  for (const char c : table) {
-    if (c == '\n') frame += "\x1b[K";
-    frame += c;
-  }
-  out_ << frame << "\x1b[J" << std::flush;
-  has_drawn_ = true;
+  screen_.draw(render_table(status, lists, size(), names));
 }
 
 }  // namespace starling::apps

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/apps/shared/text/screen.hpp"
 #include "starling/protocol/client/subscription.hpp"
 #include "starling/sim/traces/name_table.hpp"
 
@@ -31,11 +32,6 @@ struct TableStatus {
   bool has_means = false;  ///< true: the table has a column for means
 };
 
-struct TableSize {
-  std::size_t rows = 24;
-  std::size_t columns = 80;
-};
-
 /// Returns a table of at most `size` rows and columns, without control characters. The table shows
 /// the lists with the smallest keys. If `names` has a name for an id, the table shows the name, cut
 /// if it is long.
@@ -45,28 +41,20 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
 /// Returns the ids that a table of this size shows, and possibly a few more.
 std::vector<std::uint64_t> ids_in_table(const protocol::ListStore& lists, const TableSize& size);
 
-/// Draws the table on `out`. After each draw(), is_due() is false for the time `refresh`. If
-/// `in_place` is true, each table replaces the last one on the terminal. `out` must outlive this
-/// object.
+/// Draws the table on a screen. After each draw(), is_due() is false for the time `refresh`.
 class LiveTable {
  public:
   LiveTable(std::ostream& out, bool in_place, std::chrono::milliseconds refresh)
-      : out_(out), in_place_(in_place), refresh_(refresh) {}
-  /// Leaves the last table on the screen and shows the cursor again.
-  ~LiveTable();
-  LiveTable(const LiveTable&) = delete;
-  LiveTable& operator=(const LiveTable&) = delete;
+      : screen_(out, in_place), refresh_(refresh) {}
 
   bool is_due() const { return std::chrono::steady_clock::now() >= due_; }
   /// Returns the size of the next table.
-  TableSize size() const;
+  TableSize size() const { return screen_.size(); }
   void draw(const TableStatus& status, const protocol::ListStore& lists,
             const sim::NameTable& names = {});
 
  private:
-  std::ostream& out_;
-  bool in_place_;
-  bool has_drawn_ = false;
+  Screen screen_;
   std::chrono::milliseconds refresh_;
   std::chrono::steady_clock::time_point due_;
 };

@@ -132,10 +132,13 @@ const std::vector<Room>& house_rooms() {
       {"apps/subscribe",
        {"knn/engine", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "sim/replay",
         "apps/shared", "apps/shared/text"}},
+      {"apps/top",
+       {"knn/base", "knn/words", "protocol/client", "apps/shared", "apps/shared/server",
+        "apps/shared/text"}},
       {"apps",
        {"protocol/wire", "protocol/client", "stream/sockets", "stream", "sim/files", "sim/traces",
         "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/ask", "apps/knn",
-        "apps/put", "apps/remove", "apps/replay", "apps/simulate", "apps/subscribe"}},
+        "apps/put", "apps/remove", "apps/replay", "apps/simulate", "apps/subscribe", "apps/top"}},
   };
   return rooms;
 }

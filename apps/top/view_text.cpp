@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lays the view out: see view_text.hpp.
+#include "starling/apps/top/view_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <sstream>
+#include <vector>
+
+#include "starling/apps/shared/text/json_line.hpp"
+#include "starling/apps/shared/text/text_table.hpp"
+#include "starling/apps/shared/text/text_width.hpp"
+
+namespace starling::apps {
+namespace {
+
+std::string count_text(double count) {
+  return std::to_string(static_cast<std::uint64_t>(count));
+}
+
+std::string with_decimals(double number, const char* pattern) {
+  if (std::isnan(number)) return "-";
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), pattern, number);
+  return text.data();
+}
+
+/// Returns a number that fits a column: 12.3, 12.3k, 12.3M.
+std::string rate_of(double per_s) {
+  if (per_s >= 999'950) return with_decimals(per_s / 1e6, "%.1fM");
+  if (per_s >= 9'999.5) return with_decimals(per_s / 1e3, "%.1fk");
+  return with_decimals(per_s, "%.1f");
+}
+
+std::string list_of_counts(const std::vector<Counted>& counts) {
+  std::string text;
+  for (const Counted& each : counts)
+    text += (text.empty() ? "" : ", ") + count_text(each.total) + " " + each.name;
+  return text;
+}
+
+class Lines {
+ public:
+  Lines(const TableSize& size, bool colors) : size_(size), colors_(colors) {}
+
+  void add(const std::string& line, bool is_marked = false) {
+    if (count_++ >= size_.rows) return;
+    const std::string shown(cut((is_marked ? "! " : "  ") + without_controls(line), size_.columns));
+    text_ += is_marked && colors_ ? "\x1b[1;31m" + shown + "\x1b[0m\n" : shown + "\n";
+  }
+  std::size_t left() const { return size_.rows - std::min(size_.rows, count_); }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  TableSize size_;
+  bool colors_;
+  std::size_t count_ = 0;
+  std::string text_;
+};
+
+std::string stages_text(const std::vector<Stage>& stages) {
+  std::string text;
+  for (const Stage& stage : stages)
+    text += (text.empty() ? "" : "  ") + stage.name + " " + with_decimals(stage.ms, "%.3g");
+  return text;
+}
+
+std::string counted_json(const Counted& counted) {
+  return JsonLine().number("total", counted.total).number("per_s", counted.per_s).str();
+}
+
+std::string counts_json(const std::vector<Counted>& counts) {
+  JsonLine line;
+  for (const Counted& each : counts) line.json(each.name, counted_json(each));
+  return line.str();
+}
+
+}  // namespace
+
+std::string view_text(const ViewHead& head, const ServerView& view, const TableSize& size,
+                      bool colors) {
+  Lines lines(size, colors);
+  lines.add(head.server + " at " + head.endpoint + ", " + head.space);
+  if (!head.obstacle.empty()) lines.add(head.obstacle, true);
+  if (view.is_restarted) lines.add("the server was restarted", true);
+  lines.add(count_text(view.objects) + " objects, " + count_text(view.queries) + " queries, " +
+            count_text(view.streams) + " streams, " + count_text(view.sessions) + " sessions");
+  lines.add("");
+  lines.add("ticks/s   " + rate_of(view.ticks.per_s) + ", " + count_text(view.skipped.total) +
+                " skipped, " + count_text(view.failed.total) + " failed so far",
+            view.skipped.per_s > 0 || view.failed.per_s > 0);
+  lines.add("stages    " + stages_text(view.stages) + "  (mean ms of a tick)");
+  lines.add("rows/s    " + rate_of(view.accepted.per_s) + " accepted, " + rate_of(view.late.per_s) +
+            " late, " + rate_of(view.rejected.per_s) + " rejected");
+  lines.add("so far    " + count_text(view.accepted.total) + " accepted, " +
+            count_text(view.late.total) + " late, " + count_text(view.rejected.total) +
+            " rejected");
+  if (!view.reasons.empty())
+    lines.add("rejected  " + list_of_counts(view.reasons), view.rejected.per_s > 0);
+  if (!view.refused.empty())
+    lines.add("refused   " + list_of_counts(view.refused) + " (requests)",
+              std::ranges::any_of(view.refused, [](const Counted& c) { return c.per_s > 0; }));
+  lines.add("sent      " + rate_of(view.published_bytes.per_s) + " bytes/s of ticks to " +
+            count_text(view.subscriptions) + " subscriptions");
+  lines.add("slow      " + count_text(view.lost_ticks.total) + " ticks lost by subscribers, " +
+                count_text(view.replies_dropped.total) + " replies dropped, " +
+                count_text(view.connections_refused.total) + " connections refused so far",
+            view.lost_ticks.per_s > 0 || view.replies_dropped.per_s > 0 ||
+                view.connections_refused.per_s > 0);
+  lines.add("");
+
+  using Align = TextTable::Align;
+  TextTable table({{"limit"}, {"used", Align::right}, {"of", Align::right}, {"%", Align::right}});
+  for (const Level& level : view.levels)
+    table.add_row({level.name, count_text(level.used), count_text(level.limit),
+                   with_decimals(100 * level.ratio(), "%.1f")});
+  std::istringstream rows(table.str());
+  std::string row;
+  std::getline(rows, row);
+  lines.add(row);
+  for (const Level& level : view.levels) {
+    if (!std::getline(rows, row) || lines.left() == 0) break;
+    lines.add(row, level.is_nearly_reached());
+  }
+  return std::move(lines).text();
+}
+
+std::string view_json(const ViewHead& head, const ServerView& view) {
+  JsonLine stages;
+  for (const Stage& stage : view.stages) stages.number(stage.name, stage.ms);
+  JsonLine limits;
+  for (const Level& level : view.levels)
+    limits.json(level.name, JsonLine()
+                                .number("used", level.used)
+                                .number("limit", level.limit)
+                                .boolean("nearly_reached", level.is_nearly_reached())
+                                .str());
+  return JsonLine()
+      .text("server", head.server)
+      .text("endpoint", head.endpoint)
+      .text("space", head.space)
+      .number("interval_s", view.interval_s)
+      .boolean("restarted", view.is_restarted)
+      .number("objects", view.objects)
+      .number("queries", view.queries)
+      .number("streams", view.streams)
+      .number("sessions", view.sessions)
+      .number("subscriptions", view.subscriptions)
+      .json("ticks", counted_json(view.ticks))
+      .json("ticks_skipped", counted_json(view.skipped))
+      .json("ticks_failed", counted_json(view.failed))
+      .json("stages_ms", stages.str())
+      .json("accepted", counted_json(view.accepted))
+      .json("late", counted_json(view.late))
+      .json("rejected", counted_json(view.rejected))
+      .json("reasons", counts_json(view.reasons))
+      .json("refused_requests", counts_json(view.refused))
+      .json("published_bytes", counted_json(view.published_bytes))
+      .json("subscriber_lost_ticks", counted_json(view.lost_ticks))
+      .json("replies_dropped", counted_json(view.replies_dropped))
+      .json("connections_refused", counted_json(view.connections_refused))
+      .json("limits", limits.str())
+      .str();
+}
+
+}  // namespace starling::apps
