@@ -3,17 +3,24 @@
 // endpoints file and log. See serve.hpp.
 #include "starling/apps/serve.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include "starling/apps/check_config.hpp"
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/space_flags.hpp"
+#include "starling/apps/shared/text/screen.hpp"
 #include "starling/sim/files/text_output.hpp"
 #include "starling/sim/files/time_text.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -33,6 +40,8 @@ struct ServeFlags {
   EngineFlags engine;
   std::string endpoints_file;
   std::string log_level = "info";
+  bool check_config = false;
+  WrittenValues written;  ///< for check_config
 };
 
 /// Adds a flag for a duration. --help shows `shown_default` as the default. If `shown_default` is
@@ -220,7 +229,8 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
 }
 
 void start_logging(const std::string& level) {
-  auto logger = spdlog::stderr_color_mt("starling");
+  auto logger = spdlog::stderr_color_mt(
+      "starling", may_use_colors() ? spdlog::color_mode::automatic : spdlog::color_mode::never);
   logger->set_level(spdlog::level::from_str(level));
   spdlog::set_default_logger(std::move(logger));
 }
@@ -231,6 +241,29 @@ void write_endpoints(const std::string& path, const stream::Endpoints& endpoints
   file.write("{\"commands\": \"" + endpoints.commands + "\", \"results\": \"" + endpoints.results +
              "\", \"http\": \"" + endpoints.http + "\"}\n");
   file.close();
+}
+
+/// Returns a fault if no file can be written at `path`.
+void check_folder_of(const std::string& flag, const std::string& path,
+                     std::vector<std::string>& faults) {
+  if (path.empty()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    faults.push_back(flag + ": nothing can be written into " + folder.string() + ": " +
+                     std::strerror(errno));
+}
+
+int check_config(const CLI::App& command, const ServeFlags& flags) {
+  std::vector<std::string> faults;
+  try {
+    const auto engine = choose_engine(flags.engine).make(flags.server.processor.space);
+    faults = stream::faults_of(flags.server, engine->limits());
+  } catch (const std::exception& error) {
+    faults.emplace_back(error.what());
+  }
+  check_folder_of("--endpoints-file", flags.endpoints_file, faults);
+  check_folder_of("--trace", flags.server.trace_path, faults);
+  return print_config(command, flags.written, faults);
 }
 
 void serve(const ServeFlags& flags) {
@@ -264,6 +297,9 @@ std::function<int()> add_serve(CLI::App& program) {
                   "The lowest level of log messages to write to stderr")
       ->capture_default_str()
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "critical", "off"}));
+  command.add_flag("--check-config", flags->check_config,
+                   "Print which values the flags, the environment and the file give, and what is "
+                   "wrong with them. Start nothing. Exit status 1 if something is wrong");
   next_group("Space");
   add_space_flags(command, flags->space);
   add_limit_flags(command, *flags);
@@ -278,10 +314,16 @@ std::function<int()> add_serve(CLI::App& program) {
       "Behind = stands the default, behind Env the environment variable that sets the flag.\n"
       "DURATION is a number and us, ms, s, m, h or d. BYTES is a number of bytes, or a number and\n"
       "KiB, MiB or GiB. The port * of an endpoint, or 0 of --http, stands for any free port.\n"
-      "docs/limits.md explains the limits.");
-  return [flags] {
+      "docs/limits.md explains the limits.\n"
+      "Examples:\n"
+      "  starling serve --space wgs84 --object-ttl 10m\n"
+      "  starling serve --tick manual --commands 'tcp://127.0.0.1:*'\n"
+      "  starling serve --config starling.toml --check-config");
+  keep_written_values(command, flags->written);
+  return [flags, &command] {
     check_space_flags(flags->space);
     flags->server.processor.space = flags->space.space;
+    if (flags->check_config) return check_config(command, *flags);
     serve(*flags);
     return 0;
   };

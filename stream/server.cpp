@@ -28,6 +28,7 @@
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/request_handler.hpp"
 #include "starling/stream/served_space.hpp"
+#include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/reach.hpp"
@@ -548,6 +549,29 @@ void Server::run() {
 
 void Server::stop() {
   asio::post(state_->loop, [state = state_.get()] { state->begin_stop(); });
+}
+
+std::vector<std::string> faults_of(const ServerOptions& options, const EngineLimits& engine) {
+  std::vector<std::string> faults;
+  try {
+    completed(options, engine);
+  } catch (const std::invalid_argument& error) {
+    faults.emplace_back(error.what());
+  }
+  const auto add = [&](const std::string& endpoint, const std::string& fault) {
+    if (!fault.empty()) faults.push_back("cannot listen on " + endpoint + ": " + fault);
+  };
+  add(options.commands_endpoint, fault_of_endpoint(options.commands_endpoint));
+  add(options.results_endpoint, fault_of_endpoint(options.results_endpoint));
+  const std::string http = options.http_host + ":" + std::to_string(options.http_port);
+  add(http, fault_of_http_host(options.http_host));
+  const bool has_free_port = options.commands_endpoint.ends_with('*');
+  if (!has_free_port && options.commands_endpoint == options.results_endpoint)
+    faults.push_back("commands and results cannot both listen on " + options.commands_endpoint);
+  for (const std::string& endpoint : {options.commands_endpoint, options.results_endpoint})
+    if (options.http_port != 0 && endpoint == "tcp://" + http)
+      faults.push_back("http cannot listen on " + endpoint + ", as another endpoint does");
+  return faults;
 }
 
 }  // namespace starling::stream

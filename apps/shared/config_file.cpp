@@ -48,7 +48,16 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
       return item.parents.size() == 1 &&
              std::getenv(environment_name(item.parents.front(), item.name).c_str()) != nullptr;
     });
+    items_ = found;
     return found;
+  }
+
+  /// Returns the value that the file gives to a flag, in parts; empty if it gives none, or if the
+  /// environment does.
+  std::vector<std::string> value_of(const std::string& command, const std::string& flag) const {
+    for (const CLI::ConfigItem& item : items_)
+      if (item.parents == std::vector{command} && item.name == flag) return item.inputs;
+    return {};
   }
 
  private:
@@ -76,6 +85,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
   }
 
   const CLI::App& program_;
+  mutable std::vector<CLI::ConfigItem> items_;  ///< of the last file that was read
 };
 
 }  // namespace
@@ -108,6 +118,24 @@ void check_environment(const CLI::App& program) {
                                  command.get_name() + " --help",
                              CLI::ExitCodes::ConfigError);
   }
+}
+
+std::string source_of(const CLI::App& program, const CLI::App& command, const CLI::Option& option,
+                      const std::vector<std::string>& texts) {
+  if (texts.empty()) return "default";
+  const auto joined = [](const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+    return text;
+  };
+  const char* const variable = std::getenv(option.get_envname().c_str());
+  if (variable != nullptr && *variable != '\0')
+    return joined(texts) == variable ? option.get_envname() : "command line";
+  const auto file = std::dynamic_pointer_cast<FileBelowEnvironment>(program.get_config_formatter());
+  const std::string flag = option.get_lnames().front();
+  if (file && joined(file->value_of(command.get_name(), flag)) == joined(texts))
+    return program.get_config_ptr()->as<std::string>();
+  return "command line";
 }
 
 }  // namespace starling::apps

@@ -3,9 +3,13 @@
 // overrides the environment, and the environment overrides the file. Called by main.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace starling::apps {
 
@@ -19,5 +23,12 @@ void add_config_file(CLI::App& program);
 /// the chosen command, such as STARLING_SERVE_, and belongs to none of the command's flags.
 /// Variables of other commands are ignored.
 void check_environment(const CLI::App& program);
+
+/// Returns where the value of an option of `command` came from: "default", the name of an
+/// environment variable, the path of the --config file, or "command line". `texts` is the value as
+/// it was written, before any check changed it; empty if the option has no value. Call after
+/// parsing.
+std::string source_of(const CLI::App& program, const CLI::App& command, const CLI::Option& option,
+                      const std::vector<std::string>& texts);
 
 }  // namespace starling::apps

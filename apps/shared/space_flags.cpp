@@ -57,8 +57,9 @@ void add_space_flags(CLI::App& command, SpaceFlags& flags) {
       .add_option_function<std::string>(
           "--space", [&space](const std::string& text) { set_space(text, space); },
           "The space of the objects: planar2 or planar3 (metres), wgs84 (longitude, latitude, "
-          "altitude), or vector:DIMENSION with 1 to 4096 components [planar2]")
-      ->type_name("SPACE");
+          "altitude), or vector:DIMENSION with 1 to 4096 components")
+      ->type_name("SPACE")
+      ->default_str("planar2");
   flags.metric =
       command
           .add_option_function<std::string>(

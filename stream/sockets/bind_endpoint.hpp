@@ -19,4 +19,8 @@ namespace starling::stream {
 /// endpoint, if `endpoint` is malformed, what to do about its reach, or else the system's message.
 std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, Reach allowed);
 
+/// Returns how to write an endpoint if `endpoint` is malformed, and an empty text if it is not.
+/// Binds nothing, so the address may still be in use, or not be one of this machine.
+std::string fault_of_endpoint(const std::string& endpoint);
+
 }  // namespace starling::stream

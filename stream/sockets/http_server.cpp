@@ -118,4 +118,13 @@ void HttpServer::close() {
   for (HttpConnection* connection : state_->connections) connection->close();
 }
 
+std::string fault_of_http_host(const std::string& host) {
+  try {
+    address_of(host);
+    return {};
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace starling::stream

@@ -92,4 +92,7 @@ class HttpServer {
   std::shared_ptr<State> state_;
 };
 
+/// Returns which hosts an HttpServer takes if `host` is none of them, and an empty text if it is.
+std::string fault_of_http_host(const std::string& host);
+
 }  // namespace starling::stream

@@ -137,8 +137,9 @@ const std::vector<Room>& house_rooms() {
         "apps/shared/text"}},
       {"apps",
        {"protocol/wire", "protocol/client", "stream/sockets", "stream", "sim/files", "sim/traces",
-        "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/ask", "apps/knn",
-        "apps/put", "apps/remove", "apps/replay", "apps/simulate", "apps/subscribe", "apps/top"}},
+        "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/shared/text",
+        "apps/ask", "apps/knn", "apps/put", "apps/remove", "apps/replay", "apps/simulate",
+        "apps/subscribe", "apps/top"}},
   };
   return rooms;
 }

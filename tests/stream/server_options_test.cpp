@@ -94,5 +94,32 @@ TEST(ServerOptions, AnEndpointThatIsTakenIsNamedWithWhatTheSystemSays) {
                                      "cannot listen on " + http + ": Address already in use");
 }
 
+TEST(ServerOptions, AllFaultsAreFoundWithoutBindingAnything) {
+  const EngineLimits engine = make_engine()->limits();
+  ServerOptions options = manual_options();
+  EXPECT_THAT(faults_of(options, engine), testing::IsEmpty());
+  for (const std::string endpoint : {"tcp://localhost:*", "tcp://*:7411", "tcp://[::1]:7411",
+                                     "tcp://lo:1", "ipc:///tmp/starling"}) {
+    options.commands_endpoint = endpoint;
+    EXPECT_THAT(faults_of(options, engine), testing::IsEmpty()) << endpoint;
+  }
+  for (const std::string endpoint : {"127.0.0.1:7411", "tcp://example.com:7411", "tcp://127.0.0.1",
+                                     "tcp://127.0.0.1:70000", "udp://127.0.0.1:7411", ""}) {
+    options.commands_endpoint = endpoint;
+    EXPECT_THAT(faults_of(options, engine),
+                testing::ElementsAre("cannot listen on " + endpoint + endpoint_form));
+  }
+  options.commands_endpoint = options.results_endpoint = "tcp://127.0.0.1:7413";
+  options.http_host = "127.0.0.1";
+  options.http_port = 7413;
+  options.limits.k_max = 5000;
+  EXPECT_THAT(
+      faults_of(options, engine),
+      testing::ElementsAre("k-max: the engine's lists have at most 1024 neighbours, not 5000",
+                           "commands and results cannot both listen on tcp://127.0.0.1:7413",
+                           "http cannot listen on tcp://127.0.0.1:7413, as another endpoint does",
+                           "http cannot listen on tcp://127.0.0.1:7413, as another endpoint does"));
+}
+
 }  // namespace
 }  // namespace starling::stream
