@@ -54,7 +54,8 @@ int run(int argument_count, char** arguments) {
       "`starling COMMAND --help` shows the flags of a command. A flag of every command but bench\n"
       "can also be set by an environment variable, STARLING_COMMAND_FLAG\n"
       "(STARLING_SERVE_TICK=manual), or in the file of --config, under [COMMAND]. The command\n"
-      "line overrides the environment, and the environment overrides the file.");
+      "line overrides the environment, and the environment overrides the file. Behind a second\n"
+      "word, as in `put stream`, only --connect, --timeout and --json may come from there.");
   try {
     program.parse(argument_count, arguments);
     starling::apps::check_environment(program);

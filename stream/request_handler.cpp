@@ -89,12 +89,11 @@ void RequestHandler::refuse(const Caller& caller, protocol::Problem problem) {
 }
 
 protocol::ErrorReply RequestHandler::unknown_stream(std::string_view stream) const {
-  return {
-      {ErrorCode::unknown_stream,
-       "This server has no stream \"" + std::string(stream) +
-           "\". Check the name, or create the stream first: with PutStream, or with a command that "
-           "sends it, such as starling replay --connect ENDPOINT --stream NAME."},
-      0};
+  return {{ErrorCode::unknown_stream, "This server has no stream \"" + std::string(stream) +
+                                          "\". Check the name, or make the stream first: with the "
+                                          "command starling put stream NAME, or "
+                                          "in a program with the request PutStream."},
+          0};
 }
 
 }  // namespace starling::stream

@@ -16,7 +16,8 @@ namespace {
 
 // One batch of this many rows keeps the server's loop for about a millisecond.
 constexpr std::size_t batch_rows = 16384;
-constexpr std::size_t row_bytes = 64;  // more than id, time, position, tags and their overhead
+// More than id, time, position, tags and their overhead, or than id and overhead of a name.
+constexpr std::size_t row_bytes_besides_name = 64;
 constexpr std::size_t names_told_max = std::size_t{1} << 20;
 
 [[noreturn]] void refuse_collision(std::string_view text) {
@@ -33,7 +34,8 @@ ObjectSender::ObjectSender(protocol::Client& client) : client_(client) {
       std::min<std::size_t>(limits.frame_bytes_max, static_cast<std::size_t>(limits.credit_bytes));
   rows_max_ = std::max<std::size_t>(
       1, std::min({batch_rows, std::size_t{limits.rows_max},
-                   static_cast<std::size_t>(limits.credit_rows), bytes_max / row_bytes}));
+                   static_cast<std::size_t>(limits.credit_rows),
+                   bytes_max / (row_bytes_besides_name + limits.text_bytes_max)}));
 }
 
 void ObjectSender::add(const ObjectRow& row) {
@@ -72,11 +74,13 @@ void ObjectSender::send_names() {
       throw std::runtime_error(
           "two text ids of the input and of this server have the same 64-bit "
           "hash; send fewer rows at a time to learn which");
-  // Names that find no room are no fault of the rows: the objects are then shown by their numbers.
-  for (const protocol::ReasonCount& each : reply.reasons)
+  for (const protocol::ReasonCount& each : reply.reasons) {
     if (each.reason == protocol::RowReason::text_is_not_its_id)
       totals_.add_rejected(std::string(to_string(each.reason)),
                            rejection_text(each.reason, each.limit), each.count);
+    else
+      nameless_ += each.count;
+  }
   name_ids_.clear();
   name_texts_.clear();
 }

@@ -30,6 +30,9 @@ class ObjectSender {
 
   const RowTotals& totals() const { return totals_; }
   RowTotals& totals() { return totals_; }
+  /// Returns how many names found no room on the server. Their objects are put all the same, and
+  /// are shown by their numbers.
+  std::uint64_t nameless() const { return nameless_; }
 
  private:
   void keep_name(std::uint64_t id, std::string_view text);
@@ -39,6 +42,7 @@ class ObjectSender {
   protocol::Client& client_;
   std::size_t rows_max_;
   RowTotals totals_;
+  std::uint64_t nameless_ = 0;
   /// Names that the server has been told. Emptied when full; a name that is told twice does no
   /// harm.
   std::unordered_map<std::uint64_t, std::string> told_;

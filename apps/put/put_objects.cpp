@@ -72,8 +72,12 @@ class PutObjects {
       if (flags_.files.empty()) put_file("-");
     }
     sender_->finish();
-    const bool is_seen = flags_.no_wait || sender_->totals().accepted == 0 || await_tick();
+    const bool is_seen =
+        flags_.no_wait || is_stopped() || sender_->totals().accepted == 0 || await_tick();
     print_totals(sender_->totals(), flags_.json, std::cout);
+    if (sender_->nameless() > 0)
+      say("the server had no room for " + std::to_string(sender_->nameless()) +
+          " names, so it shows those objects by their numbers");
     if (!is_seen)
       say("no tick has taken the rows yet; they are seen after the server's next ticks");
     if (client_.server().manual_ticks && !flags_.no_wait)

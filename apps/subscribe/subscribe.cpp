@@ -278,6 +278,12 @@ std::function<int()> add_subscribe(CLI::App& program) {
                   "The time from table to table [200ms on a terminal, else 5s]")
       ->check(check_refresh)
       ->type_name("DURATION");
+  command.footer(
+      "Examples:\n"
+      "  starling subscribe ships\n"
+      "  starling subscribe ships --query harbour --format ndjson\n"
+      "  starling subscribe ships --ticks 1 --format csv\n"
+      "`starling put stream` makes a stream, and `starling put query` puts a query into it.");
   return [options] {
     Subscription(*options).run();
     return 0;

@@ -3,6 +3,7 @@
 without a program of one's own. Run by ctest with the path of the program as the only argument."""
 
 import json
+import signal
 import subprocess
 import sys
 import unittest
@@ -116,6 +117,29 @@ class PutAskTest(ServerCase):
         self.assertEqual(pipe.stdout.read(), "2 accepted, 0 late, 0 rejected\n")
         self.assertEqual(pipe.wait(PATIENCE_S), 0)
 
+    def test_ctrl_c_ends_a_pipe_with_the_totals_so_far(self):
+        self.serve()
+        pipe = subprocess.Popen([self.program, "put", *self.connect()], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(pipe.stderr.close)
+        self.addCleanup(pipe.stdout.close)
+        self.addCleanup(pipe.stdin.close)
+        self.addCleanup(self.end, pipe)
+        pipe.stdin.write("id,x,y\na,1,0\n")
+        pipe.stdin.flush()
+        while not self.ask("--x", "0", "--y", "0"):
+            self.assertIsNone(pipe.poll())
+        self.assertEqual(self.end(pipe, signal.SIGINT), 1)
+        self.assertEqual(pipe.stdout.read(), "1 accepted, 0 late, 0 rejected\n")
+        self.assertEqual(pipe.stderr.read(), "starling put: stopped before the end of the input\n")
+
+    def test_names_without_room_are_said_and_their_objects_are_put(self):
+        self.serve("--names-max", "1")
+        done = self.ask_server("put", text="id,x,y\na,1,0\nb,2,0\nc,3,0\n")
+        self.assertEqual(done.stdout, "3 accepted, 0 late, 0 rejected\n")
+        self.assertIn("no room for 2 names", done.stderr)
+        self.assertEqual([distance for _, distance in self.ask("--x", "0", "--y", "0")], [1, 2, 3])
+
     def test_streams_and_queries_are_put_shown_and_removed(self):
         self.serve("--space", "wgs84")
         self.ask_server("put", text=THREE)
@@ -123,6 +147,11 @@ class PutAskTest(ServerCase):
                      "stream ships\n")
         query = ["put", "query", "ships", "harbour", "--lon", "10.75", "--lat", "59.91", "-k", "2"]
         self.assertEqual(self.ask_server(*query, status=1).stderr, no_stream)
+        follower = subprocess.Popen([self.program, "subscribe", "ships", *self.connect(), "--results",
+                                     self.endpoints["results"]], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(follower.stderr.close)
+        self.addCleanup(self.end, follower)
+        self.assertIn("starling put stream NAME", follower.stderr.readline())
         self.ask_server("put", "stream", "ships", "--on", "distance")
         self.ask_server(*query)
         self.ask_server("put", "query", "ships", "near-bus", "--follow", "bus", "-k", "1", "--lease",

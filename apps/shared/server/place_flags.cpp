@@ -52,7 +52,8 @@ Place place_in(const PlaceFlags& flags, Space space) {
     case Space::vector:
       break;
   }
-  throw CLI::ValidationError(is_geographic ? "--lon" : "--x", here + ", which has no places");
+  throw CLI::ValidationError(is_geographic ? "--lon" : "--x",
+                             here + ", which has no places; name an object instead of a place");
 }
 
 }  // namespace starling::apps
