@@ -219,6 +219,12 @@ constexpr auto table = std::to_array<Limit>({
      .reached = "Error too_many_sessions, if all sessions have been used",
      .field = field([](auto& options) -> auto& { return options.sessions.sessions_max; }),
      .used = &Gauges::sessions},
+    {.name = "unknown-sessions-burst",
+     .bounds = "Requests that one connection may send at once for sessions that are not its own; "
+               "after that, one every 100 ms",
+     .reached = "Error busy",
+     .field = field(
+         [](auto& options) -> auto& { return options.guesses.burst; }, 1'000'000'000)},
     {.name = "searches-max",
      .bounds = "Requests of one-shot questions that the engine answers at a time",
      .reached = "Error busy",

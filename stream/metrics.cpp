@@ -110,6 +110,12 @@ struct Metrics::State {
   prometheus::Counter& replies_dropped = counter(registry, "starling_replies_dropped_total",
                                                  "Replies dropped because the client had left or "
                                                  "did not read.");
+  prometheus::Counter& guesses_refused =
+      counter(registry, "starling_session_guesses_refused_total",
+              "Requests refused because their connection had named too many unknown sessions.");
+  prometheus::Counter& log_lines_left_out =
+      counter(registry, "starling_log_lines_left_out_total",
+              "Lines that the log did not get because one connection had caused too many.");
   prometheus::Counter& out_of_memory =
       counter(registry, "starling_decode_out_of_memory_total",
               "Requests answered with busy because there was no memory to decode them.");
@@ -204,6 +210,14 @@ void Metrics::rows(RowReason outcome, std::uint64_t count) {
 
 void Metrics::refused(ErrorCode code) {
   state_->errors[static_cast<std::size_t>(code)]->Increment();
+}
+
+void Metrics::guess_refused() {
+  state_->guesses_refused.Increment();
+}
+
+void Metrics::log_line_left_out() {
+  state_->log_lines_left_out.Increment();
 }
 
 void Metrics::reply_dropped() {

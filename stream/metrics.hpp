@@ -64,6 +64,10 @@ class Metrics {
   void rows(protocol::RowReason outcome, std::uint64_t count);
   void refused(protocol::ErrorCode code);
   void reply_dropped();
+  /// Counts a request that is refused because its connection has named too many unknown sessions.
+  void guess_refused();
+  /// Counts a line that the log does not get, because its connection has caused too many.
+  void log_line_left_out();
   /// Counts a request that is refused as busy, because memory ran out while it was decoded.
   void decode_out_of_memory();
   /// Adds the time that a thread took to decode a request.

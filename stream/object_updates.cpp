@@ -40,9 +40,10 @@ VectorBatch batch_of(const VectorRowSet& set, std::int64_t time_us_max,
 bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) {
   if (request.request.problem) return false;
   const auto add = [&](const auto& set) {
-    const auto admission = sessions_.admit(caller.head.session, caller.head.sequence);
+    const std::uint64_t hash = request.request.hash;
+    const auto admission = sessions_.admit(caller.head.session, caller.head.sequence, hash);
     if (admission.kind != SessionTable::Admission::Kind::fresh) return false;
-    sessions_.begin(caller.head.session, caller.head.sequence);
+    sessions_.begin(caller.head.session, caller.head.sequence, hash);
     update_rows_ += set.rows.size();
     std::vector<UpdateStatus> statuses(set.rows.size());
     updates_.push_back({caller, std::move(request), std::move(statuses)});

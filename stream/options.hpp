@@ -15,6 +15,7 @@
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
+#include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
 
@@ -44,6 +45,10 @@ struct ServerOptions {
   SessionLimits sessions;   ///< the server sets replies_max to limits.unanswered_max
   SnapshotLimits snapshots;
   PageRateLimits pages;
+  /// How often one connection may name a session that does not belong to it. The burst answers a
+  /// client that sends all its unanswered requests to a restarted server. 4,096 connections that
+  /// guess for a year at ten a second try fewer than 2^41 of the 2^64 ids.
+  PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
   NameLimits names;
   std::size_t searches_max = 64;       ///< GetNeighbors requests that the engine answers at a time
   std::size_t connections_max = 4096;  ///< to the commands endpoint
@@ -97,6 +102,9 @@ struct ServerOptions {
   /// file (TickTrace).
   std::string trace_path;
   std::uint64_t trace_ticks_max = 1000;
+
+  /// How many lines of the log one connection may cause. Further lines are left out and counted.
+  PeerBucketLimits log_lines{.burst = 20, .interval_us = 1'000'000};
 
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";

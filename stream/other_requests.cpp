@@ -71,8 +71,14 @@ void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request
 }
 
 void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
+  const std::string& connection = caller.peer.routing_id;
+  const std::int64_t now_us = steady_now_us();
+  if (request.resume_session != 0 && !sessions_.owns(connection, request.resume_session)) {
+    if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
+    if (!sessions_.contains(request.resume_session)) guesses_.take(connection, now_us);
+  }
   const auto opened =
-      sessions_.open(request.resume_session, request.first_sequence, steady_now_us());
+      sessions_.open(connection, request.resume_session, request.first_sequence, now_us);
   if (!opened) {
     auto limit = reached("sessions-max", options_);
     return refuse(caller, {ErrorCode::too_many_sessions,
@@ -86,12 +92,13 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
   }
   if (opened->replaced) {
     spdlog::debug("session {} closed: it was never used, and a new session takes its place",
-                  *opened->replaced);
-    forget_session(*opened->replaced);
+                  opened->replaced->number);
+    forget_session(opened->replaced->session);
   }
   parts_.credit.open(opened->session);
-  spdlog::info("session {} {} by \"{}\"", opened->session, opened->resumed ? "resumed" : "opened",
-               request.client);
+  if (may_log(caller.peer))
+    spdlog::info("session {} {} by \"{}\"", sessions_.number_of(opened->session),
+                 opened->resumed ? "resumed" : "opened", request.client);
   const protocol::HelloReply reply{
       .session = opened->session,
       .resumed = opened->resumed,

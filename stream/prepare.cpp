@@ -126,8 +126,7 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const Se
       request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
-      // The batch's rows were not converted, so refuse the batch here. The session may be opened
-      // before the loop handles the batch, and the loop would then find no rows.
+      // The batch's rows are not converted, so the batch is refused whatever the loop finds.
       request.problem = unknown_session();
       break;
   }

@@ -11,6 +11,8 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/stream/limit_table.hpp"
+#include "starling/stream/state/system_random.hpp"
 
 namespace starling::stream {
 
@@ -19,7 +21,9 @@ using protocol::ErrorCode;
 RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
     : options_(options),
       parts_(std::move(parts)),
-      sessions_(options.sessions, parts_.publisher.epoch()),
+      sessions_(options.sessions, system_random),
+      guesses_(options.guesses),
+      log_lines_(options.log_lines),
       snapshots_(options.snapshots),
       pages_(options.pages),
       names_(options.names) {}
@@ -30,20 +34,26 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const protocol::DecodedRequest& decoded = request.request;
   const Caller caller{peer, decoded.head};
   const std::uint64_t session = caller.head.session;
-  const bool is_known = sessions_.touch(session, steady_now_us());
+  const std::int64_t now_us = steady_now_us();
+  const bool is_known = sessions_.touch(peer.routing_id, session, now_us);
   // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
   settled();  // updates that came before this request are applied and answered before it
+  // Whether another connection's session has credit is not this connection's business.
+  const bool is_credit = decoded.problem && decoded.problem->code == ErrorCode::out_of_credit;
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
-  } else if (decoded.problem) {
+  } else if (!is_known && has_guessed_too_often(caller, session)) {
+    refuse_guess(caller);
+  } else if (decoded.problem && (is_known || !is_credit)) {
     refuse(caller, *decoded.problem);
   } else if (is_known || std::holds_alternative<protocol::Hello>(decoded.body)) {
     handle_other(caller, request);
   } else {
+    if (session != 0) guesses_.take(peer.routing_id, now_us);
     refuse(caller, unknown_session());
   }
   parts_.credit.give_back(session, request.credit);
@@ -59,12 +69,35 @@ void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sente
   refuse({peer, {}}, ErrorCode::malformed, sentence);
 }
 
+bool RequestHandler::has_guessed_too_often(const Caller& caller, std::uint64_t session) const {
+  return session != 0 && !guesses_.has_token(caller.peer.routing_id, steady_now_us());
+}
+
+void RequestHandler::refuse_guess(const Caller& caller) {
+  parts_.metrics.guess_refused();
+  auto limit = reached("unknown-sessions-burst", options_);
+  refuse(caller,
+         {ErrorCode::busy,
+          "This connection has named as many sessions that are not its own as " + to_string(limit) +
+              " allows; wait a second, or send Hello without resume_session to open a "
+              "session.",
+          std::move(limit)});
+}
+
+bool RequestHandler::may_log(const Peer& peer) {
+  if (log_lines_.take(peer.routing_id, steady_now_us())) return true;
+  parts_.metrics.log_line_left_out();
+  return false;
+}
+
 void RequestHandler::expire(std::int64_t now_us) {
   settled();
-  for (const std::uint64_t session : sessions_.expire(now_us)) {
-    spdlog::info("session {} closed: it was idle", session);
+  for (const auto& [session, number] : sessions_.expire(now_us)) {
+    spdlog::info("session {} closed: it was idle", number);
     forget_session(session);
   }
+  guesses_.expire(now_us);
+  log_lines_.expire(now_us);
   snapshots_.expire(now_us);
 }
 
@@ -81,10 +114,11 @@ void RequestHandler::refuse(const Caller& caller, ErrorCode code, std::string se
 
 void RequestHandler::refuse(const Caller& caller, protocol::Problem problem) {
   parts_.metrics.refused(problem.code);
-  spdlog::debug("session {} request {}: {}", caller.head.session, caller.head.request_id,
-                problem.sentence);
-  const protocol::ErrorReply reply{std::move(problem),
-                                   sessions_.next_sequence(caller.head.session)};
+  if (spdlog::should_log(spdlog::level::debug) && may_log(caller.peer))
+    spdlog::debug("session {} request {}: {}", sessions_.number_of(caller.head.session),
+                  caller.head.request_id, problem.sentence);
+  const protocol::ErrorReply reply{
+      std::move(problem), sessions_.next_sequence(caller.peer.routing_id, caller.head.session)};
   parts_.send(caller.peer, protocol::encode_error(caller.reply_head(), reply));
 }
 

@@ -28,6 +28,7 @@
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
+#include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
 #include "starling/stream/state/subscriber_losses.hpp"
@@ -86,6 +87,9 @@ class RequestHandler {
   /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
 
+  /// Returns whether the log may have a further line about the peer. If not, counts the line.
+  bool may_log(const Peer& peer);
+
   /// Forgets idle sessions and idle snapshots. Server calls expire() once a second.
   void expire(std::int64_t now_us);
 
@@ -141,7 +145,7 @@ class RequestHandler {
                              RowSet<QueryDefinition>& set);
   SequencedReply remove_queries(const protocol::RemoveQueries& request);
   protocol::BatchReply put_names(std::uint64_t session, const protocol::PutNames& request);
-  void advance_tick(const Caller& caller, std::int64_t tau_us);
+  void advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash);
   void answer(const Caller& caller, SequencedReply reply);
   void count(const Caller& caller, SequencedReply& reply);
   void send_reply(const Caller& caller, const SequencedReply& reply);
@@ -166,6 +170,11 @@ class RequestHandler {
   void list_queries(const Caller& caller, const protocol::ListQueries& request);
   void get_objects(const Caller& caller, const protocol::GetObjects& request);
 
+  /// Returns true if the peer has named too many sessions that are unknown to it. Such a request
+  /// must be refused without a look at the session.
+  bool has_guessed_too_often(const Caller& caller, std::uint64_t session) const;
+  /// Refuses a request of a peer that has guessed too often.
+  void refuse_guess(const Caller& caller);
   /// Drops the session's credit, snapshots and losses. Call after SessionTable has forgotten the
   /// session.
   void forget_session(std::uint64_t session);
@@ -176,6 +185,8 @@ class RequestHandler {
   ServerOptions options_;
   Parts parts_;
   SessionTable sessions_;
+  PeerBuckets guesses_;
+  PeerBuckets log_lines_;
   SnapshotStore snapshots_;
   PageRate pages_;
   NameTable names_;

@@ -56,7 +56,7 @@ std::string time_text(std::int64_t time_us) {
 void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& request) {
   using Kind = SessionTable::Admission::Kind;
   const auto& head = caller.head;
-  const auto admission = sessions_.admit(head.session, head.sequence);
+  const auto admission = sessions_.admit(head.session, head.sequence, request.request.hash);
   switch (admission.kind) {
     case Kind::fresh:
       return execute(caller, request);
@@ -67,6 +67,12 @@ void RequestHandler::handle_sequenced(const Caller& caller, PreparedRequest& req
         if (advancing.head.session == head.session && advancing.head.sequence == head.sequence)
           advancing = caller;
       return;
+    case Kind::different:
+      return refuse(caller, ErrorCode::bad_value,
+                    "Sequence number " + std::to_string(head.sequence) +
+                        " was used for another request; send only the same request again with a "
+                        "number that was used, and go on with " +
+                        std::to_string(admission.expected) + ".");
     case Kind::gap:
       return refuse(caller, ErrorCode::sequence_gap,
                     "Sequence number " + std::to_string(head.sequence) +
@@ -89,12 +95,12 @@ void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
   const auto& problem = request.request.problem;
   if (problem && !protocol::consumes_sequence(problem->code)) return refuse(caller, *problem);
   if (problem) {
-    sessions_.begin(caller.head.session, caller.head.sequence);
+    sessions_.begin(caller.head.session, caller.head.sequence, request.request.hash);
     return answer(caller, protocol::ErrorReply{*problem, 0});
   }
   if (const auto* advance = std::get_if<protocol::AdvanceTick>(&request.request.body))
-    return advance_tick(caller, advance->tau_us);
-  sessions_.begin(caller.head.session, caller.head.sequence);
+    return advance_tick(caller, advance->tau_us, request.request.hash);
+  sessions_.begin(caller.head.session, caller.head.sequence, request.request.hash);
   answer(caller, apply(request));
 }
 
@@ -240,8 +246,8 @@ protocol::BatchReply RequestHandler::put_names(std::uint64_t session,
   return summarize(reasons);
 }
 
-void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us) {
-  const auto use_up = [&] { sessions_.begin(caller.head.session, caller.head.sequence); };
+void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {
+  const auto use_up = [&] { sessions_.begin(caller.head.session, caller.head.sequence, hash); };
   if (!parts_.ticker.is_manual()) {
     use_up();
     return answer(caller, error_reply(ErrorCode::not_manual,
@@ -308,8 +314,10 @@ void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
                  },
                  [&](const protocol::ErrorReply& error) {
                    parts_.metrics.refused(error.problem.code);
-                   spdlog::debug("session {} sequence {}: {}", caller.head.session,
-                                 caller.head.sequence, error.problem.sentence);
+                   if (spdlog::should_log(spdlog::level::debug) && may_log(caller.peer))
+                     spdlog::debug("session {} sequence {}: {}",
+                                   sessions_.number_of(caller.head.session), caller.head.sequence,
+                                   error.problem.sentence);
                  },
                  [](const protocol::Done&) {},
                  [](const protocol::TickDone&) {},
@@ -323,7 +331,8 @@ void RequestHandler::send_reply(const Caller& caller, const SequencedReply& repl
       Overloaded{
           [&](const protocol::ErrorReply& error) {
             protocol::ErrorReply with_expected = error;
-            with_expected.sequence_expected = sessions_.next_sequence(caller.head.session);
+            with_expected.sequence_expected =
+                sessions_.next_sequence(caller.peer.routing_id, caller.head.session);
             return protocol::encode_error(head, with_expected);
           },
           [&](const protocol::BatchReply& batch) {

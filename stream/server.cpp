@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <random>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -34,6 +33,7 @@
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/system_random.hpp"
 #include "starling/stream/ticker.hpp"
 
 namespace starling::stream {
@@ -45,11 +45,6 @@ namespace {
 constexpr std::int64_t wall_future_max_us = 10'000'000;
 constexpr std::chrono::seconds expiry_period{1};
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
-}
 
 /// `limit` is the name of the limit or flag, without the leading "--".
 [[noreturn]] void refuse(const std::string& limit, const std::string& why, std::uint64_t value) {
@@ -113,7 +108,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.
-  options.processor.objects.hash_seed = random_number();
+  options.processor.objects.hash_seed = system_random();
   constexpr unsigned io_threads_max = 64;  // the number of bits of ZeroMQ's mask of threads
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
     refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
@@ -193,7 +188,7 @@ struct Server::State {
                   ? nullptr
                   : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
         space(options.processor.space),
-        publisher(random_number(), options.processor.space.space),
+        publisher(system_random(), options.processor.space.space),
         credit({options.limits.credit_rows, options.limits.credit_bytes}),
         processor(options.processor, std::move(engine)),
         commands(bound<CommandSocket>(options.commands_endpoint, loop, context, command_options(),
@@ -388,17 +383,12 @@ struct Server::State {
 
   void send(const Peer& peer, const protocol::Frame& frame) {
     if (peer.in_process) return api.replied(frame.bytes());
-    switch (commands->send(peer, frame.bytes())) {
-      case CommandSocket::Sent::queued:
-        return;
-      case CommandSocket::Sent::peer_gone:
-        spdlog::debug("a reply is dropped: its client has disconnected");
-        break;
-      case CommandSocket::Sent::peer_full:
-        spdlog::debug("a reply is dropped: its client does not read");
-        break;
-    }
+    const auto sent = commands->send(peer, frame.bytes());
+    if (sent == CommandSocket::Sent::queued) return;
     metrics.reply_dropped();
+    if (spdlog::should_log(spdlog::level::debug) && handler.may_log(peer))
+      spdlog::debug("a reply is dropped: its client {}",
+                    sent == CommandSocket::Sent::peer_gone ? "has disconnected" : "does not read");
   }
 
   Gauges gauges() {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes requests: see request_codec.hpp. All that clients send enters the server here.
+#include <algorithm>
+#include <array>
 #include <new>
 #include <string>
 #include <utility>
+
+#include <xxhash.h>
 
 #include "starling/protocol/wire/check.hpp"
 #include "starling/protocol/wire/query_codec.hpp"
@@ -396,6 +400,32 @@ Refusal read_body(const wire::Request& root, const Limits& limits, DecodedReques
                      " is not one of protocol version " + std::to_string(protocol_version) + "."};
 }
 
+/// See DecodedRequest::hash. Skips both fields in whichever order the frame has them. The frame
+/// must be verified.
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  const auto& table = *flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
+  const auto end_of = [&](flatbuffers::voffset_t field) {
+    const auto* address = table.GetAddressOf(field);
+    if (address == nullptr) return std::size_t{0};
+    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    return static_cast<std::size_t>(address - first) + sizeof(std::uint64_t);
+  };
+  std::array ends{end_of(wire::Request::VT_REQUEST_ID), end_of(wire::Request::VT_SESSION)};
+  std::ranges::sort(ends);
+  std::uint64_t hash = 0;
+  std::size_t at = 0;
+  const auto add_until = [&](std::size_t end) {
+    if (end > at) hash = XXH3_64bits_withSeed(&bytes[at], end - at, hash);
+  };
+  for (const std::size_t end : ends) {
+    if (end == 0) continue;
+    add_until(end - sizeof(std::uint64_t));
+    at = end;
+  }
+  add_until(bytes.size());
+  return hash;
+}
+
 }  // namespace
 
 DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
@@ -432,6 +462,7 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   } catch (const std::bad_alloc&) {
     request.problem = out_of_memory();  // caught here, where the head of the reply is known
   }
+  if (request.sequenced) request.hash = hash_of(bytes);
   return request;
 }
 

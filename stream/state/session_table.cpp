@@ -10,26 +10,32 @@
 
 namespace starling::stream {
 
-SessionTable::SessionTable(const SessionLimits& limits, std::uint64_t seed)
-    : limits_(limits), next_session_(seed | 1) {}
+SessionTable::SessionTable(const SessionLimits& limits, std::function<std::uint64_t()> random)
+    : limits_(limits), random_(std::move(random)) {}
 
-std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t resume_session,
+std::optional<SessionTable::Opened> SessionTable::open(std::string_view connection,
+                                                       std::uint64_t resume_session,
                                                        std::uint64_t first_sequence,
                                                        std::int64_t now_us) {
-  if (touch(resume_session, now_us))
-    return Opened{resume_session, true, sessions_.at(resume_session).last_sequence};
-  std::optional<std::uint64_t> replaced;
+  if (const auto found = sessions_.find(resume_session); found != sessions_.end()) {
+    found->second.connection = connection;
+    touch(connection, resume_session, now_us);
+    return Opened{resume_session, true, found->second.last_sequence};
+  }
+  std::optional<Forgotten> replaced;
   if (sessions_.size() >= limits_.sessions_max) {
     if (unused_.empty()) return std::nullopt;
-    replaced = unused_.front();
-    forget(sessions_.find(*replaced));
+    replaced = {unused_.front(), number_of(unused_.front())};
+    forget(sessions_.find(replaced->session));
   }
-  while (next_session_ == 0 || sessions_.contains(next_session_)) ++next_session_;
-  const std::uint64_t id = next_session_++;
-  sessions_[id] = {.heard_us = now_us,
+  std::uint64_t id = 0;
+  while (id == 0 || sessions_.contains(id)) id = random_();
+  sessions_[id] = {.number = ++last_number_,
+                   .connection = std::string(connection),
+                   .heard_us = now_us,
                    .last_sequence = first_sequence - 1,
                    .taken = {},
-                   .replies = {},
+                   .sent = {},
                    .unused = unused_.insert(unused_.end(), id)};
   return Opened{id, false, first_sequence - 1, replaced};
 }
@@ -44,24 +50,29 @@ void SessionTable::forget(Sessions::iterator session) {
   sessions_.erase(session);
 }
 
-bool SessionTable::touch(std::uint64_t session, std::int64_t now_us) {
+bool SessionTable::owns(std::string_view connection, std::uint64_t session) const {
   const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return false;
+  return found != sessions_.end() && found->second.connection == connection;
+}
+
+bool SessionTable::touch(std::string_view connection, std::uint64_t session, std::int64_t now_us) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || found->second.connection != connection) return false;
   found->second.heard_us = now_us;
   take_off_unused(found->second);
   return true;
 }
 
-std::vector<std::uint64_t> SessionTable::expire(std::int64_t now_us) {
-  std::vector<std::uint64_t> expired;
+std::vector<SessionTable::Forgotten> SessionTable::expire(std::int64_t now_us) {
+  std::vector<Forgotten> expired;
   for (const auto& [id, session] : sessions_)
-    if (now_us - session.heard_us > limits_.idle_us) expired.push_back(id);
-  for (const std::uint64_t id : expired) forget(sessions_.find(id));
+    if (now_us - session.heard_us > limits_.idle_us) expired.push_back({id, session.number});
+  for (const Forgotten& each : expired) forget(sessions_.find(each.session));
   return expired;
 }
 
-SessionTable::Admission SessionTable::admit(std::uint64_t session_id,
-                                            std::uint64_t sequence) const {
+SessionTable::Admission SessionTable::admit(std::uint64_t session_id, std::uint64_t sequence,
+                                            std::uint64_t body_hash) const {
   const Session& session = sessions_.at(session_id);
   Admission admission{
       .kind = Admission::Kind::fresh, .reply = nullptr, .expected = session.last_sequence + 1};
@@ -71,22 +82,27 @@ SessionTable::Admission SessionTable::admit(std::uint64_t session_id,
     return admission;
   }
   const std::uint64_t age = session.last_sequence - sequence;
-  if (age >= session.replies.size()) {
+  if (age >= session.sent.size()) {
     admission.kind = Admission::Kind::forgotten;
     return admission;
   }
-  const auto& reply = session.replies[session.replies.size() - 1 - age];
-  admission.kind = reply ? Admission::Kind::resend : Admission::Kind::unanswered;
-  admission.reply = reply ? &*reply : nullptr;
+  const Sent& sent = session.sent[session.sent.size() - 1 - age];
+  if (sent.body_hash != body_hash) {
+    admission.kind = Admission::Kind::different;
+    return admission;
+  }
+  admission.kind = sent.reply ? Admission::Kind::resend : Admission::Kind::unanswered;
+  admission.reply = sent.reply ? &*sent.reply : nullptr;
   return admission;
 }
 
-void SessionTable::begin(std::uint64_t session_id, std::uint64_t sequence) {
+void SessionTable::begin(std::uint64_t session_id, std::uint64_t sequence,
+                         std::uint64_t body_hash) {
   Session& session = sessions_.at(session_id);
   check_invariant(sequence == session.last_sequence + 1, "sequence numbers are used up in order");
   session.last_sequence = sequence;
-  session.replies.emplace_back();
-  if (session.replies.size() > limits_.replies_max) session.replies.pop_front();
+  session.sent.push_back({body_hash, std::nullopt});
+  if (session.sent.size() > limits_.replies_max) session.sent.pop_front();
 }
 
 void SessionTable::answered(std::uint64_t session_id, std::uint64_t sequence,
@@ -95,8 +111,8 @@ void SessionTable::answered(std::uint64_t session_id, std::uint64_t sequence,
   if (found == sessions_.end()) return;
   Session& session = found->second;
   const std::uint64_t age = session.last_sequence - sequence;
-  if (age >= session.replies.size()) return;
-  session.replies[session.replies.size() - 1 - age] = std::move(reply);
+  if (age >= session.sent.size()) return;
+  session.sent[session.sent.size() - 1 - age].reply = std::move(reply);
 }
 
 void SessionTable::give_back_stream(std::uint64_t session) {
@@ -113,9 +129,14 @@ SessionTaken SessionTable::most_taken() const {
   return most;
 }
 
-std::uint64_t SessionTable::next_sequence(std::uint64_t session) const {
+std::uint64_t SessionTable::next_sequence(std::string_view connection,
+                                          std::uint64_t session) const {
+  return owns(connection, session) ? sessions_.at(session).last_sequence + 1 : 0;
+}
+
+std::uint64_t SessionTable::number_of(std::uint64_t session) const {
   const auto found = sessions_.find(session);
-  return found == sessions_.end() ? 0 : found->second.last_sequence + 1;
+  return found == sessions_.end() ? 0 : found->second.number;
 }
 
 }  // namespace starling::stream

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of sessions. The table keeps each session's last sequence number and last replies. A
-// request that is sent again gets the same reply and is not applied twice. RequestHandler owns the
-// table and passes the time to its functions.
+// request that is sent again gets the same reply and is not applied twice. A session belongs to the
+// connection that has opened or resumed it last. Its id is random: a client that does not know the
+// id can neither use nor resume the session. RequestHandler owns the table and passes the time to
+// its functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -40,30 +45,40 @@ using SequencedReply =
 
 class SessionTable {
  public:
-  /// `seed` is random, so that two runs of a server use different session ids.
-  SessionTable(const SessionLimits& limits, std::uint64_t seed);
+  /// `random` returns 64 bits that nobody can predict. They become the ids of sessions.
+  SessionTable(const SessionLimits& limits, std::function<std::uint64_t()> random);
+
+  /// A session that was forgotten. Unlike the id, the number may be shown in the log.
+  struct Forgotten {
+    std::uint64_t session = 0;
+    std::uint64_t number = 0;
+    bool operator==(const Forgotten&) const = default;
+  };
 
   /// The result of open().
   struct Opened {
     std::uint64_t session = 0;
     bool resumed = false;
-    std::uint64_t last_sequence = 0;          ///< the session's next request has the next number
-    std::optional<std::uint64_t> replaced{};  ///< the session that was forgotten for the new one
+    std::uint64_t last_sequence = 0;      ///< the session's next request has the next number
+    std::optional<Forgotten> replaced{};  ///< the session that was forgotten for the new one
   };
-  /// Resumes `resume_session` if it exists. Otherwise opens a new session, whose first request has
-  /// the number `first_sequence`. If there are already sessions_max sessions, the new session
-  /// replaces the oldest session that was opened and never used. A flood of Hello requests
-  /// therefore keeps no other client out. If all sessions_max sessions have been used, opens no
-  /// session and returns std::nullopt.
-  std::optional<Opened> open(std::uint64_t resume_session, std::uint64_t first_sequence,
-                             std::int64_t now_us);
+  /// Resumes `resume_session` for `connection` if the session exists. Otherwise opens a new
+  /// session, whose first request has the number `first_sequence`. If there are already
+  /// sessions_max sessions, the new session replaces the oldest session that was opened and never
+  /// used. A flood of Hello requests therefore keeps no other client out. If all sessions_max
+  /// sessions have been used, opens no session and returns std::nullopt.
+  std::optional<Opened> open(std::string_view connection, std::uint64_t resume_session,
+                             std::uint64_t first_sequence, std::int64_t now_us);
 
-  /// Marks the session as used at `now_us`. Call touch() for each request. Returns false if there
-  /// is no such session.
-  bool touch(std::uint64_t session, std::int64_t now_us);
+  bool contains(std::uint64_t session) const { return sessions_.contains(session); }
+  /// Returns true if the session exists and belongs to the connection.
+  bool owns(std::string_view connection, std::uint64_t session) const;
+  /// Marks the session as used at `now_us`. Call touch() for each request. Returns false, and does
+  /// nothing, if the session does not exist or belongs to another connection.
+  bool touch(std::string_view connection, std::uint64_t session, std::int64_t now_us);
 
-  /// Forgets the idle sessions and returns their ids.
-  std::vector<std::uint64_t> expire(std::int64_t now_us);
+  /// Forgets the idle sessions and returns them.
+  std::vector<Forgotten> expire(std::int64_t now_us);
 
   /// The result of admit().
   struct Admission {
@@ -71,6 +86,7 @@ class SessionTable {
       fresh,       ///< the number is `expected`: call begin(), and later answered()
       unanswered,  ///< the request was sent before and is still being carried out
       resend,      ///< the request was sent before: answer with `reply`
+      different,   ///< another request was sent before with this number
       gap,         ///< the number is greater than `expected`
       forgotten,   ///< the number is before `expected`, and no reply to it is kept
     };
@@ -78,17 +94,23 @@ class SessionTable {
     const SequencedReply* reply = nullptr;
     std::uint64_t expected = 0;  ///< the session's next number
   };
-  /// Returns what to do with the request that has this sequence number. The session must be in the
-  /// table. Changes nothing.
-  Admission admit(std::uint64_t session, std::uint64_t sequence) const;
+  /// Returns what to do with the request that has this sequence number and a body with this hash.
+  /// The session must be in the table. Changes nothing.
+  Admission admit(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash) const;
 
   /// Uses up `sequence`, the session's next number. Pass the reply to answered() later.
-  void begin(std::uint64_t session, std::uint64_t sequence);
+  void begin(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash);
   /// Keeps the reply for resends. Does nothing if the session was forgotten meanwhile.
   void answered(std::uint64_t session, std::uint64_t sequence, SequencedReply reply);
 
-  /// Returns the number that the session must send next; 0 if there is no such session.
-  std::uint64_t next_sequence(std::uint64_t session) const;
+  /// Returns the number that the session must send next; 0 if the session does not exist or belongs
+  /// to another connection.
+  std::uint64_t next_sequence(std::string_view connection, std::uint64_t session) const;
+
+  /// Returns the session's number: 1 for the first session that was opened, 2 for the second, and
+  /// so on; 0 if there is no such session. The number stands for the session in the log, which must
+  /// not show the id.
+  std::uint64_t number_of(std::uint64_t session) const;
 
   /// Returns the numbers of streams and names that the session has created so far. The caller
   /// increments them. The session must be in the table.
@@ -103,11 +125,18 @@ class SessionTable {
   std::size_t count() const { return sessions_.size(); }
 
  private:
+  /// A request whose number is used up.
+  struct Sent {
+    std::uint64_t body_hash = 0;
+    std::optional<SequencedReply> reply;
+  };
   struct Session {
+    std::uint64_t number = 0;
+    std::string connection;
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
     SessionTaken taken;
-    std::deque<std::optional<SequencedReply>> replies;  ///< ends with the reply to last_sequence
+    std::deque<Sent> sent;                                     ///< ends with last_sequence
     std::optional<std::list<std::uint64_t>::iterator> unused;  ///< its entry in unused_, if any
   };
   using Sessions = std::unordered_map<std::uint64_t, Session>;
@@ -116,7 +145,8 @@ class SessionTable {
   void forget(Sessions::iterator session);
 
   SessionLimits limits_;
-  std::uint64_t next_session_;
+  std::function<std::uint64_t()> random_;
+  std::uint64_t last_number_ = 0;
   Sessions sessions_;
   std::list<std::uint64_t> unused_;  ///< opened and never used, the oldest first
 };

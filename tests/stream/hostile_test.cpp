@@ -141,6 +141,7 @@ TEST_F(HostileTest, AResendIsAnsweredAgainAndNotAppliedTwice) {
 TEST_F(HostileTest, AResendOverANewConnectionIsNotAppliedTwice) {
   ASSERT_TRUE(peer.ask(update_frame(1)));
   RawPeer other(server.context(), server.endpoints().commands);
+  ASSERT_TRUE(other.ask(encoded({}, protocol::Hello{.client = "raw", .resume_session = session})));
   const auto again = other.ask(update_frame(1));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->error(), ErrorCode::none);

@@ -82,30 +82,5 @@ TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
   }
 }
 
-// A short batch waits behind a long batch, and names a session that is not open yet. A Hello
-// overtakes both batches and opens a session with exactly that number. The server must still refuse
-// the short batch, because it did not convert the batch's rows: when it decoded the batch, it did
-// not know the session.
-TEST_F(Overtaking, ABatchSentBeforeItsSessionIsOpenedIsRefused) {
-  const protocol::Limits limits;
-  const Fixes long_batch = fixes(limits.rows_max);
-  const Fixes short_batch = fixes(1);
-  const std::uint64_t next_session = session + 1;
-  send(long_batch.batch());
-  peer.send(
-      encoded({.request_id = 100, .session = next_session, .sequence = 1}, short_batch.batch()));
-  peer.send(encoded({.request_id = 101}, protocol::Hello{.client = "early"}));
-  for (int reply = 0; reply < 3; ++reply) {
-    const auto received = peer.receive();
-    ASSERT_NE(received, nullptr);
-    const bool is_early = received->decoded.head.request_id == 100;
-    EXPECT_EQ(received->error(),
-              is_early ? protocol::ErrorCode::unknown_session : protocol::ErrorCode::none);
-    if (const auto* hello = std::get_if<protocol::HelloReply>(&received->decoded.body)) {
-      EXPECT_EQ(hello->session, next_session);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace starling::stream

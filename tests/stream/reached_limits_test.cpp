@@ -61,6 +61,11 @@ class Producer {
     return other.ask(encoded({}, protocol::Hello{.client = "raw"}));
   }
 
+  /// Asks on a session that does not exist.
+  std::unique_ptr<RawReply> guess() {
+    return other_.ask(encoded({.request_id = 1, .session = 1}, protocol::GetStats{}));
+  }
+
   /// Returns the gauges that count what the server holds.
   std::vector<double> state() {
     const auto reply = ask(protocol::GetStats{});
@@ -78,6 +83,7 @@ class Producer {
   RawPeer peer_;
   std::uint64_t session_ = peer_.hello();
   std::uint64_t sequence_ = 0;
+  RawPeer other_{server_.context(), server_.endpoints().commands};
 };
 
 struct Case {
@@ -147,6 +153,12 @@ std::vector<Case> cases() {
       refused(
           "sessions-max", 1, ErrorCode::too_many_sessions,
           [](Producer& p) { return p.hello_again(); }, fill_stream),
+      refused("unknown-sessions-burst", 2, ErrorCode::busy,
+              [](Producer& p) {
+                p.guess();
+                p.guess();
+                return p.guess();
+              }),
       refused("searches-max", 0, ErrorCode::busy,
               [](Producer& p) { return p.ask_neighbors(1, 1); }),
       refused("snapshots-max", 0, ErrorCode::busy, first_snapshot, fill_stream),

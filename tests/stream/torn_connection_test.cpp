@@ -82,6 +82,9 @@ class TornConnection : public testing::Test {
   std::string update() const {
     return encoded({.request_id = 1, .session = session, .sequence = 1}, fixes.batch());
   }
+  std::string resume() const {
+    return encoded({}, protocol::Hello{.client = "raw", .resume_session = session});
+  }
   double accepted() { return server.stat("starling_rows_total{outcome=\"accepted\"}"); }
 
   RunningServer server;
@@ -101,10 +104,12 @@ TEST_F(TornConnection, ARequestCutOffAnywhereIsNotAppliedAndItsResendIsOnce) {
   for (std::size_t sent = 0; sent < request.size(); ++sent) {
     PlainPeer torn(server.endpoints().commands);
     torn.shake_hands();
+    torn.send(frame_of(more, "") + frame_of(0, resume()));
     torn.send(std::string_view(request).substr(0, sent));
     torn.vanish(sent % 2 == 0);
-    ASSERT_TRUE(peer.ask(encoded({.request_id = 2, .session = session}, protocol::GetStats{})));
+    ASSERT_EQ(accepted(), 0) << "after " << sent << " bytes";
   }
+  ASSERT_TRUE(peer.ask(resume()));
   EXPECT_EQ(accepted(), 0);
   for (int time = 0; time < 2; ++time) {
     const auto reply = peer.ask(update());
@@ -117,9 +122,11 @@ TEST_F(TornConnection, ARequestCutOffAnywhereIsNotAppliedAndItsResendIsOnce) {
 TEST_F(TornConnection, ARequestThatCameWholeIsAppliedOnceThoughItsReplyFoundNobody) {
   PlainPeer torn(server.endpoints().commands);
   torn.shake_hands();
+  torn.send(frame_of(more, "") + frame_of(0, resume()));
   torn.send(frame_of(more, "") + frame_of(0, update()));
   ASSERT_TRUE(happens([&] { return accepted() == 1; }));
   torn.vanish(true);
+  ASSERT_TRUE(peer.ask(resume()));
   const auto again = peer.ask(update());
   ASSERT_TRUE(again);
   EXPECT_EQ(std::get<protocol::BatchReply>(again->decoded.body).accepted, 1u);

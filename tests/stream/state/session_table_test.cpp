@@ -9,64 +9,70 @@ namespace starling::stream {
 namespace {
 
 using Kind = SessionTable::Admission::Kind;
+using Forgotten = SessionTable::Forgotten;
+
+constexpr std::string_view me = "a connection";
+constexpr std::string_view other = "another connection";
+constexpr std::uint64_t body = 5;  ///< the hash of all bodies, where a test names no other
 
 class Sessions : public testing::Test {
  protected:
   void apply(std::uint64_t sequence) {
-    ASSERT_EQ(table.admit(session, sequence).kind, Kind::fresh);
-    table.begin(session, sequence);
+    ASSERT_EQ(table.admit(session, sequence, body).kind, Kind::fresh);
+    table.begin(session, sequence, body);
     table.answered(session, sequence, protocol::BatchReply{.accepted = sequence * 10});
   }
 
-  SessionTable table{{.sessions_max = 2, .idle_us = 1000, .replies_max = 3}, 77};
-  std::uint64_t session = table.open(0, 1, 0)->session;
+  SessionTable table{{.sessions_max = 2, .idle_us = 1000, .replies_max = 3},
+                     [next = std::uint64_t{77}]() mutable { return next++; }};
+  std::uint64_t session = table.open(me, 0, 1, 0)->session;
 };
 
 TEST_F(Sessions, ANewSessionStartsBeforeItsFirstSequence) {
-  const auto opened = table.open(0, 41, 0);
+  const auto opened = table.open(me, 0, 41, 0);
   ASSERT_TRUE(opened);
   EXPECT_NE(opened->session, session);
   EXPECT_FALSE(opened->resumed);
   EXPECT_EQ(opened->last_sequence, 40u);
-  EXPECT_EQ(table.admit(opened->session, 41).kind, Kind::fresh);
+  EXPECT_EQ(table.admit(opened->session, 41, body).kind, Kind::fresh);
 }
 
 TEST_F(Sessions, AResendGetsTheFirstReplyAgain) {
   apply(1);
   apply(2);
-  const auto admission = table.admit(session, 1);
+  const auto admission = table.admit(session, 1, body);
   ASSERT_EQ(admission.kind, Kind::resend);
   EXPECT_EQ(std::get<protocol::BatchReply>(*admission.reply).accepted, 10u);
 }
 
 TEST_F(Sessions, AGapIsRefusedWithTheNumberExpected) {
   apply(1);
-  const auto admission = table.admit(session, 3);
+  const auto admission = table.admit(session, 3, body);
   EXPECT_EQ(admission.kind, Kind::gap);
   EXPECT_EQ(admission.expected, 2u);
-  EXPECT_EQ(table.admit(session, 2).kind, Kind::fresh) << "a gap must not use up a number";
+  EXPECT_EQ(table.admit(session, 2, body).kind, Kind::fresh) << "a gap must not use up a number";
 }
 
 TEST_F(Sessions, RepliesAreKeptUpToALimit) {
   for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) apply(sequence);
-  EXPECT_EQ(table.admit(session, 1).kind, Kind::forgotten);
-  EXPECT_EQ(table.admit(session, 2).kind, Kind::resend);
+  EXPECT_EQ(table.admit(session, 1, body).kind, Kind::forgotten);
+  EXPECT_EQ(table.admit(session, 2, body).kind, Kind::resend);
 }
 
 TEST_F(Sessions, AResendOfWhatIsUnderWayIsTold) {
-  table.begin(session, 1);
-  EXPECT_EQ(table.admit(session, 1).kind, Kind::unanswered);
-  table.begin(session, 2);
+  table.begin(session, 1, body);
+  EXPECT_EQ(table.admit(session, 1, body).kind, Kind::unanswered);
+  table.begin(session, 2, body);
   table.answered(session, 2, protocol::Done{});
   table.answered(session, 1, protocol::TickDone{.tick = Tick{9}});
-  const auto admission = table.admit(session, 1);
+  const auto admission = table.admit(session, 1, body);
   ASSERT_EQ(admission.kind, Kind::resend);
   EXPECT_EQ(std::get<protocol::TickDone>(*admission.reply).tick, Tick{9});
 }
 
 TEST_F(Sessions, ASessionIsResumedWithItsNumbers) {
   apply(1);
-  const auto opened = table.open(session, 1, 5);
+  const auto opened = table.open(me, session, 1, 5);
   ASSERT_TRUE(opened);
   EXPECT_TRUE(opened->resumed);
   EXPECT_EQ(opened->session, session);
@@ -74,41 +80,67 @@ TEST_F(Sessions, ASessionIsResumedWithItsNumbers) {
 }
 
 TEST_F(Sessions, TooManyInUseAreRefusedUntilOneIsIdle) {
-  ASSERT_TRUE(table.touch(session, 0));
-  ASSERT_TRUE(table.touch(table.open(0, 1, 900)->session, 900));
-  EXPECT_FALSE(table.open(0, 1, 900));
+  ASSERT_TRUE(table.touch(me, session, 0));
+  ASSERT_TRUE(table.touch(me, table.open(me, 0, 1, 900)->session, 900));
+  EXPECT_FALSE(table.open(me, 0, 1, 900));
   EXPECT_TRUE(table.expire(1000).empty()) << "idle for exactly the limit is not beyond it";
-  EXPECT_EQ(table.expire(1001), std::vector{session});
-  EXPECT_FALSE(table.touch(session, 1001));
-  EXPECT_TRUE(table.open(0, 1, 1001));
+  EXPECT_EQ(table.expire(1001), (std::vector<Forgotten>{{session, 1}}));
+  EXPECT_FALSE(table.touch(me, session, 1001));
+  EXPECT_TRUE(table.open(me, 0, 1, 1001));
 }
 
 TEST_F(Sessions, HellosAloneTakeEachOthersPlacesAndNobodyElses) {
-  ASSERT_TRUE(table.touch(session, 0));
-  std::uint64_t last = table.open(0, 1, 1)->session;
+  ASSERT_TRUE(table.touch(me, session, 0));
+  std::uint64_t last = table.open(me, 0, 1, 1)->session;
   for (int hello = 0; hello < 10; ++hello) {
-    const auto opened = table.open(0, 1, 1);
+    const auto opened = table.open(me, 0, 1, 1);
     ASSERT_TRUE(opened);
-    EXPECT_EQ(opened->replaced, last) << "the oldest session that was never used";
-    EXPECT_FALSE(table.touch(last, 1));
+    EXPECT_EQ(opened->replaced.value().session, last) << "the oldest session that was never used";
+    EXPECT_FALSE(table.touch(me, last, 1));
     last = opened->session;
   }
   EXPECT_EQ(table.count(), 2u);
-  EXPECT_TRUE(table.touch(session, 1));
+  EXPECT_TRUE(table.touch(me, session, 1));
 }
 
 TEST_F(Sessions, TheOldestUnusedSessionMakesRoomAlsoAfterOthersWereUsedOrExpired) {
-  const auto second = table.open(0, 1, 500);
-  EXPECT_EQ(table.expire(1001), std::vector{session});
-  const auto third = table.open(0, 1, 1001);
+  const auto second = table.open(me, 0, 1, 500);
+  EXPECT_EQ(table.expire(1001), (std::vector<Forgotten>{{session, 1}}));
+  const auto third = table.open(me, 0, 1, 1001);
   EXPECT_FALSE(third->replaced);
-  ASSERT_TRUE(table.touch(second->session, 1001));
-  EXPECT_EQ(table.open(0, 1, 1001)->replaced, third->session);
+  ASSERT_TRUE(table.touch(me, second->session, 1001));
+  EXPECT_EQ(table.open(me, 0, 1, 1001)->replaced.value().session, third->session);
 }
 
 TEST_F(Sessions, BeingHeardOfPutsIdlenessOff) {
-  EXPECT_TRUE(table.touch(session, 800));
+  EXPECT_TRUE(table.touch(me, session, 800));
   EXPECT_TRUE(table.expire(1700).empty());
+}
+
+TEST_F(Sessions, ASessionBelongsToTheConnectionThatOpenedOrResumedItLast) {
+  apply(1);
+  EXPECT_FALSE(table.touch(other, session, 0));
+  EXPECT_EQ(table.next_sequence(other, session), 0u) << "the number is not another's business";
+  EXPECT_EQ(table.next_sequence(me, session), 2u);
+  EXPECT_TRUE(table.open(other, session, 1, 0)->resumed);
+  EXPECT_TRUE(table.touch(other, session, 0));
+  EXPECT_FALSE(table.touch(me, session, 0));
+}
+
+TEST_F(Sessions, AUsedNumberWithAnotherBodyIsNoResend) {
+  apply(1);
+  EXPECT_EQ(table.admit(session, 1, body + 1).kind, Kind::different);
+  EXPECT_EQ(table.admit(session, 1, body).kind, Kind::resend);
+  table.begin(session, 2, body);
+  EXPECT_EQ(table.admit(session, 2, body + 1).kind, Kind::different) << "it is not answered yet";
+}
+
+TEST(SessionIds, AreDrawnAgainWhenTheyAreZeroOrTaken) {
+  const std::vector<std::uint64_t> drawn{0, 9, 9, 0, 9, 4};
+  SessionTable table({.sessions_max = 3},
+                     [&, next = std::size_t{0}]() mutable { return drawn.at(next++); });
+  EXPECT_EQ(table.open(me, 0, 1, 0)->session, 9u);
+  EXPECT_EQ(table.open(me, 0, 1, 0)->session, 4u);
 }
 
 }  // namespace

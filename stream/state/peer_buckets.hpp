@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A token bucket for each peer. It bounds how often a peer may do something, in bounded memory.
+// RequestHandler limits guesses of session ids with it. The caller passes the time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace starling::stream {
+
+struct PeerBucketLimits {
+  std::int64_t burst = 1;            ///< how often a peer may do it at once: at least 1
+  std::int64_t interval_us = 1;      ///< after that, the time until it may do it once more
+  std::size_t peers_max = 1u << 12;  ///< further peers share one bucket
+};
+
+class PeerBuckets {
+ public:
+  explicit PeerBuckets(const PeerBucketLimits& limits) : limits_(limits) {}
+
+  /// Returns whether the peer has a token left, without taking it.
+  bool has_token(std::string_view peer, std::int64_t now_us) const;
+  /// Takes a token from the peer's bucket. Returns false if the bucket is empty.
+  bool take(std::string_view peer, std::int64_t now_us);
+
+  /// Forgets the peers whose buckets are full again. Call it about once a second.
+  void expire(std::int64_t now_us);
+
+  std::size_t count() const { return full_at_us_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view peer) const {
+      return std::hash<std::string_view>()(peer);
+    }
+  };
+
+  bool has_token(std::int64_t full_at_us, std::int64_t now_us) const;
+
+  PeerBucketLimits limits_;
+  /// The time at which the bucket of each peer will be full. It tells how many tokens are missing.
+  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> full_at_us_;
+  std::int64_t others_full_at_us_ = 0;  ///< of the bucket that all further peers share
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers that nobody can predict. Server takes its epoch and the seed of its hash tables
+// from here, and RequestHandler the ids of sessions.
+#pragma once
+
+#include <cstdint>
+
+namespace starling::stream {
+
+/// Returns 64 random bits of the operating system. No number tells anything about another one.
+/// Throws std::system_error if the system has none.
+std::uint64_t system_random();
+
+}  // namespace starling::stream
