@@ -4,16 +4,18 @@
 #include "starling/apps/serve.hpp"
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #include "starling/apps/shared/text/screen.hpp"
 #include "starling/sim/files/text_output.hpp"
 #include "starling/sim/files/time_text.hpp"
+#include "starling/stream/dropping_log.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
@@ -228,12 +231,31 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
                [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
 }
 
-void start_logging(const std::string& level) {
-  auto logger = spdlog::stderr_color_mt(
-      "starling", may_use_colors() ? spdlog::color_mode::automatic : spdlog::color_mode::never);
-  logger->set_level(spdlog::level::from_str(level));
-  spdlog::set_default_logger(std::move(logger));
-}
+/// The program's log on stderr, as long as the object exists. Nothing that the reader of stderr
+/// does stops or ends the server.
+class ServerLog {
+ public:
+  explicit ServerLog(const std::string& level)
+      : sink_(std::make_shared<stream::DroppingLog>(stream::DroppingLogOptions{
+            .descriptor = STDERR_FILENO,
+            .has_colors = isatty(STDERR_FILENO) == 1 && may_use_colors()})) {
+    std::signal(SIGPIPE, SIG_IGN);
+    auto logger = std::make_shared<spdlog::logger>("starling", sink_);
+    logger->set_level(spdlog::level::from_str(level));
+    logger->set_error_handler([](const std::string&) {});  // spdlog's own writes to stderr
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~ServerLog() { sink_->close(std::chrono::seconds(1)); }
+  ServerLog(const ServerLog&) = delete;
+  ServerLog& operator=(const ServerLog&) = delete;
+
+  std::function<std::uint64_t()> dropped() const {
+    return [sink = sink_] { return sink->dropped(); };
+  }
+
+ private:
+  std::shared_ptr<stream::DroppingLog> sink_;
+};
 
 /// The file appears only when it is complete, so that other programs can wait for it.
 void write_endpoints(const std::string& path, const stream::Endpoints& endpoints) {
@@ -266,18 +288,33 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   return print_config(command, flags.written, faults);
 }
 
-void serve(const ServeFlags& flags) {
-  start_logging(flags.log_level);
+/// Runs the server until it is told to stop. Returns the exit status. An error goes to the log,
+/// because a write to stderr that nobody reads would never end.
+int run(stream::Server& server) {
+  try {
+    server.run();
+  } catch (const std::exception& error) {
+    spdlog::set_level(spdlog::level::critical);  // also with --log-level off
+    spdlog::critical("{}", error.what());
+    return 1;
+  }
+  spdlog::info("stopped");
+  return 0;
+}
+
+int serve(const ServeFlags& flags) {
+  const ServerLog log(flags.log_level);
   stream::raise_file_limit();
   const SpaceOptions& space = flags.server.processor.space;
   const EngineChoice engine = choose_engine(flags.engine);
-  stream::Server server(flags.server, engine.make(space));
+  stream::ServerOptions options = flags.server;
+  options.log_lines_dropped = log.dropped();
+  stream::Server server(options, engine.make(space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
   spdlog::info("ready: {} engine ({}), {}, commands {}, results {}, http {}", engine.name,
                engine.why, name_of(space), endpoints.commands, endpoints.results, endpoints.http);
-  server.run();
-  spdlog::info("stopped");
+  return run(server);
 }
 
 }  // namespace
@@ -324,8 +361,7 @@ std::function<int()> add_serve(CLI::App& program) {
     check_space_flags(flags->space);
     flags->server.processor.space = flags->space.space;
     if (flags->check_config) return check_config(command, *flags);
-    serve(*flags);
-    return 0;
+    return serve(*flags);
   };
 }
 

@@ -113,6 +113,9 @@ struct Metrics::State {
   prometheus::Counter& guesses_refused =
       counter(registry, "starling_session_guesses_refused_total",
               "Requests refused because their connection had named too many unknown sessions.");
+  prometheus::Counter& log_lines_dropped =
+      counter(registry, "starling_log_lines_dropped_total",
+              "Lines of the log that could not be written in time.");
   prometheus::Counter& log_lines_left_out =
       counter(registry, "starling_log_lines_left_out_total",
               "Lines that the log did not get because one connection had caused too many.");
@@ -184,6 +187,7 @@ struct Metrics::State {
 void Metrics::State::set(const Gauges& gauges) {
   for (const auto& [value, gauge] : limits_used) gauge->Set(gauges.*value);
   connections_refused.Increment(gauges.connections_refused - connections_refused.Value());
+  log_lines_dropped.Increment(gauges.log_lines_dropped - log_lines_dropped.Value());
   sessions.Set(gauges.sessions);
   subscriptions.Set(gauges.subscriptions);
   joins.Increment(gauges.joins - joins.Value());

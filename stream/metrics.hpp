@@ -21,6 +21,7 @@ struct Gauges {
   double subscribers = 0;  ///< connections to the results endpoint
   double http_connections = 0;
   double connections_refused = 0;  ///< so far, because of connections-max or subscribers-max
+  double log_lines_dropped = 0;    ///< so far
   double subscriptions = 0;
   double joins = 0;  ///< all subscriptions ever made, including ended ones
   double objects = 0;

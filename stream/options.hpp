@@ -103,6 +103,8 @@ struct ServerOptions {
   std::string trace_path;
   std::uint64_t trace_ticks_max = 1000;
 
+  /// Returns the number of lines that the log has dropped so far, for the metrics. May be empty.
+  std::function<std::uint64_t()> log_lines_dropped;
   /// How many lines of the log one connection may cause. Further lines are left out and counted.
   PeerBucketLimits log_lines{.burst = 20, .interval_us = 1'000'000};
 

@@ -397,11 +397,14 @@ struct Server::State {
     const QueryTable& queries = processor.queries();
     const Credit most_credit = credit.most_taken();
     const SessionTaken most_taken = handler.sessions().most_taken();
+    const std::uint64_t log_lines_dropped =
+        options.log_lines_dropped ? options.log_lines_dropped() : 0;
     return {.sessions = number(handler.sessions().count()),
             .connections = number(commands->connection_count()),
             .subscribers = number(results->connection_count()),
             .http_connections = number(http->connection_count()),
             .connections_refused = number(commands->refused_count() + results->refused_count()),
+            .log_lines_dropped = number(log_lines_dropped),
             .subscriptions = number(results->subscriber_count()),
             .joins = number(results->join_count()),
             .objects = number(processor.objects().alive_count()),

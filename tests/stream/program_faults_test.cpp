@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests faults from outside the program: its process is stopped for a while, or the disk is full.
 #include "tests/stream/support/program.hpp"
+#include "tests/stream/support/raw_peer.hpp"
 #include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
@@ -40,6 +41,86 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
   EXPECT_EQ(witness.subscriber().state().counters().ticks_lost, 0u);
   program.send_signal(SIGTERM);
   EXPECT_EQ(program.exit_status(), 0) << program.said();
+}
+
+class ProgramLog : public ProgramTest {
+ protected:
+  /// Makes the server log far more than its queue of lines holds. Returns false if the server stops
+  /// answering.
+  bool flood_log() {
+    const std::string name(255, 'n');
+    const std::string hello = encoded({}, protocol::Hello{.client = name});
+    constexpr int peers = 250;
+    constexpr int hellos = 20;  // one connection may cause as many lines at once
+    for (int count = 0; count < peers; ++count) {
+      RawPeer peer(context, endpoint("commands"));
+      for (int sent = 0; sent < hellos; ++sent)
+        if (const auto reply = peer.ask(hello);
+            !reply || reply->error() != protocol::ErrorCode::none)
+          return false;
+    }
+    return true;
+  }
+  double dropped(protocol::Client& client) {
+    for (const auto& [name, value] : client.get_stats().value())
+      if (name == "starling_log_lines_dropped_total") return value;
+    return -1;
+  }
+};
+
+TEST_F(ProgramLog, AServerWhoseStderrNobodyReadsGoesOnAndSaysLaterWhatIsMissing) {
+  Program program(serve({"--tick", "1ms"}));
+  ASSERT_TRUE(program.says("ready")) << program.said();
+  ASSERT_TRUE(program.shrink_stderr());
+  Witness witness(context, {endpoint("commands"), endpoint("results"), endpoint("http")},
+                  Witness::Ticks::by_the_clock);
+  test::Random random(1);
+  ASSERT_TRUE(flood_log());
+  witness.move_and_expect_exact(random);
+  EXPECT_GT(dropped(witness.client()), 0);
+  EXPECT_TRUE(program.says(" lines of the log are missing here: "));
+  witness.move_and_expect_exact(random);
+  program.send_signal(SIGTERM);
+  EXPECT_TRUE(program.says("stopped"));
+  EXPECT_EQ(program.exit_status(), 0);
+}
+
+TEST_F(ProgramLog, AServerWhoseStderrNobodyReadsStopsWhenItIsTold) {
+  Program program(serve({"--tick", "1ms"}));
+  ASSERT_TRUE(program.says("ready")) << program.said();
+  ASSERT_TRUE(program.shrink_stderr());
+  ASSERT_TRUE(flood_log());
+  program.send_signal(SIGTERM);
+  ASSERT_TRUE(program.ends());
+  EXPECT_EQ(program.exit_status(), 0);
+}
+
+TEST_F(ProgramLog, AServerWhoseStderrIsClosedGoesOnAndCountsTheLines) {
+  Program program(serve({"--tick", "1ms"}));
+  ASSERT_TRUE(program.says("ready")) << program.said();
+  program.stop_reading();
+  ASSERT_TRUE(flood_log());
+  {
+    Witness witness(context, {endpoint("commands"), endpoint("results"), endpoint("http")},
+                    Witness::Ticks::by_the_clock);
+    test::Random random(1);
+    witness.move_and_expect_exact(random);
+    EXPECT_TRUE(happens([&] { return dropped(witness.client()) >= 250 * 20; }));
+  }
+  program.send_signal(SIGTERM);
+  ASSERT_TRUE(program.ends());
+  EXPECT_EQ(program.exit_status(), 0);
+}
+
+TEST_F(ProgramLog, TextOfAClientCannotLookLikeALineOfTheLog) {
+  Program program(serve({"--tick", "manual"}));
+  ASSERT_TRUE(program.says("ready")) << program.said();
+  RawPeer peer(context, endpoint("commands"));
+  ASSERT_TRUE(peer.ask(encoded({}, protocol::Hello{.client = "a\n[error] forged\033[2J"})));
+  EXPECT_TRUE(program.says("session 1 opened by \"a\\n[error] forged\\x1b[2J\"\n"))
+      << program.said();
+  program.send_signal(SIGTERM);
+  EXPECT_EQ(program.exit_status(), 0);
 }
 
 // Writing to /dev/full fails. Symbolic links give it other names, because the ending of an output's

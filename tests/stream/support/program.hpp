@@ -29,6 +29,14 @@ class Program {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
+    // The program starts as from a shell, even if this process ignores SIGPIPE.
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     arguments.insert(arguments.begin(), STARLING_PROGRAM);
     // The program is built with the same sanitizer as the test, so it gets the same options.
     for (const std::string name : {"TSAN_OPTIONS", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
@@ -36,15 +44,16 @@ class Program {
     auto argv = pointers(arguments);
     auto envp = pointers(environment);
     const int failed =
-        posix_spawn(&pid_, STARLING_PROGRAM, &actions, nullptr, argv.data(), envp.data());
+        posix_spawn(&pid_, STARLING_PROGRAM, &actions, &attributes, argv.data(), envp.data());
     posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     close(pipe_ends[1]);
     if (failed != 0) throw std::runtime_error("cannot start " STARLING_PROGRAM);
   }
   ~Program() {
     if (pid_ > 0) kill(pid_, SIGKILL);
     exit_status();
-    close(error_fd_);
+    if (error_fd_ >= 0) close(error_fd_);
   }
 
   /// Reads standard error until `text` appears. Returns false if standard error ends first.
@@ -56,6 +65,24 @@ class Program {
       said_.append(buffer, static_cast<std::size_t>(count));
     }
     return true;
+  }
+
+  /// Shrinks the pipe of standard error to a page, so that few lines fill it.
+  bool shrink_stderr() const { return fcntl(error_fd_, F_SETPIPE_SZ, 4096) >= 0; }
+
+  /// Closes the reading end of standard error.
+  void stop_reading() {
+    close(error_fd_);
+    error_fd_ = -1;
+  }
+
+  /// Returns true if the process ends before `patience` does.
+  bool ends() {
+    return happens([&] {
+      siginfo_t info{};
+      return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+             info.si_pid == pid_;
+    });
   }
 
   void send_signal(int number) const { kill(pid_, number); }

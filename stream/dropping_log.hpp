@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink of the server's log. A thread of its own writes the lines, so that a reader of the log
+// who is slow, stopped or gone cannot hold the server. Lines that do not fit in the queue are
+// dropped and counted, and the log says how many are missing. `starling serve` makes it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <spdlog/sinks/base_sink.h>
+
+namespace starling::stream {
+
+struct DroppingLogOptions {
+  int descriptor = 2;  ///< where the lines are written
+  bool has_colors = false;
+  std::size_t lines_max = 4096;                  ///< that wait to be written
+  std::size_t bytes_max = std::size_t{1} << 20;  ///< of these lines
+};
+
+class DroppingLog final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit DroppingLog(const DroppingLogOptions& options);
+  /// Ends as close() does, without waiting.
+  ~DroppingLog() override;
+
+  /// Returns the number of lines that were dropped so far.
+  std::uint64_t dropped() const;
+
+  /// Waits until all lines are written, but not longer than `patience`. Lines that are logged later
+  /// are dropped.
+  void close(std::chrono::milliseconds patience);
+
+ private:
+  struct Queue;
+
+  void sink_it_(const spdlog::details::log_msg& message) override;
+  void flush_() override {}
+
+  std::shared_ptr<Queue> queue_;  ///< the thread may outlive this object
+  std::thread writer_;
+};
+
+/// Returns the text with its control characters written as \n, \t, \r, \xHH or \u00HH, so that text
+/// of a client cannot look like a line of the log or command a terminal.
+std::string without_controls(std::string_view text);
+
+}  // namespace starling::stream
