@@ -91,6 +91,14 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
       "standard output");
   command.add_flag("--changes", flags.changes,
                    "Write only the lists that changed, instead of all lists");
+  command
+      .add_option("--with", flags.with,
+                  "Further columns of --out, separated by commas. time: the tick's time as ISO "
+                  "8601. position: the neighbour's last position in the trace. change: entered or "
+                  "stayed since the list was last written; an object that left has one more row, "
+                  "left, with an empty rank")
+      ->delimiter(',')
+      ->check(CLI::IsMember(sim::columns_on_request));
   command.add_flag("--every-tick", flags.every_tick,
                    "Write all lists also in ticks in which no row falls and no list changed");
   command.add_option("--on", flags.on, "For --changes: what counts as a change of a list")

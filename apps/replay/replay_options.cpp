@@ -73,6 +73,18 @@ void refuse_flags_of_the_other_side(const ReplayFlags& flags) {
         "--every-tick writes all lists at each tick and --changes only the changed ones; give one");
   if (flags.out.empty() && flags.every_tick)
     throw sim::UsageError("--every-tick says what --out writes; add --out FILE");
+  const auto wants = [&](const char* column) {
+    return std::ranges::find(flags.with, column) != flags.with.end();
+  };
+  if (flags.out.empty() && !flags.with.empty())
+    throw sim::UsageError("--with says which columns --out has; add --out FILE");
+  if (wants("position") && !flags.commands.empty())
+    throw sim::UsageError(
+        "--with position takes the positions from the trace, and a server may have others; leave "
+        "out --connect, or use starling subscribe --with position");
+  if (wants("position") && flags.order == "file")
+    throw sim::UsageError(
+        "--with position needs the rows in order of time; leave out --order file");
   if (flags.out.empty() && flags.changes)
     throw sim::UsageError("--changes says what --out writes; add --out FILE");
 }
@@ -96,6 +108,8 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.object_ttl_us = duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
   plan.changes_only = flags.changes;
   plan.every_tick = flags.every_tick;
+  sim::request(flags.with, plan.columns);
+  plan.columns.absent_is_gone = !flags.changes;
   plan.on = flags.changes ? report_on(flags.on) : ReportOn::distance;
   plan.engine = flags.engine;
   plan.out = flags.out;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
@@ -14,6 +15,7 @@
 #include "starling/knn/words/lattice.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/sim/replay/replay.hpp"
+#include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {
 
@@ -32,6 +34,7 @@ struct ReplayFlags : TraceFlags {
   std::string object_ttl;
   bool changes = false;
   bool every_tick = false;
+  std::vector<std::string> with;
   std::string on = "order";
   EngineFlags engine;
   std::string out;
@@ -53,6 +56,7 @@ struct ReplayPlan : TracePlan {
   TagFilter tags;
   std::int64_t object_ttl_us = 0;
   bool changes_only = false;
+  sim::ResultCsvColumns columns;
   bool every_tick = false;  ///< write all lists also in ticks without rows and without changes
   ReportOn on = ReportOn::distance;
   EngineFlags engine;

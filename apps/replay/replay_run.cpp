@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -182,7 +183,7 @@ class Replay {
     // Opened before the clock starts, because opening a pipe waits for the reader.
     std::optional<sim::ResultCsv> csv;
     if (writes)
-      csv.emplace(plan_.out, query_names_, object_names_, sim::ResultCsvColumns(),
+      csv.emplace(plan_.out, query_names_, object_names_, columns(),
                   sim::TextOutput::Appears::when_closed);
     ProgressLine progress;
     protocol::ListStore lists;
@@ -194,15 +195,40 @@ class Replay {
         return;
       }
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
+      if (plan_.columns.positions) add_positions(lists);
       if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
       if (plan_.changes_only) lists.clear();
     };
     const auto start = Clock::now();
-    summary_.result =
-        sim::replay(*rows_, {plan_.tick_us, pacing()}, *host_, writes ? &lists : nullptr, on_tick);
+    summary_.result = sim::replay(*rows_, options(), *host_, writes ? &lists : nullptr, on_tick);
     stopping_.reset();  // from here on a signal waits: the file is complete and gets its name
     if (csv) csv->close();
     summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  sim::ResultCsvColumns columns() const {
+    sim::ResultCsvColumns columns = plan_.columns;
+    columns.space = host_->space().space;
+    return columns;
+  }
+
+  sim::ReplayOptions options() {
+    sim::ReplayOptions options{.tick_us = plan_.tick_us, .wait = pacing()};
+    options.removed_stay_empty = plan_.changes_only;
+    if (plan_.columns.positions)
+      options.on_rows = [this](std::span<const sim::TraceRow> rows) {
+        for (const sim::TraceRow& row : rows) positions_[row.id] = row.position;
+      };
+    return options;
+  }
+
+  /// Sets the positions of all neighbours to those in the trace at this tick.
+  void add_positions(protocol::ListStore& lists) const {
+    for (auto& [key, list] : lists) {
+      list.states.resize(list.neighbors.size());
+      for (std::size_t i = 0; i < list.states.size(); ++i)
+        list.states[i].position = positions_.at(list.neighbors[i].object);
+    }
   }
 
   std::function<void(std::int64_t)> pacing() const {
@@ -222,6 +248,8 @@ class Replay {
   std::unique_ptr<sim::RowStream> rows_;
   sim::NameTable object_names_;
   sim::NameTable query_names_;
+  /// For --with position: of each object's newest row.
+  std::unordered_map<ObjectId, Position> positions_;
   std::optional<zmq::context_t> zmq_;
   std::unique_ptr<sim::LockStepHost> host_;
   sim::ServerHost* server_ = nullptr;  ///< the same as host_ if there is a server, else null

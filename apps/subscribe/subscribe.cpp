@@ -27,6 +27,7 @@
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/files/time_text.hpp"
+#include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {
 namespace {
@@ -43,6 +44,7 @@ struct Options {
   std::string format = "table";
   std::vector<std::string> queries;
   std::vector<std::string> subjects;
+  std::vector<std::string> with;
   std::uint64_t ticks_max = 0;
   std::string refresh;
 };
@@ -85,7 +87,7 @@ class Subscription {
  public:
   explicit Subscription(const Options& options)
       : options_(options), names_(client_options(options, "starling subscribe: names")) {
-    if (options.format == "csv") writer_ = make_csv_writer(names_.names());
+    if (options.format == "csv") writer_ = make_csv_writer(names_.names(), options.with);
     if (options.format == "ndjson") writer_ = make_ndjson_writer(std::cout, names_.names());
     if (options.format == "table") {
       const bool in_place = isatty(STDOUT_FILENO) != 0;
@@ -260,6 +262,14 @@ std::function<int()> add_subscribe(CLI::App& program) {
       ->check(CLI::IsMember({"table", "csv", "ndjson"}))
       ->capture_default_str();
   command
+      .add_option("--with", options->with,
+                  "Further columns of csv, separated by commas. time: the tick's time as ISO 8601. "
+                  "position: of the neighbour, if the stream carries positions. change: entered or "
+                  "stayed since the list was last written; an object that left has one more row, "
+                  "left, with an empty rank")
+      ->delimiter(',')
+      ->check(CLI::IsMember(sim::columns_on_request));
+  command
       .add_option("--query", options->queries,
                   "Show only these queries of the stream. Without this flag, all")
       ->type_name("ID");
@@ -285,6 +295,8 @@ std::function<int()> add_subscribe(CLI::App& program) {
       "  starling subscribe ships --ticks 1 --format csv\n"
       "`starling put stream` makes a stream, and `starling put query` puts a query into it.");
   return [options] {
+    if (!options->with.empty() && options->format != "csv")
+      throw CLI::ValidationError("--with", "names columns of csv; add --format csv");
     Subscription(*options).run();
     return 0;
   };

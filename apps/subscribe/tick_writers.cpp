@@ -19,24 +19,26 @@ namespace {
 
 class CsvWriter final : public TickWriter {
  public:
-  explicit CsvWriter(const sim::NameTable& names) : names_(names) {}
+  CsvWriter(const sim::NameTable& names, const std::vector<std::string>& with) : names_(names) {
+    sim::request(with, columns_);
+  }
 
   void write(const ShownTick& tick) override {
     if (!tick.header.with.distance)
       throw std::runtime_error(
           "this stream carries no distances, and CSV needs them; use --format ndjson");
+    if (columns_.positions && !tick.header.with.position)
+      throw std::runtime_error(
+          "this stream carries no positions, and --with position needs them; leave it out, or put "
+          "the stream with with_position");
+    columns_.space = tick.header.space;
     lists_.clear();
     find_gone(tick);
     find_updated(tick);
     if (lists_.empty() && !csv_) return;
     const bool subjects =
         std::ranges::any_of(lists_, [](const auto& entry) { return entry.first.has_subject; });
-    if (!csv_)
-      open({.is_vector = tick.header.space == Space::vector,
-            .votes = tick.has_votes,
-            .means = tick.has_means,
-            .subjects = subjects,
-            .empty_lists = true});
+    if (!csv_) open(tick, subjects);
     if (tick.has_votes && !columns_.votes)
       throw std::runtime_error(
           "a query of this stream votes now, but the first line of the CSV has no column for "
@@ -55,16 +57,20 @@ class CsvWriter final : public TickWriter {
 
   void end() override {
     if (csv_) return;
-    open({});
+    csv_.emplace("-", names_, names_, columns_);
     csv_->flush();
   }
 
  private:
   using Keys = std::unordered_set<protocol::ListKey, protocol::ListKeyHash>;
 
-  void open(const sim::ResultCsvColumns& columns) {
-    columns_ = columns;
-    csv_.emplace("-", names_, names_, columns);
+  void open(const ShownTick& tick, bool subjects) {
+    columns_.is_vector = tick.header.space == Space::vector;
+    columns_.votes = tick.has_votes;
+    columns_.means = tick.has_means;
+    columns_.subjects = subjects;
+    columns_.empty_lists = true;
+    csv_.emplace("-", names_, names_, columns_);
   }
 
   /// Puts each list that is gone into lists_, as an empty list.
@@ -225,8 +231,9 @@ std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists) {
   return ids;
 }
 
-std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names) {
-  return std::make_unique<CsvWriter>(names);
+std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names,
+                                            const std::vector<std::string>& with) {
+  return std::make_unique<CsvWriter>(names, with);
 }
 
 std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names) {

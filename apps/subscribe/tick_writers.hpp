@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "starling/knn/engine/engine.hpp"
@@ -47,8 +48,10 @@ class TickWriter {
 /// a snapshot, the writer writes one row for this list, without rank, object and distance. If
 /// `names` has a name for an id, the writer writes the name. `names` must outlive the writer. The
 /// first line is written with the first lists, because they decide whether there are columns for
-/// votes, means and subjects. If no lists come, end() writes the first line.
-std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names);
+/// votes, means and subjects. If no lists come, end() writes the first line. `with` names further
+/// columns: see sim::columns_on_request.
+std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names,
+                                            const std::vector<std::string>& with = {});
 
 /// Writes NDJSON, one line per list. Ids are strings, because numbers in JSON are exact only up to
 /// 2^53. If a tick is whole, its first line has the event "whole", and every earlier list that does

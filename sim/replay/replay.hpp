@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ struct ReplayOptions {
   /// Called before each tick; returns when the tick is due. `since_first_us` is the trace time
   /// since the first tick. If `wait` is empty, ticks run as fast as possible.
   std::function<void(std::int64_t since_first_us)> wait;
+  /// Called with the rows that each tick takes, before this tick. If set, no tick begins before the
+  /// last one's lists are used.
+  std::function<void(std::span<const TraceRow>)> on_rows{};
+  /// A list of a subject that is gone stays in the store as an empty list, for a caller that clears
+  /// the store after each tick.
+  bool removed_stay_empty = false;
 };
 
 struct ReplayResult {

@@ -4,12 +4,16 @@
 // replay` and `starling subscribe` use ResultCsv.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "starling/knn/words/space.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/sim/files/text_output.hpp"
@@ -28,7 +32,23 @@ struct ResultCsvColumns {
   bool subjects = false;
   /// True: an empty list gets one row with empty rank, object and distance. False: no row.
   bool empty_lists = false;
+
+  // Columns that the user asks for with --with; they follow all others in this order.
+  bool iso_time = false;   ///< adds `time`, the tick's time as ISO 8601
+  bool positions = false;  ///< adds the neighbour's position from HeldList::states: see `space`
+  /// Adds `change`: `entered` or `stayed` since the list was last written. Objects that have left
+  /// get a row of their own after the list, with empty rank, distance and position, and `left`.
+  bool changes = false;
+  /// For `changes`: a list that a tick does not have is gone, and all its objects have left.
+  bool absent_is_gone = false;
+  Space space = Space::planar2;  ///< names the columns of the position: x, y[, z] or lon, lat, alt
 };
+
+/// The columns that --with takes.
+inline constexpr std::array<const char*, 3> columns_on_request{"time", "position", "change"};
+
+/// Sets the members for these columns, which are some of columns_on_request.
+void request(std::span<const std::string> names, ResultCsvColumns& columns);
 
 /// The rows of a tick are sorted by query_id, then by subject. Decimal ids come first, in numeric
 /// order. Other ids follow in the order of their bytes.
@@ -71,6 +91,10 @@ class ResultCsv {
   }
   Entry entry_of(const protocol::ListStore::value_type& list) const;
   void write_list(std::string_view tick_prefix, const Entry& entry);
+  void write_left(const protocol::ListKey& key, std::span<const ObjectId> before,
+                  std::vector<ObjectId> now);
+  void end_row(const Position* position, const char* change);
+  void add_gone(const protocol::ListStore& lists);
   static void append_id(std::string& text, std::uint64_t id, const NameTable& names);
   void write_buffer();
 
@@ -82,6 +106,11 @@ class ResultCsv {
   std::string row_prefix_;
   std::string row_suffix_;
   std::vector<Entry> entries_;
+  std::string iso_time_;  ///< of the tick that is being written
+  protocol::ListStore gone_;
+  /// For `changes`: the objects of each list that is not empty as it was last written, sorted by
+  /// id.
+  std::unordered_map<protocol::ListKey, std::vector<ObjectId>, protocol::ListKeyHash> written_;
 };
 
 }  // namespace starling::sim

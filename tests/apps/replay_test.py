@@ -91,6 +91,57 @@ class QueryTest(ReplayCase):
         self.assertNotIn("warning", self.replay(trace, "--queries", queries, "--out", "-").stderr)
 
 
+class ColumnsTest(ReplayCase):
+    HEADER = "tick,time_us,query_id,rank,object_id,distance_m"
+    TRACE = ("id,time_us,x,y\na,0,0,0\nb,0,1,0\nc,0,9,9\nc,1000000,0,0.5\nb,1000000,50,50\n"
+             "b,3000000,60,50\n")
+
+    def test_time_position_and_change_follow_the_columns_of_always(self):
+        trace = self.write("trace.csv", self.TRACE)
+        queries = self.write("queries.csv", "query_id,x,y,distance_max_m\nq,0,0,5\n")
+        flags = [trace, "--queries", queries, "--out", "-"]
+        self.assertEqual(self.replay(*flags, "--with", "time,position,change").stdout.splitlines(), [
+            f"{self.HEADER},time,x,y,change",
+            "1,0,q,1,a,0.000,1970-01-01T00:00:00Z,0,0,entered",
+            "1,0,q,2,b,1.000,1970-01-01T00:00:00Z,1,0,entered",
+            "2,1000000,q,1,a,0.000,1970-01-01T00:00:01Z,0,0,stayed",
+            "2,1000000,q,2,c,0.500,1970-01-01T00:00:01Z,0,0.5,entered",
+            "2,1000000,q,,b,,1970-01-01T00:00:01Z,,,left",
+            "4,3000000,q,1,a,0.000,1970-01-01T00:00:03Z,0,0,stayed",
+            "4,3000000,q,2,c,0.500,1970-01-01T00:00:03Z,0,0.5,stayed"])
+        plain = self.replay(*flags).stdout.splitlines()
+        self.assertEqual(plain[0], self.HEADER)
+        timed = self.replay(*flags, "--with", "time").stdout.splitlines()
+        self.assertEqual([line.rsplit(",", 1)[0] for line in timed], plain)
+
+    def test_positions_are_those_of_the_tick_in_whole_lists_that_report_nothing(self):
+        # Both move in step, so that no distance changes and no list is reported.
+        trace = self.write("trace.csv", "id,time_us,x,y\n" + "".join(
+            f"a,{s}000000,{s},0\nb,{s}000000,{s},1\n" for s in range(50)))
+        rows = list(csv.DictReader(self.replay(trace, "--out", "-", "--with", "position")
+                                   .stdout.splitlines()))
+        self.assertEqual([(row["object_id"], row["x"], row["y"]) for row in rows],
+                         [row for s in range(50) for row in (("b", f"{s}", "1"), ("a", f"{s}", "0"))])
+
+    def test_changes_tell_of_lists_that_end(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,0\nc,9000000,2,0\n")
+        for flags in ([], ["--changes"]):
+            rows = list(csv.DictReader(self.replay(trace, "--out", "-", "--object-ttl", "5s", "--with",
+                                                   "change", *flags).stdout.splitlines()))
+            self.assertEqual([(row["query_id"], row["object_id"], row["change"]) for row in rows
+                              if row["change"] == "left"], [("a", "b", "left"), ("b", "a", "left")])
+
+    def test_columns_that_cannot_be_are_refused(self):
+        trace = self.write("trace.csv", self.TRACE)
+        for flags, sentence in [
+                (["--out", "-", "--with", "speed"], "--with: speed not in"),
+                (["--with", "time"], "add --out FILE"),
+                (["--out", "-", "--with", "position", "--order", "file"], "order of time"),
+                (["--out", "-", "--with", "position", "--connect", "tcp://127.0.0.1:1"],
+                 "leave out --connect")]:
+            self.assertIn(sentence, self.replay(trace, *flags, status=2).stderr)
+
+
 class SizeTest(ReplayCase):
     def rows_far_ahead(self):
         return self.write("trace.csv", "id,time_us,x,y\n" + "".join(

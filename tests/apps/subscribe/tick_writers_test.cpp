@@ -157,6 +157,41 @@ TEST_F(VectorCsv, AddsAColumnWhereAStreamVotes) {
             "3,2000000,9,1,2,0.1,\n3,2000000,9,2,3,-1.5e+300,\n3,2000000,9,1,2,0.1,12\n");
 }
 
+TEST(CsvWithFurtherColumns, AListThatIsGoneHasOneRowForEachObjectThatLeft) {
+  const sim::NameTable names;
+  const protocol::HeldList two{.neighbors = {{ObjectId{2}, 1}, {ObjectId{3}, 2}},
+                               .states = {{{1.5, -2, 0}, 6}, {{3, 4, 0}, 0}}};
+  const protocol::HeldList one{.neighbors = {{ObjectId{3}, 2}}, .states = {{{3, 4.25, 0}, 0}}};
+  const auto writer = make_csv_writer(names, {"change", "time", "position"});
+  const protocol::TickHeader header = header_of({.distance = true, .position = true});
+  const protocol::ListKey key{.query = QueryId{9}};
+  testing::internal::CaptureStdout();
+  writer->write({header, true, {{key, ListEvent::updated, &two}}});
+  writer->write({header, false, {{key, ListEvent::updated, &one}}});
+  writer->write({header, false, {{key, ListEvent::removed, nullptr}}});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "tick,time_us,query_id,rank,object_id,distance_m,time,x,y,change\n"
+            "3,2000000,9,1,2,1.000,1970-01-01T00:00:02Z,1.5,-2,entered\n"
+            "3,2000000,9,2,3,2.000,1970-01-01T00:00:02Z,3,4,entered\n"
+            "3,2000000,9,1,3,2.000,1970-01-01T00:00:02Z,3,4.25,stayed\n"
+            "3,2000000,9,,2,,1970-01-01T00:00:02Z,,,left\n"
+            "3,2000000,9,,,,1970-01-01T00:00:02Z,,,\n"
+            "3,2000000,9,,3,,1970-01-01T00:00:02Z,,,left\n");
+}
+
+TEST(CsvWithFurtherColumns, AStreamWithoutPositionsIsRefused) {
+  const sim::NameTable names;
+  const protocol::HeldList empty;
+  const auto writer = make_csv_writer(names, {"position"});
+  EXPECT_THAT(
+      [&] {
+        writer->write(
+            {header_of({}), false, {{{.query = QueryId{9}}, ListEvent::updated, &empty}}});
+      },
+      testing::ThrowsMessage<std::runtime_error>(
+          testing::HasSubstr("this stream carries no positions")));
+}
+
 TEST_F(VectorCsv, AddsAColumnOfValuesWhereAStreamHasMeans) {
   const auto writer = make_csv_writer(names_);
   testing::internal::CaptureStdout();

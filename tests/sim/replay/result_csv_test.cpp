@@ -106,6 +106,34 @@ TEST(ResultCsv, EmptyListsHaveARowWhereTheyAreAskedFor) {
             "1,5,9,,,,,,\n");
 }
 
+TEST(ResultCsv, WritesWhoEnteredStayedAndLeft) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  names.put(4, "bus, 4");
+  const Neighbors one{{ObjectId{5}, 1}};
+  const Neighbors two{{ObjectId{5}, 1}, {ObjectId{4}, 2}};
+  ResultCsv csv(
+      path, names, names,
+      {.positions = true, .changes = true, .absent_is_gone = true, .space = Space::wgs84});
+  csv.write_tick(Tick{1}, 0, lists_of({{of_query(1), two}, {of_query(2), one}}));
+  protocol::ListStore lists = lists_of({{of_query(1), one}});
+  lists[of_query(1)].states = {{{13.25, 52.5, 7}, 0}};
+  csv.write_tick(Tick{2}, 0, lists);
+  csv.write_tick(Tick{3}, 0, lists_of({{of_query(2), one}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m,lon,lat,alt,change\n"
+            "1,0,1,1,5,1.000,,,,entered\n"
+            "1,0,1,2,\"bus, 4\",2.000,,,,entered\n"
+            "1,0,2,1,5,1.000,,,,entered\n"
+            "2,0,1,1,5,1.000,13.25,52.5,7,stayed\n"
+            "2,0,1,,\"bus, 4\",,,,,left\n"
+            "2,0,2,,5,,,,,left\n"
+            "3,0,1,,5,,,,,left\n"
+            "3,0,2,1,5,1.000,,,,entered\n");
+}
+
 TEST(ResultCsv, CompressesByTheFilesName) {
   const TemporaryDirectory directory;
   NameTable names;
