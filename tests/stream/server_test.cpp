@@ -194,7 +194,7 @@ TEST_F(ServerTest, UnknownStreamsAreNamedInTheRefusal) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.problem().code, ErrorCode::unknown_stream);
   EXPECT_NE(refused.problem().sentence.find("ghosts"), std::string::npos);
-  EXPECT_NE(refused.problem().sentence.find("starling replay"), std::string::npos);
+  EXPECT_NE(refused.problem().sentence.find("starling put stream"), std::string::npos);
 }
 
 TEST_F(ServerTest, ALeaseEndsAtTheFirstTickBeyondIt) {
