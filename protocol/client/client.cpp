@@ -31,6 +31,15 @@ FoundObject object_of(const Objects& page, std::size_t row) {
   return object;
 }
 
+/// Returns the page after `page`. Each page has a greater number than the one before, so that the
+/// pages of a faulty server end too.
+Result<std::uint64_t> page_after(std::uint64_t page, std::uint64_t next_page) {
+  if (next_page == 0 || next_page > page) return next_page;
+  return Problem{ErrorCode::malformed, "The server's next_page is not after page " +
+                                           std::to_string(page) + ", but " +
+                                           std::to_string(next_page) + "."};
+}
+
 }  // namespace
 
 EndpointError::EndpointError(const std::string& endpoint, const std::string& why)
@@ -147,7 +156,9 @@ Result<std::vector<ListedStream>> Client::streams() {
     for (const StreamInfo& stream : page->streams)
       streams.push_back({std::string(stream.name), stream.on, stream.with, stream.query_count,
                          stream.subscription_count, stream.sequence});
-    request.page = page->next_page;
+    const auto next_page = page_after(request.page, page->next_page);
+    if (!next_page) return next_page.problem();
+    request.page = *next_page;
   } while (request.page != 0);
   return streams;
 }
@@ -160,7 +171,9 @@ Result<std::vector<QuerySpec>> Client::queries(std::string_view stream) {
     const auto page = body_of<Queries>(reply);
     if (!page) return page.problem();
     queries.insert(queries.end(), page->queries.begin(), page->queries.end());
-    request.page = page->next_page;
+    const auto next_page = page_after(request.page, page->next_page);
+    if (!next_page) return next_page.problem();
+    request.page = *next_page;
   } while (request.page != 0);
   return queries;
 }
@@ -193,11 +206,17 @@ Result<std::uint64_t> Client::get_objects_page(const GetObjects& request, Object
   const auto reply = connection_->call(request);
   const auto page = body_of<Objects>(reply);
   if (!page) return page.problem();
+  if (!request.rectangle &&
+      page->ids.size() + page->missing_ids.size() != request.object_ids.size())
+    return Problem{ErrorCode::malformed,
+                   "The server's reply has " + std::to_string(page->ids.size()) + " objects and " +
+                       std::to_string(page->missing_ids.size()) + " missing ids for " +
+                       std::to_string(request.object_ids.size()) + " ids."};
   answers.epoch = page->epoch;
   for (std::size_t row = 0; row < page->ids.size(); ++row)
     answers.objects.push_back(object_of(*page, row));
   for (const std::uint64_t id : page->missing_ids) answers.missing.push_back(ObjectId{id});
-  return page->next_page;
+  return page_after(request.page, page->next_page);
 }
 
 Result<std::uint64_t> Client::get_snapshot_page(const GetSnapshot& request,

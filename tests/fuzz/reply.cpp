@@ -27,6 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     protocol::encode_names(decoded.head, *names);
   if (const auto* stats = std::get_if<protocol::Stats>(&decoded.body))
     protocol::encode_stats(decoded.head, *stats);
+  if (const auto* page = std::get_if<protocol::Streams>(&decoded.body))
+    protocol::encode_streams(decoded.head, *page);
+  if (const auto* page = std::get_if<protocol::Queries>(&decoded.body))
+    protocol::encode_queries(decoded.head, *page);
+  if (const auto* page = std::get_if<protocol::Objects>(&decoded.body))
+    protocol::encode_objects(decoded.head, *page);
   if (lists != nullptr)
     for (std::size_t list = 0; list < lists->list_count(); ++list) {
       protocol::key_of(*lists, list);

@@ -190,6 +190,56 @@ TEST_F(ClientTest, AnAnswerWithTooFewNamesIsRefused) {
   EXPECT_EQ(names.problem().code, ErrorCode::malformed);
 }
 
+TEST_F(ClientTest, AllPagesOfStreamsAreFetched) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    const std::uint64_t page = std::get<ListStreams>(request.body).page;
+    Streams reply{.stream_count = 2};
+    if (page != 5) reply.streams = {{.name = page == 0 ? "a" : "b", .query_count = page}};
+    reply.next_page = page == 0 ? 5 : page == 5 ? 9 : 0;
+    return encode_streams(head_of(request), reply);
+  });
+  Client client(context, options(server));
+  const auto streams = client.streams();
+  ASSERT_TRUE(streams);
+  ASSERT_EQ(streams->size(), 2u);
+  EXPECT_EQ(streams->at(0).name, "a");
+  EXPECT_EQ(streams->at(1).name, "b");
+  EXPECT_EQ(streams->at(1).query_count, 9u);
+}
+
+TEST_F(ClientTest, PagesThatDoNotGoOnAreRefused) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    if (std::holds_alternative<ListStreams>(request.body))
+      return encode_streams(head_of(request), {.next_page = 3});
+    if (std::holds_alternative<ListQueries>(request.body))
+      return encode_queries(head_of(request), {.next_page = 3});
+    return encode_objects(head_of(request), {.next_page = 3});
+  });
+  Client client(context, options(server));
+  const auto expect_malformed = [](const auto& result) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.problem().code, ErrorCode::malformed);
+  };
+  expect_malformed(client.streams());
+  expect_malformed(client.queries("riders"));
+  expect_malformed(client.objects_in({0, 0, 1, 1}));
+  expect_malformed(client.objects(ids));  // neither objects nor missing ids
+}
+
+TEST_F(ClientTest, AServerThatIsOlderThanAReadOfObjectsRefusesIt) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1, {.page_rows_max = 0});
+    return encode_error(head_of(request), {{ErrorCode::unknown_request, "Unknown."}, 1});
+  });
+  Client client(context, options(server));
+  const auto objects = client.objects(ids);
+  ASSERT_FALSE(objects);
+  EXPECT_EQ(objects.problem().code, ErrorCode::unknown_request);
+  EXPECT_EQ(client.streams().problem().code, ErrorCode::unknown_request);
+}
+
 TEST_F(ClientTest, ATextThatIsNoEndpointIsNamed) {
   try {
     Client client(context, {.commands = "nonsense"});
