@@ -178,6 +178,7 @@ TEST_F(ProgramTest, ListeningBeyondLoopbackNeedsInsecureWhereverTheEndpointIsSet
   const auto expect_refused = [](const std::vector<std::string>& arguments,
                                  const std::vector<std::string>& environment) {
     Program program(arguments, environment);
+    ASSERT_TRUE(program.ends());
     EXPECT_EQ(program.exit_status(), 1);
     EXPECT_TRUE(program.says("other machines could reach it")) << program.said();
     EXPECT_TRUE(program.says("--insecure")) << program.said();
