@@ -24,6 +24,10 @@ using protocol::RowReason;
 constexpr std::size_t row_reasons = static_cast<std::size_t>(protocol::last_row_reason) + 1;
 constexpr std::size_t error_codes = static_cast<std::size_t>(protocol::last_error_code) + 1;
 
+// Statuses of HTTP from 2xx to 5xx. The endpoint sends no final answer of another class.
+constexpr std::size_t http_class_min = 2;
+constexpr std::size_t http_classes = 4;
+
 prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
@@ -57,6 +61,13 @@ struct Metrics::State {
       const std::string outcome = index == 0 ? "accepted" : std::string(to_string(reason));
       rows[index] = &rows_family.Add({{"outcome", outcome}});
     }
+    auto& http_family = prometheus::BuildCounter()
+                            .Name("starling_http_answers_total")
+                            .Help("Answers of the HTTP endpoint, by the class of their status.")
+                            .Register(registry);
+    for (std::size_t index = 0; index < http_answers.size(); ++index)
+      http_answers[index] =
+          &http_family.Add({{"status", std::to_string(index + http_class_min) + "xx"}});
     auto& errors_family = prometheus::BuildCounter()
                               .Name("starling_refused_requests_total")
                               .Help("Requests answered with an Error, by its code.")
@@ -95,6 +106,7 @@ struct Metrics::State {
   prometheus::Registry registry;
   std::array<prometheus::Counter*, row_reasons> rows{};
   std::array<prometheus::Counter*, error_codes> errors{};
+  std::array<prometheus::Counter*, http_classes> http_answers{};
   std::vector<std::pair<double Gauges::*, prometheus::Gauge*>> limits_used;
 
   prometheus::Counter& ticks = counter(registry, "starling_ticks_total", "Ticks finished.");
@@ -222,6 +234,11 @@ void Metrics::guess_refused() {
 
 void Metrics::log_line_left_out() {
   state_->log_lines_left_out.Increment();
+}
+
+void Metrics::http_answered(unsigned status) {
+  const std::size_t index = status / 100 - http_class_min;
+  if (index < state_->http_answers.size()) state_->http_answers[index]->Increment();
 }
 
 void Metrics::reply_dropped() {

@@ -64,6 +64,8 @@ class Metrics {
   /// Adds `count` rows of batches with this outcome. RowReason::none means accepted rows.
   void rows(protocol::RowReason outcome, std::uint64_t count);
   void refused(protocol::ErrorCode code);
+  /// Counts an answer of the HTTP endpoint, by the first digit of its status.
+  void http_answered(unsigned status);
   void reply_dropped();
   /// Counts a request that is refused because its connection has named too many unknown sessions.
   void guess_refused();

@@ -294,7 +294,8 @@ struct Server::State {
                   api.handle(std::move(request), std::move(respond));
                 },
             .refuse = [](unsigned status,
-                         std::string_view sentence) { return problem_answer(status, sentence); }};
+                         std::string_view sentence) { return problem_answer(status, sentence); },
+            .answered = [this](unsigned status) { metrics.http_answered(status); }};
   }
   HttpApi::Parts api_parts() {
     return {.loop = loop,

@@ -165,6 +165,7 @@ void HttpConnection::refuse(unsigned status, std::string_view sentence) {
 }
 
 void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
+  handlers_.answered(answer.status);
   const auto& request = parser_->get();
   const unsigned version = request.version() == 10 ? 10 : 11;
   response_.emplace(static_cast<http::status>(answer.status), version);

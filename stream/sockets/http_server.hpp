@@ -69,6 +69,8 @@ struct HttpHandlers {
   std::function<void(HttpRequest, HttpRespond)> handle;
   /// Returns the answer to a request that is malformed, too large, or not answered in time.
   std::function<HttpAnswer(unsigned status, std::string_view sentence)> refuse;
+  /// Called for each answer that is sent.
+  std::function<void(unsigned status)> answered = [](unsigned) {};
 };
 
 class HttpServer {

@@ -161,6 +161,16 @@ TEST_F(HostileHttp, OnlyJsonIsPosted) {
   EXPECT_EQ(server.stat("starling_objects"), 0);
 }
 
+TEST_F(HostileHttp, AnswersAreCountedByTheClassOfTheirStatus) {
+  EXPECT_EQ(http.get("/v1/streams").status, 200u);
+  EXPECT_EQ(http.get("/nothing").status, 404u);
+  EXPECT_EQ(http.get("/v1/streams", {{"Host", "evil.example"}}).status, 421u);
+  exchange("no request\r\n\r\n");
+  EXPECT_EQ(server.stat("starling_http_answers_total{status=\"2xx\"}"), 1);
+  EXPECT_EQ(server.stat("starling_http_answers_total{status=\"4xx\"}"), 3);
+  EXPECT_EQ(server.stat("starling_http_answers_total{status=\"5xx\"}"), 0);
+}
+
 TEST_F(HostileHttp, PipelinedRequestsAreAnsweredInOrder) {
   const std::string fields = " HTTP/1.1\r\nHost: localhost\r\n";
   const std::string answers = exchange("GET /v1/streams" + fields + "\r\nGET /v1/stats" + fields +
