@@ -212,8 +212,13 @@ std::optional<std::int64_t> parse_utc_offset_us(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_duration_us(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, std::int64_t>, 7> units{
-      {{"us", 1}, {"ms", 1000}, {"s", second_us}, {"m", minute_us}, {"min", minute_us}, {"h", hour_us}, {"d", day_us}}};
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 7> units{{{"us", 1},
+                                                                            {"ms", 1000},
+                                                                            {"s", second_us},
+                                                                            {"m", minute_us},
+                                                                            {"min", minute_us},
+                                                                            {"h", hour_us},
+                                                                            {"d", day_us}}};
   double count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || !(count >= 0)) return std::nullopt;
