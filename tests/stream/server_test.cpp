@@ -4,6 +4,7 @@
 // restart.
 #include "starling/stream/server.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/text_id.hpp"
