@@ -107,6 +107,9 @@ const std::vector<SearcherChoice>& searchers() {
     for (const std::string_view simd : cpu::simd_targets()) {
       choices.push_back(cpu_choice(simd, cpu::RowFilter::never, "_direct"));
       choices.push_back(cpu_choice(simd, cpu::RowFilter::always, "_filtered"));
+      // The tree has no SIMD of its own: its code differs only in how it multiplies and adds.
+      if (simd == cpu::simd_targets().front() || simd == "portable")
+        choices.push_back(cpu_choice(simd, cpu::RowFilter::tree, "_in_a_tree"));
     }
 #ifdef STARLING_CUDA
     choices.push_back(cuda_choice("", [] { return gpu::make_vector_searcher(0); }));
