@@ -24,6 +24,7 @@
 #include "starling/apps/shared/strict_numbers.hpp"
 #include "starling/apps/shared/unknown_command.hpp"
 #include "starling/apps/simulate/simulate.hpp"
+#include "starling/apps/streams/streams.hpp"
 #include "starling/apps/subscribe/subscribe.hpp"
 #include "starling/apps/top/top.hpp"
 
@@ -45,6 +46,7 @@ int run(int argument_count, char** arguments) {
       {"replay", starling::apps::add_replay(program)},
       {"serve", starling::apps::add_serve(program)},
       {"simulate", starling::apps::add_simulate(program)},
+      {"streams", starling::apps::add_streams(program)},
       {"subscribe", starling::apps::add_subscribe(program)},
       {"top", starling::apps::add_top(program)},
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends RemoveObjects and RemoveQueries: see remove.hpp.
+// Sends RemoveObjects, RemoveQueries and RemoveStream: see remove.hpp.
 #include "starling/apps/remove/remove.hpp"
 
 #include <cstdint>
@@ -69,6 +69,14 @@ int remove_queries(const RemoveFlags& flags) {
                 flags.json);
 }
 
+int remove_stream(const RemoveFlags& flags) {
+  zmq::context_t zmq;
+  protocol::Client client(zmq, client_options(flags.server, "starling remove stream"));
+  value_of(client.remove_stream(flags.stream), flags.stream);
+  std::cout << (flags.json ? "{\"removed\":1}" : "removed, with its queries") << '\n';
+  return 0;
+}
+
 void add_common_flags(CLI::App& command, RemoveFlags& flags, const char* ids_help) {
   command.add_option("id", flags.ids, ids_help)->required();
   command.add_flag("--json", flags.json, "Print one JSON object");
@@ -83,10 +91,11 @@ std::function<int()> add_remove(CLI::App& program) {
     bool json = false;
     RemoveFlags object;
     RemoveFlags query;
+    RemoveFlags stream;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App& command =
-      *program.add_subcommand("remove", "Remove objects or queries from a running server");
+      *program.add_subcommand("remove", "Remove objects, queries or streams from a running server");
   CLI::App& object = *command.add_subcommand("object", "Remove objects");
   add_common_flags(object, flags->object, "The ids of the objects: numbers or texts");
   object.add_option(
@@ -96,22 +105,28 @@ std::function<int()> add_remove(CLI::App& program) {
   CLI::App& query = *command.add_subcommand("query", "Remove queries of a stream");
   query.add_option("stream", flags->query.stream, "The stream of the queries")->required();
   add_common_flags(query, flags->query, "The ids of the queries: numbers or texts");
+  CLI::App& stream = *command.add_subcommand("stream", "Remove a stream with its queries");
+  stream.add_option("stream", flags->stream.stream, "The name of the stream")->required();
+  stream.add_flag("--json", flags->stream.json, "Print one JSON object");
+  add_server_flags(stream, flags->stream.server);
   command.require_subcommand(1);
   command.add_flag("--json", flags->json, "Print one JSON object");
   add_server_flags(command, flags->server);
   const char* const examples =
       "Examples:\n"
-      "  starling remove object truck-7\n"
       "  starling remove object truck-7 truck-8 --time 2022-01-03T00:10:00Z\n"
       "  starling remove query ships harbour\n"
+      "  starling remove stream ships\n"
       "Exit status: 0 done, 1 if an id was rejected or the server failed, 2 wrong usage.";
-  for (CLI::App* each : {&command, &object, &query}) each->footer(examples);
-  return [flags, &object, &query] {
+  for (CLI::App* each : {&command, &object, &query, &stream}) each->footer(examples);
+  return [flags, &object, &query, &stream] {
     for (const auto& [each, chosen] :
-         {std::pair{&object, &flags->object}, std::pair{&query, &flags->query}}) {
+         {std::pair{&object, &flags->object}, std::pair{&query, &flags->query},
+          std::pair{&stream, &flags->stream}}) {
       inherit_server_flags(*each, chosen->server, flags->server);
       chosen->json = chosen->json || flags->json;
     }
+    if (stream.parsed()) return remove_stream(flags->stream);
     return object.parsed() ? remove_objects(flags->object) : remove_queries(flags->query);
   };
 }

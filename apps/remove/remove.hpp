@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling remove`: removes objects or queries from a running server. Called by main.
+// `starling remove`: removes objects, queries or streams from a running server. Called by main.
 #pragma once
 
 #include <functional>

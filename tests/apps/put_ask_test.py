@@ -170,6 +170,24 @@ class PutAskTest(ServerCase):
         self.assertEqual(gone, {"accepted": 1, "late": 0, "rejected": 1,
                                 "reasons": {"unknown_query": 1}})
 
+    def test_streams_are_listed_and_removed_with_their_queries(self):
+        self.serve()
+        self.assertIn("the server has no streams", self.ask_server("streams").stderr)
+        self.ask_server("put", "stream", "ships", "--on", "membership")
+        self.ask_server("put", "stream", "日本丸")
+        self.ask_server("put", "query", "ships", "harbour", "-k", "3", "--x", "0", "--y", "0")
+        table = [line.split() for line in self.ask_server("streams").stdout.splitlines()]
+        self.assertEqual([row[:2] for row in table],
+                         [["stream", "on"], ["ships", "membership"], ["日本丸", "order"]])
+        first = json.loads(self.ask_server("streams", "--json").stdout)[0]
+        self.assertEqual((first["name"], first["queries"], first["subscriptions"]), ("ships", 1, 0))
+        self.assertEqual(self.ask_server("remove", "stream", "ships").stdout,
+                         "removed, with its queries\n")
+        self.assertEqual([stream["name"] for stream in
+                          json.loads(self.ask_server("streams", "--json").stdout)], ["日本丸"])
+        self.assertIn("there is no stream 'ships'",
+                      self.ask_server("remove", "stream", "ships", status=1).stderr)
+
     def test_a_removed_object_is_gone_and_an_older_row_does_not_bring_it_back(self):
         self.serve()
         self.put(text="id,x,y,time\na,1,0,2022-01-03T00:00:00Z\nb,2,0,2022-01-03T00:00:00Z\n")
