@@ -130,8 +130,7 @@ const std::vector<Room>& house_rooms() {
       {"apps/simulate",
        {"sim/files", "sim/city/roads", "sim/traces", "sim/host", "sim/city", "sim/city/report",
         "apps/shared"}},
-      {"apps/streams",
-       {"knn/words", "protocol/client", "apps/shared/server", "apps/shared/text"}},
+      {"apps/streams", {"knn/words", "protocol/client", "apps/shared/server", "apps/shared/text"}},
       {"apps/subscribe",
        {"knn/engine", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "sim/replay",
         "apps/shared", "apps/shared/text"}},
@@ -139,10 +138,10 @@ const std::vector<Room>& house_rooms() {
        {"knn/base", "knn/words", "protocol/client", "apps/shared", "apps/shared/server",
         "apps/shared/text"}},
       {"apps",
-       {"protocol/wire", "protocol/client", "stream/sockets", "stream", "sim/files", "sim/traces",
-        "bench/ticks", "bench/vectors", "bench/server", "apps/shared", "apps/shared/text",
-        "apps/ask", "apps/knn", "apps/put", "apps/remove", "apps/replay", "apps/simulate",
-        "apps/streams", "apps/subscribe", "apps/top"}},
+       {"protocol/wire",    "protocol/client", "stream/sockets", "stream",         "sim/files",
+        "sim/traces",       "bench/ticks",     "bench/vectors",  "bench/server",   "apps/shared",
+        "apps/shared/text", "apps/ask",        "apps/knn",       "apps/put",       "apps/remove",
+        "apps/replay",      "apps/simulate",   "apps/streams",   "apps/subscribe", "apps/top"}},
   };
   return rooms;
 }
