@@ -55,11 +55,13 @@ class HttpApi {
   void get_health(HttpCall call);
   void get_metrics(HttpCall call);
   void post_objects(HttpCall call);
+  void get_object(HttpCall call);
   void delete_object(HttpCall call);
   void get_neighbors(HttpCall call);
   void get_streams(HttpCall call);
   void put_stream(HttpCall call);
   void put_query(HttpCall call);
+  void delete_stream(HttpCall call);
   void delete_query(HttpCall call);
   void get_stats(HttpCall call);
 

@@ -194,6 +194,34 @@ void HttpApi::post_objects(HttpCall call) {
   });
 }
 
+void HttpApi::get_object(HttpCall call) {
+  refuse_vectors("an object over HTTP");
+  const Parameters none(call.query, {});
+  const auto id = std::make_shared<std::uint64_t>(
+      to_number(read_object_id("The object's id", call.names[0], parts_.limits)));
+  gateway_.send(
+      [id] {
+        return protocol::GetObjects{.object_ids = {id.get(), 1}};
+      },
+      [respond = call.respond, space = parts_.limits.space](const protocol::ReplyBody& reply) {
+        const auto* found = std::get_if<protocol::Objects>(&reply);
+        if (found == nullptr) return respond(refusal_answer(reply));
+        if (found->ids.empty())
+          return respond(problem_answer(404, "The server has no object with this id."));
+        JsonText json;
+        json.begin_object().key("id").text(std::to_string(found->ids[0]));
+        std::size_t axis = 0;
+        for (const std::string_view name : coordinate_names(space))
+          json.key(name).number(found->positions[axis++]);
+        json.key("time_us").number(found->times_us[0]);
+        json.key("tags").number(std::uint64_t{found->tags[0]});
+        if (!found->names.empty() && !found->names[0].empty())
+          json.key("name").text(found->names[0]);
+        json.end_object();
+        respond(json_answer(json));
+      });
+}
+
 void HttpApi::delete_object(HttpCall call) {
   const Parameters none(call.query, {});
   const ObjectId id = read_object_id("The object's id", call.names[0], parts_.limits);

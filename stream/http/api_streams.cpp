@@ -152,6 +152,18 @@ void HttpApi::put_stream(HttpCall call) {
       });
 }
 
+void HttpApi::delete_stream(HttpCall call) {
+  const Parameters none(call.query, {});
+  gateway_.send([stream = call.names[0]] { return protocol::RemoveStream{.name = stream}; },
+                [respond = call.respond, stream = call.names[0]](const protocol::ReplyBody& reply) {
+                  if (!std::holds_alternative<protocol::Done>(reply))
+                    return respond(refusal_answer(reply));
+                  JsonText json;
+                  json.begin_object().key("removed").text(stream).end_object();
+                  respond(json_answer(json));
+                });
+}
+
 void HttpApi::put_query(HttpCall call) {
   refuse_vectors("a query over HTTP");
   const Parameters none(call.query, {});

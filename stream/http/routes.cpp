@@ -19,6 +19,8 @@ namespace {
 constexpr auto read_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431});
 constexpr auto busy_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
 constexpr auto ask_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 501, 503});
+constexpr auto find_statuses =
+    std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431, 501, 503});
 constexpr auto remove_statuses =
     std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
 constexpr auto remove_object_statuses =
@@ -34,11 +36,13 @@ constexpr auto table = std::to_array<Route>({
     {"GET", "/healthz", RouteBody::none, busy_statuses, &HttpApi::get_health},
     {"GET", "/metrics", RouteBody::none, read_statuses, &HttpApi::get_metrics},
     {"POST", "/v1/objects", RouteBody::json_or_lines, post_statuses, &HttpApi::post_objects},
+    {"GET", "/v1/objects/{id}", RouteBody::none, find_statuses, &HttpApi::get_object},
     {"DELETE", "/v1/objects/{id}", RouteBody::none, remove_object_statuses,
      &HttpApi::delete_object},
     {"GET", "/v1/neighbors", RouteBody::none, ask_statuses, &HttpApi::get_neighbors},
     {"GET", "/v1/streams", RouteBody::none, read_statuses, &HttpApi::get_streams},
     {"PUT", "/v1/streams/{name}", RouteBody::json, put_stream_statuses, &HttpApi::put_stream},
+    {"DELETE", "/v1/streams/{name}", RouteBody::none, remove_statuses, &HttpApi::delete_stream},
     {"PUT", "/v1/streams/{name}/queries/{id}", RouteBody::json, put_query_statuses,
      &HttpApi::put_query},
     {"DELETE", "/v1/streams/{name}/queries/{id}", RouteBody::none, remove_statuses,

@@ -45,6 +45,19 @@ TEST_F(HttpObjects, ArraysSingleObjectsAndLinesAreAccepted) {
             "{\"id\":\"5\",\"distance_m\":5}]}\n");
 }
 
+TEST_F(HttpObjects, AnObjectIsReadAsSoonAsItIsAcknowledged) {
+  EXPECT_EQ(http.get("/v1/objects/bus").status, 404u);
+  ASSERT_EQ(http.post("/v1/objects", R"({"id":"7","x":-1.25,"y":3,"time":10,"tags":5})").status,
+            200u);
+  EXPECT_EQ(http.get("/v1/objects/7").body,
+            "{\"id\":\"7\",\"x\":-1.25,\"y\":3,\"time_us\":10,\"tags\":5}\n");
+  ASSERT_EQ(http.post("/v1/objects", R"({"id":"bus","x":0,"y":0,"time":10})").status, 200u);
+  EXPECT_THAT(http.get("/v1/objects/bus").body, HasSubstr("\"name\":\"bus\""));
+  ASSERT_TRUE(client.advance_tick(1000));
+  ASSERT_EQ(http.remove("/v1/objects/7").status, 200u);
+  EXPECT_EQ(http.get("/v1/objects/7").status, 404u);
+}
+
 TEST_F(HttpObjects, ATextIdIsItsHashAndItsNameIsShown) {
   ASSERT_EQ(http.post("/v1/objects", R"({"id":"ñandú \"7\"","x":1,"y":0,"time":1})").status, 200u);
   ASSERT_TRUE(client.advance_tick(1000));

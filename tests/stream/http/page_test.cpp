@@ -97,7 +97,7 @@ TEST(HttpPage, EachCommandHasTheAnswerThatFollowsIt) {
       ASSERT_TRUE(client.advance_tick(tau_us += 1'000'000));
     }
   }
-  EXPECT_EQ(commands, 10u);
+  EXPECT_EQ(commands, 12u);
 }
 
 }  // namespace
