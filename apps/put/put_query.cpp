@@ -12,16 +12,12 @@
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/row_totals.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
+#include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {
-
-ReportOn changes_named(const std::string& text) {
-  if (text == "membership") return ReportOn::membership;
-  return text == "order" ? ReportOn::order : ReportOn::distance;
-}
 
 void check_flags(const PutQueryFlags& flags) {
   const int anchors = (flags.place.is_given() ? 1 : 0) + (flags.follow.empty() ? 0 : 1) +
@@ -43,7 +39,7 @@ int put_stream(const PutStreamFlags& flags) {
   zmq::context_t zmq;
   protocol::Client client(zmq, client_options(flags.server, "starling put stream"));
   value_of(client.put_stream({.name = flags.name,
-                              .on = changes_named(flags.on),
+                              .on = report_on_named(flags.on).value(),
                               .with = {.distance = flags.with_distance == "true",
                                        .position = flags.with_position,
                                        .tags = flags.with_tags}}));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/report_names.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/time_text.hpp"
@@ -34,11 +35,6 @@ std::uint32_t tag_bits(const std::string& flag, const std::string& text) {
   const auto parsed = sim::parse_tag_bits(text);
   if (!parsed) refuse_flag(flag, text, "tag bits, such as 5 or 0x5");
   return *parsed;
-}
-
-ReportOn report_on(const std::string& text) {
-  if (text == "membership") return ReportOn::membership;
-  return text == "order" ? ReportOn::order : ReportOn::distance;
 }
 
 Position origin(const std::string& text) {
@@ -110,7 +106,7 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.every_tick = flags.every_tick;
   sim::request(flags.with, plan.columns);
   plan.columns.absent_is_gone = !flags.changes;
-  plan.on = flags.changes ? report_on(flags.on) : ReportOn::distance;
+  plan.on = flags.changes ? report_on_named(flags.on).value() : ReportOn::distance;
   plan.engine = flags.engine;
   plan.out = flags.out;
   plan.commands = flags.commands;

@@ -15,6 +15,7 @@
 #include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/text_table.hpp"
+#include "starling/knn/words/report_names.hpp"
 
 namespace starling::apps {
 namespace {
@@ -23,18 +24,6 @@ struct StreamsFlags {
   ServerFlags server;
   bool json = false;
 };
-
-std::string name_of(ReportOn on) {
-  switch (on) {
-    case ReportOn::membership:
-      return "membership";
-    case ReportOn::order:
-      return "order";
-    case ReportOn::distance:
-      return "distance";
-  }
-  return "unknown";
-}
 
 std::string contents_of(const ReportWith& with) {
   std::string text;
@@ -69,7 +58,7 @@ std::string table_of(const std::vector<protocol::ListedStream>& streams) {
                    {"subscriptions", Align::right},
                    {"sequence", Align::right}});
   for (const protocol::ListedStream& stream : streams)
-    table.add_row({stream.name, name_of(stream.on), contents_of(stream.with),
+    table.add_row({stream.name, std::string(name_of(stream.on)), contents_of(stream.with),
                    std::to_string(stream.query_count), std::to_string(stream.subscription_count),
                    std::to_string(stream.sequence)});
   return table.str();

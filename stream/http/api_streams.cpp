@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/http/json_reader.hpp"
@@ -17,10 +18,6 @@ namespace starling::stream {
 
 namespace {
 
-constexpr auto report_names =
-    std::to_array<std::pair<std::string_view, ReportOn>>({{"membership", ReportOn::membership},
-                                                          {"order", ReportOn::order},
-                                                          {"distance", ReportOn::distance}});
 constexpr auto column_names = std::to_array<std::pair<std::string_view, bool ReportWith::*>>(
     {{"distance", &ReportWith::distance},
      {"position", &ReportWith::position},
@@ -39,9 +36,7 @@ JsonElement parse_short(JsonReader& reader, std::string_view body) {
 
 ReportOn read_on(const JsonFields& fields) {
   if (!fields.has("on")) return ReportOn::order;
-  const std::string_view text = fields.text("on");
-  for (const auto& [name, on] : report_names)
-    if (name == text) return on;
+  if (const auto on = report_on_named(fields.text("on"))) return *on;
   fields.refuse("on", "must be \"membership\", \"order\" or \"distance\"");
 }
 
@@ -64,8 +59,7 @@ ReportWith read_with(const JsonFields& fields) {
 
 void append(JsonText& json, const StreamDefinition& stream) {
   json.begin_object().key("name").text(stream.name);
-  for (const auto& [name, on] : report_names)
-    if (on == stream.on) json.key("on").text(name);
+  json.key("on").text(name_of(stream.on));
   json.key("with").begin_array();
   for (const auto& [name, column] : column_names)
     if (stream.with.*column) json.text(name);
