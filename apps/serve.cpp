@@ -289,7 +289,7 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
 }
 
 /// Runs the server until it is told to stop. Returns the exit status. An error goes to the log,
-/// because a write to stderr that nobody reads would never end.
+/// because a write to stderr blocks for ever if its reader has stopped reading.
 int run(stream::Server& server) {
   try {
     server.run();

@@ -82,8 +82,8 @@ struct DroppingLog::Queue {
     changed.notify_all();
   }
 
-  /// Takes the next line. If there is none, but lines are missing and writing works, takes the
-  /// report about them. Returns std::nullopt when the queue is closed and empty.
+  /// Takes the next line. If the queue is empty, lines were dropped and writing works again, takes
+  /// the report about the dropped lines. Returns std::nullopt when the queue is closed and empty.
   std::optional<Line> take(std::unique_lock<std::mutex>& lock) {
     const auto may_report = [&] { return unreported > 0 && works && !is_closed; };
     changed.wait(lock, [&] { return !lines.empty() || may_report() || is_closed; });

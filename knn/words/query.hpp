@@ -74,8 +74,8 @@ struct QueryDefinition {
   /// Only for a vector space. If true, reports carry the label that the objects of the list vote
   /// for (knn/vectors/vote.hpp). The list is then also reported if only this label changes.
   bool vote = false;
-  /// Only for a vector space. Unless it is none, reports carry the mean of the values of the
-  /// objects of the list (knn/vectors/regression.hpp). The list is then also reported if only this
+  /// Only for a vector space. With uniform or distance, reports carry the mean of the values of the
+  /// list's objects (knn/vectors/regression.hpp). The list is then also reported if only this
   /// mean changes. `distance` is refused for inner_product, whose distances may be negative.
   RegressionWeights regress = RegressionWeights::none;
 };

@@ -23,8 +23,8 @@ namespace starling::protocol {
 struct SubscriptionOptions {
   std::string stream{};
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
-  /// Of queries that keep a list for every object, only the lists of these objects are held. Empty:
-  /// the lists of all objects.
+  /// A query may keep a list for every object. The subscription holds those of these objects alone;
+  /// empty: those of all objects.
   std::vector<std::uint64_t> subject_ids{};
   /// The most bytes of ticks that wait while a snapshot is fetched. Beyond this limit, the oldest
   /// waiting ticks are dropped.

@@ -26,8 +26,8 @@ struct DecodedRequest {
   /// True if the body's type is known and sequenced (see is_sequenced). It may be true even if
   /// there is a problem.
   bool sequenced = false;
-  /// Of a sequenced request: a hash of the frame without its request id and session. A request that
-  /// is sent again has the same hash.
+  /// A hash of the frame without its request id and session, if the request is sequenced. A request
+  /// that is sent again has the same hash.
   std::uint64_t hash = 0;
   RequestBody body{};  ///< points into the frame; do not use it if there is a problem
 };

@@ -5,7 +5,7 @@
 // and the file, see SessionRecorder.RecordsASession.
 //
 // Each line of a fixture is a sign and a frame in hexadecimal:
-//   ">" a request, in which `placeholder` stands for the session
+//   ">" a request, in which `recorded_session` stands for the session
 //   "!" a request without a session, or bytes that are no request
 //   "<" the reply
 //   "=" a message on the results socket; its frames have blanks between them
@@ -32,7 +32,7 @@ namespace {
 
 using protocol::QuerySpec;
 
-constexpr std::uint64_t placeholder = 0x5e55101700000001;
+constexpr std::uint64_t recorded_session = 0x5e55101700000001;
 
 struct Line {
   char sign = 0;
@@ -72,7 +72,7 @@ class Wire {
   /// Sends a request and returns the masked reply.
   std::string exchange(const Line& request) {
     std::string bytes = request.frames.front();
-    if (request.sign == '>') bytes = replaced(std::move(bytes), placeholder, session_);
+    if (request.sign == '>') bytes = replaced(std::move(bytes), recorded_session, session_);
     const auto reply = peer_.ask(bytes);
     if (!reply) return "no reply";
     return masked(*reply);
@@ -136,13 +136,13 @@ class Script {
     const bool is_sequenced = protocol::is_sequenced(body);
     if (is_sequenced) ++sequence_;
     add({.request_id = lines_.size(),
-         .session = placeholder,
+         .session = recorded_session,
          .sequence = is_sequenced ? sequence_ : 0},
         body);
   }
   /// Sends the request with another number than the next.
   void ask_as(std::uint64_t sequence, const protocol::RequestBody& body) {
-    add({.request_id = lines_.size(), .session = placeholder, .sequence = sequence}, body);
+    add({.request_id = lines_.size(), .session = recorded_session, .sequence = sequence}, body);
   }
   void send_raw(const std::string& bytes) { lines_.push_back({'!', {bytes}}); }
   void again() { lines_.push_back(Line(lines_.back())); }
