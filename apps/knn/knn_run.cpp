@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <optional>
 #include <span>
@@ -146,9 +147,9 @@ class KnnRun {
 
   /// Gives the points to the searcher together with the first queries: a GPU searches the first
   /// rows while others are on their way. Frees the points here.
-  void search_first(const VectorSearch& search) {
+  void search_first(const VectorSearch& search, std::span<VectorNeighbor> lists) {
     try {
-      choice_.searcher->set_corpus_and_search(plan_.metric, corpus_, search, lists_);
+      choice_.searcher->set_corpus_and_search(plan_.metric, corpus_, search, lists);
     } catch (const std::bad_alloc&) {
       throw_points_too_large();
     }
@@ -188,13 +189,16 @@ class KnnRun {
 
   void answer_queries() {
     const std::uint64_t total = queries_->row_count().value_or(0);
-    std::vector<float> prepared;
+    std::pmr::memory_resource& memory = choice_.searcher->host_memory();
+    std::pmr::vector<float> prepared{&memory};
+    std::pmr::vector<VectorNeighbor> lists{&memory};
     for (;;) {
       const VectorsView raw = queries_->next(query_batch_rows());
       if (raw.components.empty()) return;
       prepared.resize(raw.components.size());
       prepare(*queries_, plan_.metric, raw, prepared);
-      answer({prepared, dimension_}, total);
+      lists.resize(std::size_t{raw.rows()} * plan_.k);
+      answer({prepared, dimension_}, lists, total);
     }
   }
 
@@ -214,17 +218,16 @@ class KnnRun {
         });
   }
 
-  void answer(VectorsView queries, std::uint64_t total) {
-    lists_.resize(std::size_t{queries.rows()} * plan_.k);
+  void answer(VectorsView queries, std::span<VectorNeighbor> lists, std::uint64_t total) {
     VectorSearch search{queries, plan_.k, no_row, choice_.method, {}};
     search.on_progress = [&](std::uint64_t done) {
       progress_.show("searching", queries_done_ + done, total);
     };
     if (queries_done_ == 0)
-      search_first(search);
+      search_first(search, lists);
     else
-      choice_.searcher->search(search, lists_);
-    write(lists_, total);
+      choice_.searcher->search(search, lists);
+    write(lists, total);
   }
 
   void write(std::span<const VectorNeighbor> lists, std::uint64_t total) {
@@ -244,7 +247,6 @@ class KnnRun {
   std::uint32_t point_count_ = 0;
   std::vector<float> prepared_;  ///< the points, if they cannot be used in place
   VectorsView corpus_;           ///< the points, until nothing needs them on the host
-  std::vector<VectorNeighbor> lists_;
   std::uint64_t queries_done_ = 0;
   ProgressLine progress_;
 };

@@ -66,8 +66,11 @@ void KnnBench::set_shape(const KnnShape& shape) {
   } else {
     const std::size_t floats = std::size_t{shape.queries} * shape.dimension;
     const std::size_t count = std::clamp<std::size_t>(set_floats_max / floats, 1, sets_max);
-    for (std::size_t set = 0; set < count; ++set)
-      sets_.push_back(random_rows(shape.metric, shape.queries, shape.dimension, seed_ + 1 + set));
+    for (std::size_t set = 0; set < count; ++set) {
+      const std::vector<float> rows =
+          random_rows(shape.metric, shape.queries, shape.dimension, seed_ + 1 + set);
+      sets_.emplace_back(rows.begin(), rows.end());
+    }
   }
   lists_.resize(std::size_t{shape.queries} * shape.k);
   make_exact_lists();

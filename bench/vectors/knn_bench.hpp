@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -46,7 +47,12 @@ class KnnBench {
   /// more than a second.
   KnnBench(VectorSearcher& searcher, std::uint64_t seed, int runs,
            CorpusMemory memory = CorpusMemory::ordinary)
-      : searcher_(searcher), seed_(seed), runs_(runs), memory_(memory) {}
+      : searcher_(searcher),
+        seed_(seed),
+        runs_(runs),
+        memory_(memory),
+        sets_(memory_of(memory, searcher)),
+        lists_(memory_of(memory, searcher)) {}
 
   /// Makes the queries. Also makes the corpus, unless the last shape had the same rows, dimension
   /// and metric.
@@ -65,6 +71,12 @@ class KnnBench {
     std::vector<VectorNeighbor> list;
   };
 
+  /// Returns the memory of queries and lists. They are never in a mapped file.
+  static std::pmr::memory_resource* memory_of(CorpusMemory memory, VectorSearcher& searcher) {
+    return memory == CorpusMemory::page_locked ? &searcher.host_memory()
+                                               : std::pmr::new_delete_resource();
+  }
+
   double run(SearchMethod method, std::size_t set, bool with_corpus = false);
   double upload_ms();
   double upload_search_ms(SearchMethod method);
@@ -78,9 +90,9 @@ class KnnBench {
   CorpusMemory memory_;
   KnnShape shape_;
   KnnCorpus corpus_;
-  std::vector<std::vector<float>> sets_;  ///< sets of queries
+  std::pmr::vector<std::pmr::vector<float>> sets_;  ///< sets of queries
   std::vector<ExactList> exact_lists_;
-  std::vector<VectorNeighbor> lists_;  ///< from the last run
+  std::pmr::vector<VectorNeighbor> lists_;  ///< from the last run
 };
 
 }  // namespace starling::bench

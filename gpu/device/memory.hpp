@@ -167,10 +167,14 @@ inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
 /// Only enqueues the copy. Do not touch source or destination until the CUDA stream has done the
 /// copy. The same holds for the two functions below.
 template <class T>
-void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const CudaStream& stream) {
+void copy_to_device_async(std::span<const T> from, T* to, const CudaStream& stream) {
   if (from.empty()) return;
-  check(cudaMemcpyAsync(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice,
-                        stream.get()));
+  check(cudaMemcpyAsync(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice, stream.get()));
+}
+
+template <class T>
+void copy_to_device_async(std::span<const T> from, DeviceBuffer<T>& to, const CudaStream& stream) {
+  copy_to_device_async(from, to.data(), stream);
 }
 
 template <class T>

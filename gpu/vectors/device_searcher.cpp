@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the device memory among corpus, workspace and transfers. Searches the corpus as a whole
-// or part by part, and takes the queries in pieces. Makes a published method when a search asks for
-// it: see device_searcher.hpp.
+// Searches the corpus as a whole or part by part, and takes the queries in pieces. Makes a
+// published method when a search asks for it: see device_searcher.hpp.
 #include "starling/gpu/vectors/device_searcher.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
-#include <string>
+#include <utility>
 
 #include "starling/gpu/vectors/corpus/lists_launch.hpp"
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
@@ -20,14 +19,12 @@ namespace {
 
 /// Free device memory that is left to other users of the device and to fragmentation.
 constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
-/// The most memory of a workspace. It is enough for batches that keep the device busy.
-constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
 /// The most memory of a published method. A method may need all queries at once to keep the device
 /// busy, because each query has only one thread or one block. The matrix of 163,840 rows and 40,960
 /// queries takes 27 GB.
 constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
-/// Queries and their lists are copied in pieces of at most this size.
-constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
+/// A piece has at least this size, if there are several. Its copy takes 75 us at 55 GB/s.
+constexpr std::uint64_t query_piece_bytes_min = std::uint64_t{4} << 20;
 
 /// Searches of at most this many queries begin while the corpus is on its way to the device.
 constexpr std::uint32_t arriving_queries_max = 64;
@@ -69,8 +66,7 @@ DeviceSearcher::DeviceSearcher(const VectorSearcherOptions& options)
       bytes_max_(bytes_limit(options)),
       memory_(bytes_max_),
       upload_(memory_),
-      queries_(memory_),
-      found_(memory_),
+      pipeline_(memory_),
       others_(memory_) {}
 
 bool DeviceSearcher::supports(SearchMethod method) const {
@@ -90,11 +86,9 @@ void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first
   has_corpus_ = false;
   searches_for_shadow_ = 0;
   kept_ = {};
-  const Shadow shadow_before = shadow_;
-  const std::uint64_t workspace_bytes_before = workspace_bytes_;
-  plan_memory(metric, rows);
-  const bool has_same_shape = resident_ && shadow_ == shadow_before &&
-                              workspace_bytes_ == workspace_bytes_before &&
+  const MemoryPlan before = std::exchange(plan_, plan_memory(metric, rows, filter_, bytes_max_));
+  const bool has_same_shape = resident_ && plan_.shadow == before.shadow &&
+                              plan_.workspace_bytes == before.workspace_bytes &&
                               resident_->has_room_for(rows.rows(), rows.dimension);
   if (!has_same_shape) {
     method_.reset();
@@ -110,11 +104,11 @@ void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first
   first_row_ = first_row;
   if (has_same_shape)
     resident_->restart(metric, first_row);
-  else if (part_rows_ >= rows_)
+  else if (plan_.part_rows >= rows_)
     resident_.emplace(memory_, metric, rows_, dimension_, first_row);
   else
     kept_.assign(rows.components.begin(), rows.components.end());
-  if (!workspace_) workspace_.emplace(memory_, workspace_bytes_, filter_);
+  if (!workspace_) workspace_.emplace(memory_, plan_.workspace_bytes, filter_);
   // Allocates the slots of the upload. It must run before take_method(), which takes what is left.
   upload_.start(resident_ ? rows : kept_rows(0, rows_));
 }
@@ -146,7 +140,7 @@ void DeviceSearcher::search(const VectorSearch& search, std::span<VectorNeighbor
   const bool is_graph = search.first_self == first_row_ && search.queries.rows() == rows_;
   if (const std::uint32_t side = is_graph ? graph_side(search.k, 1) : 0)
     return search_grids(side, GraphTiles(search, lists));
-  for_each_part([&](const auto& search_async, const Part& part) {
+  for_each_part([&](const SearchAsync& search_async, const Part& part) {
     search_part(search_async, search, lists, part);
   });
 }
@@ -158,13 +152,38 @@ void DeviceSearcher::search_graph(const GraphSearch& graph, const TakeLists& tak
   check_invariant(graph.rows.rows() == rows_, "the rows of a graph are those of the corpus");
   prepare(graph.method);
   if (const std::uint32_t side = graph_side(graph.k, 1))
-    return search_grids(side, GraphTiles(graph, take));
-  double all_ms = 0;
-  VectorSearcher::search_graph(graph, [&](VectorRow first, std::span<const VectorNeighbor> lists) {
-    all_ms += device_ms_;
-    take(first, lists);
+    search_grids(side, GraphTiles(graph, take));
+  else if (resident_ && rows_ > 0 && (!method_ || method_->part_rows == rows_))
+    search_tiles(graph, take);
+  else
+    device_ms_ = search_graph_by_searches(*this, graph, take);
+}
+
+/// Each piece of the search is a tile: while the device searches a tile, `take` gets the tile
+/// before.
+void DeviceSearcher::search_tiles(const GraphSearch& graph, const TakeLists& take) {
+  VectorSearch search;
+  search.queries = graph.rows;
+  search.k = graph.k;
+  search.first_self = first_row_;
+  search.method = graph.method;
+  const std::uint32_t tile_rows = std::min(piece_queries(search), graph.tile_rows_max);
+  make_piece_room(tile_rows, rows_, search.k);
+  tile_.reserve(std::size_t{tile_rows} * search.k);
+  const auto tile_of = [&](Piece piece) {
+    return std::span(tile_.data(), std::size_t{piece.count} * search.k);
+  };
+  for_each_part([&](const SearchAsync& search_async, const Part& /*the only one*/) {
+    PieceSteps steps = steps_of(search, search_async);
+    steps.fetch = [&](Piece piece, const VectorNeighbor* lists, const CudaStream& stream) {
+      copy_to_host_async(lists, tile_of(piece), stream);
+    };
+    steps.done = [&](Piece piece) {
+      if (graph.on_progress) graph.on_progress(std::uint64_t{piece.begin} + piece.count);
+      take(piece.begin, tile_of(piece));
+    };
+    device_ms_ += pipeline_.run(rows_, tile_rows, stream_, steps);
   });
-  device_ms_ = all_ms;
 }
 
 /// The corpus on the device is the queries, and the method keeps what it finds. So one tile of
@@ -172,16 +191,17 @@ void DeviceSearcher::search_graph(const GraphSearch& graph, const TakeLists& tak
 void DeviceSearcher::search_grids(std::uint32_t side, const GraphTiles& tiles) {
   const std::uint64_t list_bytes = std::uint64_t{tiles.k()} * sizeof(VectorNeighbor);
   const std::uint32_t tile_rows =
-      tiles.tile_rows(static_cast<std::uint32_t>(transfer_bytes_ / list_bytes));
-  make_transfer_room(0, std::size_t{tile_rows} * tiles.k(), 0);
+      tiles.tile_rows(static_cast<std::uint32_t>(plan_.transfer_bytes / list_bytes));
+  make_transfer_room(0, std::size_t{tile_rows} * tiles.k(), 1, 0);
   find_graph(tiles.k(), {0, 1, side});
-  tiles.for_each(tile_rows, [&](std::uint32_t first, std::uint32_t count,
-                                std::span<VectorNeighbor> lists) {
-    run_timed([&] { method_->method->write_graph_async(first, count, found_.data(), stream_); });
-    const DrainAtEnd drain(stream_);
-    copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), lists, stream_);
-    stream_.wait();
-  });
+  tiles.for_each(
+      tile_rows, [&](std::uint32_t first, std::uint32_t count, std::span<VectorNeighbor> lists) {
+        run_timed(
+            [&] { method_->method->write_graph_async(first, count, pipeline_.lists(), stream_); });
+        const DrainAtEnd drain(stream_);
+        copy_to_host_async(static_cast<const VectorNeighbor*>(pipeline_.lists()), lists, stream_);
+        stream_.wait();
+      });
 }
 
 /// Only a search of few queries begins before all rows have arrived. The search of more queries
@@ -192,10 +212,10 @@ void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
   check_search(search, corpus.dimension, lists.size());
   begin_rows(metric, corpus, 0);
   const std::uint32_t count = search.queries.rows();
-  const std::uint64_t transfer = count * (transfer_bytes(dimension_, search.k) +
+  const std::uint64_t transfer = count * (query_bytes(dimension_, search.k) +
                                           search.k * std::uint64_t{sizeof(VectorNeighbor)});
   if (!resident_ || rows_ == 0 || count == 0 || count > arriving_queries_max ||
-      transfer > transfer_bytes_ || !supports(search.method)) {
+      transfer > plan_.transfer_bytes || !supports(search.method)) {
     if (resident_) upload_rows();
     has_corpus_ = true;
     return this->search(search, lists);
@@ -203,14 +223,14 @@ void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
   has_corpus_ = true;
   try {
     prepare(search.method);
-    make_transfer_room(std::size_t{count} * dimension_, lists.size(), lists.size());
+    make_transfer_room(std::size_t{count} * dimension_, lists.size(), 1, lists.size());
     const DrainAtEnd drain(stream_);
     const DrainAtEnd drain_copies(upload_.copies());
-    const DeviceSearch on_device = copy_queries_async(search, 0, count);
+    const DeviceSearch on_device = copy_queries_async(search);
     started_.record(stream_);
     search_arriving_async(on_device);
     finished_.record(stream_);
-    copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), lists, stream_);
+    copy_to_host_async(static_cast<const VectorNeighbor*>(pipeline_.lists()), lists, stream_);
     stream_.wait();
     device_ms_ = finished_.ms_since(started_);
   } catch (...) {
@@ -224,12 +244,12 @@ void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
 void DeviceSearcher::search_arriving_async(const DeviceSearch& search) {
   const auto arrival = arrival_in(*resident_);
   if (method_ && method_->part_rows == rows_) return search_arriving_by_method_async(search);
-  const bool needs_shadow =
-      shadow_ != Shadow::none && workspace_->searches_before_shadow(resident_->view(), search) == 0;
+  const bool needs_shadow = plan_.shadow != Shadow::none &&
+                            workspace_->searches_before_shadow(resident_->view(), search) == 0;
   if (!method_ && !needs_shadow)
     return workspace_->search_async(resident_->view(), search, stream_, arrival);
   while (!upload_.is_done()) arrival();
-  for_each_part([&](const auto& search_async, const Part& part) {
+  for_each_part([&](const SearchAsync& search_async, const Part& part) {
     DeviceSearch of_part = search;
     if (part.number > 0) of_part.lists = others_.data();
     search_async(of_part);
@@ -262,118 +282,6 @@ void DeviceSearcher::search_arriving_by_method_async(DeviceSearch search) {
   method_->holds_all = true;
 }
 
-void DeviceSearcher::prepare_shared(SearchMethod method) {
-  check(cudaSetDevice(device_));
-  device_ms_ = 0;
-  free_transfer_room();  // SharedLists take the same memory
-  prepare(method);
-}
-
-std::uint32_t DeviceSearcher::shared_queries_max(std::uint32_t k, std::uint32_t devices) const {
-  return shared_lists_max({0, k, devices, dimension_});
-}
-
-std::uint32_t DeviceSearcher::shared_rows_max(std::uint32_t k, std::uint32_t devices) const {
-  return shared_lists_max({0, k, devices, 0});
-}
-
-/// Returns the number of queries for which SharedLists of this shape take at most transfer_bytes_.
-std::uint32_t DeviceSearcher::shared_lists_max(SharedLists::Shape shape) const {
-  const std::uint64_t none = SharedLists::bytes_for(shape);
-  shape.queries = 1;
-  const std::uint64_t of_each = SharedLists::bytes_for(shape) - none;
-  const std::uint64_t queries = transfer_bytes_ > none ? (transfer_bytes_ - none) / of_each : 0;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(queries, 1, std::numeric_limits<std::int32_t>::max()));
-}
-
-std::uint32_t DeviceSearcher::graph_side(std::uint32_t k, std::uint32_t devices) const {
-  if (!method_ || !resident_ || rows_ == 0 || method_->part_rows < rows_) return 0;
-  if (!is_symmetric(recipe_of(metric_))) return 0;
-  return method_->method->graph_side(rows_, k, devices);
-}
-
-void DeviceSearcher::make_room(std::optional<SharedLists>& lists, const SharedLists::Shape& shape) {
-  check(cudaSetDevice(device_));
-  lists.emplace(memory_, stream_, shape);
-}
-
-void DeviceSearcher::find_lists(const VectorSearch& search, SharedLists& lists) {
-  check(cudaSetDevice(device_));
-  DeviceSearch on_device;
-  on_device.queries = lists.queries().data();
-  on_device.count = search.queries.rows();
-  on_device.k = search.k;
-  on_device.first_self = search.first_self;
-  if (rows_ == 0) {
-    fill_lists_async(lists.found(), std::uint64_t{on_device.count} * search.k, stream_);
-    return stream_.wait();
-  }
-  copy_to_device_async(search.queries.components, lists.queries(), stream_);
-  for_each_part([&](const auto& search_async, const Part& part) {
-    on_device.lists = part.number == 0 ? lists.found() : lists.others();
-    run_timed([&] {
-      search_async(on_device);
-      if (part.number > 0)
-        merge_lists_async(lists.found(), lists.others(), on_device.count, search.k, stream_);
-    });
-  });
-}
-
-void DeviceSearcher::find_graph(std::uint32_t k, const GraphShare& share) {
-  check(cudaSetDevice(device_));
-  read_rows_async(0, rows_);
-  run_timed([&] { method_->method->find_graph_async(method_rows(0), k, share, stream_); });
-}
-
-void DeviceSearcher::write_graph(std::uint32_t first, std::uint32_t count, SharedLists& lists) {
-  check(cudaSetDevice(device_));
-  run_timed([&] { method_->method->write_graph_async(first, count, lists.found(), stream_); });
-}
-
-bool DeviceSearcher::may_search_share(const VectorSearch& search) const {
-  return search.method == SearchMethod::automatic && resident_.has_value() &&
-         search.queries.rows() * transfer_bytes(dimension_, search.k) <= transfer_bytes_;
-}
-
-void DeviceSearcher::search_share_async(const VectorSearch& search, const DeviceShare& share) {
-  check(cudaSetDevice(device_));
-  device_ms_ = 0;
-  prepare(search.method);
-  const std::uint32_t count = search.queries.rows();
-  const std::size_t entries = std::size_t{count} * search.k;
-  make_transfer_room(std::size_t{count} * dimension_, entries, 0);
-  const DeviceSearch on_device = copy_queries_async(search, 0, count);
-  started_.record(stream_);
-  if (share.count == 0)
-    fill_lists_async(found_.data(), entries, stream_);
-  else
-    search_resident_async(on_device, share);
-  finished_.record(stream_);
-}
-
-void DeviceSearcher::end_share(std::span<VectorNeighbor> lists) {
-  check(cudaSetDevice(device_));
-  const DrainAtEnd drain(stream_);
-  copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), lists, stream_);
-  stream_.wait();
-  device_ms_ = finished_.ms_since(started_);
-}
-
-void DeviceSearcher::merge_async(SharedLists& lists, std::uint32_t share, std::uint32_t k,
-                                 std::uint32_t devices) {
-  check(cudaSetDevice(device_));
-  lists.merge_async(share, k, devices);
-  finished_.record(stream_);
-}
-
-void DeviceSearcher::end_exchange(const SharedLists& lists, std::span<VectorNeighbor> merged) {
-  check(cudaSetDevice(device_));
-  lists.copy_merged_async(merged);
-  stream_.wait();
-  device_ms_ += finished_.ms_since(started_);
-}
-
 void DeviceSearcher::prepare(SearchMethod method) {
   check_invariant(has_corpus_, "a corpus is set before it is searched");
   if (!supports(method))
@@ -391,61 +299,6 @@ VectorsView DeviceSearcher::kept_rows(VectorRow begin, std::uint32_t count) cons
       dimension_};
 }
 
-/// Returns the bytes that one query and its list take in a transfer.
-std::uint64_t DeviceSearcher::transfer_bytes(std::uint32_t dimension, std::uint32_t k) {
-  return std::uint64_t{dimension} * sizeof(float) + std::uint64_t{k} * sizeof(VectorNeighbor);
-}
-
-/// Returns the least memory that queries and their lists get.
-std::uint64_t DeviceSearcher::transfer_bytes_min() {
-  return transfer_bytes(dimension_max, vector_k_max) * query_tile_rows;
-}
-
-/// Returns the least memory that is needed in addition to the rows.
-std::uint64_t DeviceSearcher::bytes_beside_rows(std::uint32_t dimension) {
-  return RowUpload::bytes_for(dimension) + transfer_bytes_min() +
-         VectorWorkspace::bytes_min(dimension);
-}
-
-bool DeviceSearcher::fits(VectorsView corpus) const {
-  return DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, Shadow::none) +
-             bytes_beside_rows(corpus.dimension) <=
-         bytes_max_;
-}
-
-/// Divides the memory among the corpus (or a part of it), the workspace, and the queries with their
-/// lists.
-void DeviceSearcher::plan_memory(Metric metric, VectorsView corpus) {
-  const std::uint64_t bytes = bytes_max_;
-  const std::uint64_t packing = RowUpload::bytes_for(corpus.dimension);
-  const std::uint64_t least = bytes_beside_rows(corpus.dimension);
-  const std::uint64_t all = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, Shadow::none);
-  part_rows_ = std::max(corpus.rows(), 1u);
-  std::uint64_t part_bytes = all;
-  shadow_ = Shadow::none;
-  for (const Shadow shadow : {Shadow::halves, Shadow::halves_and_rows}) {
-    if (filter_.use == FilterUse::never || !has_filter(recipe_of(metric))) break;
-    const std::uint64_t more = DeviceVectors::bytes_for(corpus.rows(), corpus.dimension, shadow);
-    if (more + least > bytes) break;
-    shadow_ = shadow;
-    part_bytes = more;
-  }
-  if (!fits(corpus)) {
-    const std::uint64_t panel_bytes =
-        DeviceVectors::bytes_for(panel_rows, corpus.dimension, Shadow::none);
-    const std::uint64_t room = bytes > least ? (bytes - least) / 2 : 0;
-    if (room < panel_bytes)
-      throw std::runtime_error(
-          "the GPU has too little memory for vectors: " + std::to_string(least + 2 * panel_bytes) +
-          " bytes are needed, " + std::to_string(bytes) + " may be used");
-    part_rows_ = static_cast<std::uint32_t>(room / panel_bytes) * panel_rows;
-    part_bytes = DeviceVectors::bytes_for(part_rows_, corpus.dimension, Shadow::none);
-  }
-  const std::uint64_t left = bytes - part_bytes - packing;
-  transfer_bytes_ = std::clamp(left / 4, transfer_bytes_min(), transfer_bytes_max);
-  workspace_bytes_ = std::min(left - transfer_bytes_, workspace_bytes_max);
-}
-
 /// A method reads a row-major copy of the rows. The copy is made from the panels at the method's
 /// first search; the panels stay. The copy and the method together take the memory that automatic
 /// searches use for the workspace. If all rows fit into three quarters of this memory, the copy
@@ -456,8 +309,8 @@ void DeviceSearcher::take_method(SearchMethod name) {
   if (method_ && method_->name == name) return;
   method_.reset();
   free_transfer_room();
-  workspace_.emplace(memory_, workspace_bytes_, filter_);
-  const std::uint64_t bytes = bytes_max_ - memory_.bytes_used() - transfer_bytes_;
+  workspace_.emplace(memory_, plan_.workspace_bytes, filter_);
+  const std::uint64_t bytes = bytes_max_ - memory_.bytes_used() - plan_.transfer_bytes;
   const std::uint64_t row_bytes = dimension_ * sizeof(float);
   std::uint64_t part_rows = bytes / 4 * 3 / row_bytes;
   if (part_rows < rows_) part_rows = std::max<std::uint64_t>(bytes / 2 / row_bytes, 1);
@@ -505,9 +358,8 @@ RowMajorView DeviceSearcher::method_rows(std::uint32_t part) const {
   return rows;
 }
 
-template <class Work>
-void DeviceSearcher::for_each_part(const Work& work) {
-  const std::uint32_t part_rows = method_ ? method_->part_rows : part_rows_;
+void DeviceSearcher::for_each_part(const WorkOnPart& work) {
+  const std::uint32_t part_rows = method_ ? method_->part_rows : plan_.part_rows;
   const std::uint32_t parts = (rows_ - 1) / part_rows + 1;
   std::optional<DeviceVectors> from_host;
   for (std::uint32_t part = 0; part < parts; ++part) {
@@ -555,14 +407,13 @@ void DeviceSearcher::search_resident_async(const DeviceSearch& search, const Dev
   };
   const auto before = workspace_->searches_before_shadow(view(), search);
   if (before && *before <= searches_for_shadow_)
-    resident_->make_shadow_async(shadow_, stream_);
+    resident_->make_shadow_async(plan_.shadow, stream_);
   else if (before)
     ++searches_for_shadow_;
   workspace_->search_async(view(), search, stream_);
 }
 
-template <class Enqueue>
-void DeviceSearcher::run_timed(const Enqueue& enqueue) {
+void DeviceSearcher::run_timed(const std::function<void()>& enqueue) {
   const DrainAtEnd drain(stream_);
   started_.record(stream_);
   enqueue();
@@ -571,68 +422,111 @@ void DeviceSearcher::run_timed(const Enqueue& enqueue) {
   device_ms_ += finished_.ms_since(started_);
 }
 
-/// Makes room for `floats` components of queries, and for `entries` and `others` entries of lists.
-/// Keeps what an earlier search had, if it is enough.
-void DeviceSearcher::make_transfer_room(std::size_t floats, std::size_t entries,
+/// Makes room for `floats` components of queries and `entries` entries of lists in each of `slots`
+/// slots of the pipeline, and for `others` entries. Keeps what an earlier search had, if it is
+/// enough.
+void DeviceSearcher::make_transfer_room(std::size_t floats, std::size_t entries, std::size_t slots,
                                         std::size_t others) {
-  if (queries_.room() >= floats && found_.room() >= entries && others_.room() >= others) return;
+  if (pipeline_.has_room(floats, entries, slots) && others_.room() >= others) return;
   free_transfer_room();
-  if (floats > 0) queries_ = DeviceBuffer<float>(memory_, floats);
-  found_ = DeviceBuffer<VectorNeighbor>(memory_, entries);
+  pipeline_.make_room(floats, entries, slots);
   if (others > 0) others_ = DeviceBuffer<VectorNeighbor>(memory_, others);
 }
 
+/// Makes room for a search of `count` queries in pieces of `piece_max`.
+void DeviceSearcher::make_piece_room(std::uint32_t piece_max, std::uint32_t count,
+                                     std::uint32_t k) {
+  make_transfer_room(std::size_t{piece_max} * dimension_, std::size_t{piece_max} * k,
+                     piece_max < count ? 2 : 1, 0);
+}
+
 void DeviceSearcher::free_transfer_room() {
-  queries_ = DeviceBuffer<float>(memory_);
-  found_ = DeviceBuffer<VectorNeighbor>(memory_);
+  pipeline_.free();
   others_ = DeviceBuffer<VectorNeighbor>(memory_);
 }
 
-/// Copies queries [begin, begin + count) of a search to the device, and returns the search of them.
-DeviceSearch DeviceSearcher::copy_queries_async(const VectorSearch& search, std::uint32_t begin,
-                                                std::uint32_t count) {
-  copy_to_device_async(search.queries.components.subspan(std::size_t{begin} * dimension_,
-                                                         std::size_t{count} * dimension_),
-                       queries_, stream_);
+/// Returns how many queries a piece of the search has at most. An automatic search of many queries
+/// is done in batches, and pieces of whole batches take no longer. A method takes all queries at
+/// once if they fit, because many of its threads would be idle with fewer.
+std::uint32_t DeviceSearcher::piece_queries(const VectorSearch& search) const {
+  const std::uint32_t count = search.queries.rows();
+  const std::uint64_t each = query_bytes(dimension_, search.k);
+  const auto that_fit = [&](std::uint64_t bytes) {
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, count));
+  };
+  const std::uint32_t at_once = that_fit(plan_.transfer_bytes);
+  const std::uint32_t half = that_fit(plan_.transfer_bytes / 2);
+  if (method_ || !resident_) return at_once == count ? count : half;
+  const std::uint32_t least = that_fit(query_piece_bytes_min);
+  if (least == count) return count;
+  const std::uint32_t batch = workspace_->batch_queries(
+      resident_->view(), {.count = count, .k = search.k}, plan_.shadow != Shadow::none);
+  const std::uint64_t wanted = std::uint64_t{(least - 1) / batch + 1} * batch;
+  if (wanted >= count) return at_once == count ? count : half;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, half));
+}
+
+/// Copies all queries of a search to the device, and returns the search of them.
+DeviceSearch DeviceSearcher::copy_queries_async(const VectorSearch& search) {
+  const std::span<const float> components = search.queries.components;
+  copy_to_device_async(components, pipeline_.queries(), stream_);
+  return device_search(search, {0, search.queries.rows()}, pipeline_.queries(), pipeline_.lists());
+}
+
+DeviceSearch DeviceSearcher::device_search(const VectorSearch& search, Piece piece,
+                                           const float* queries, VectorNeighbor* lists) {
   DeviceSearch on_device;
-  on_device.queries = queries_.data();
-  on_device.count = count;
+  on_device.queries = queries;
+  on_device.count = piece.count;
   on_device.k = search.k;
-  on_device.lists = found_.data();
-  if (search.first_self != no_row) on_device.first_self = search.first_self + begin;
+  on_device.lists = lists;
+  if (search.first_self != no_row) on_device.first_self = search.first_self + piece.begin;
   return on_device;
 }
 
-template <class SearchAsync>
+/// Returns the first two steps of a search in pieces. Queries that are rows of the resident corpus
+/// are not copied from the host.
+PieceSteps DeviceSearcher::steps_of(const VectorSearch& search, const SearchAsync& search_async) {
+  PieceSteps steps;
+  steps.bring = [&](Piece piece, float* queries, const CudaStream& stream) {
+    if (resident_ && search.first_self != no_row)
+      return unpack_async(resident_->panels(), search.first_self - first_row_ + piece.begin,
+                          piece.count, dimension_, queries, stream);
+    copy_to_device_async(search.queries.components.subspan(std::size_t{piece.begin} * dimension_,
+                                                           std::size_t{piece.count} * dimension_),
+                         queries, stream);
+  };
+  steps.search = [&](Piece piece, const float* queries, VectorNeighbor* lists) {
+    search_async(device_search(search, piece, queries, lists));
+  };
+  return steps;
+}
+
 void DeviceSearcher::search_part(const SearchAsync& search_async, const VectorSearch& search,
                                  std::span<VectorNeighbor> lists, const Part& part) {
   const bool is_merged = part.number > 0;
   const std::uint32_t count = search.queries.rows();
-  const std::uint64_t query_bytes = transfer_bytes(dimension_, search.k);
-  const auto piece = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(transfer_bytes_ / query_bytes, 1, count));
-  make_transfer_room(std::size_t{piece} * dimension_, std::size_t{piece} * search.k, 0);
+  const std::uint32_t piece_max = piece_queries(search);
+  make_piece_room(piece_max, count, search.k);
   std::vector<VectorNeighbor> other;
-  if (is_merged) other.resize(std::size_t{piece} * search.k);
-  const DrainAtEnd drain(stream_);
-  for (std::uint32_t begin = 0; begin < count; begin += piece) {
-    const DeviceSearch on_device =
-        copy_queries_async(search, begin, std::min(piece, count - begin));
-    started_.record(stream_);
-    search_async(on_device);
-    finished_.record(stream_);
-    const std::span<VectorNeighbor> to =
-        lists.subspan(std::size_t{begin} * search.k, std::size_t{on_device.count} * search.k);
-    const std::span<VectorNeighbor> into = is_merged ? std::span(other).first(to.size()) : to;
-    copy_to_host_async(static_cast<const VectorNeighbor*>(found_.data()), into, stream_);
-    stream_.wait();
-    device_ms_ += finished_.ms_since(started_);
-    if (is_merged) merge_lists(to, into, search.k);
-    if (search.on_progress) {
-      const std::uint64_t done = begin + std::uint64_t{on_device.count};
-      search.on_progress((std::uint64_t{count} * part.number + done) / part.count);
-    }
-  }
+  if (is_merged) other.resize(std::size_t{piece_max} * search.k);
+  const auto lists_of = [&](Piece piece) {
+    return lists.subspan(std::size_t{piece.begin} * search.k, std::size_t{piece.count} * search.k);
+  };
+  const auto other_of = [&](Piece piece) {
+    return std::span(other).first(std::size_t{piece.count} * search.k);
+  };
+  PieceSteps steps = steps_of(search, search_async);
+  steps.fetch = [&](Piece piece, const VectorNeighbor* found, const CudaStream& stream) {
+    copy_to_host_async(found, is_merged ? other_of(piece) : lists_of(piece), stream);
+  };
+  steps.done = [&](Piece piece) {
+    if (is_merged) merge_lists(lists_of(piece), other_of(piece), search.k);
+    if (!search.on_progress) return;
+    const std::uint64_t done = std::uint64_t{piece.begin} + piece.count;
+    search.on_progress((std::uint64_t{count} * part.number + done) / part.count);
+  };
+  device_ms_ += pipeline_.run(count, piece_max, stream_, steps);
 }
 
 }  // namespace starling::gpu

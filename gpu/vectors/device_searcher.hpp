@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -16,8 +17,10 @@
 #include "starling/gpu/vectors/exchange/device_share.hpp"
 #include "starling/gpu/vectors/exchange/shared_lists.hpp"
 #include "starling/gpu/vectors/graph_tiles.hpp"
+#include "starling/gpu/vectors/memory_plan.hpp"
 #include "starling/gpu/vectors/methods/method.hpp"
 #include "starling/gpu/vectors/scan/workspace.hpp"
+#include "starling/gpu/vectors/search_pipeline.hpp"
 #include "starling/gpu/vectors/searcher_options.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 
@@ -40,7 +43,7 @@ class DeviceSearcher final : public VectorSearcher {
 
   int device() const { return device_; }
   /// Returns true if all rows of `corpus` fit into this searcher's device memory at once.
-  bool fits(VectorsView corpus) const;
+  bool fits(VectorsView corpus) const { return fits_memory(corpus, bytes_max_); }
   /// Does the same as set_corpus, but `rows` may be only a part of a corpus, whose other rows are
   /// on other devices. Row 0 of `rows` has the number first_row in the corpus.
   void set_rows(Metric metric, VectorsView rows, VectorRow first_row);
@@ -101,6 +104,10 @@ class DeviceSearcher final : public VectorSearcher {
     std::uint32_t count = 1;
   };
 
+  /// Enqueues a search of one part of the rows by the prepared method.
+  using SearchAsync = std::function<void(const DeviceSearch&)>;
+  using WorkOnPart = std::function<void(const SearchAsync&, const Part&)>;
+
   /// The published method in use, and row-major rows of the corpus for it. A search with
   /// SearchMethod::automatic frees both.
   struct MethodAtHand {
@@ -112,11 +119,7 @@ class DeviceSearcher final : public VectorSearcher {
     bool holds_all = false;  ///< whether `components` holds all rows
   };
 
-  static std::uint64_t transfer_bytes(std::uint32_t dimension, std::uint32_t k);
-  static std::uint64_t transfer_bytes_min();
-  static std::uint64_t bytes_beside_rows(std::uint32_t dimension);
   std::uint32_t shared_lists_max(SharedLists::Shape shape) const;
-  void plan_memory(Metric metric, VectorsView corpus);
   void begin_rows(Metric metric, VectorsView rows, VectorRow first_row);
   void upload_rows();
   /// Returns an Arrival that packs the next piece of `upload_` into `vectors`.
@@ -126,9 +129,12 @@ class DeviceSearcher final : public VectorSearcher {
   void search_resident_async(const DeviceSearch& search, const DeviceShare& share);
   void search_arriving_async(const DeviceSearch& search);
   void search_arriving_by_method_async(DeviceSearch search);
-  DeviceSearch copy_queries_async(const VectorSearch& search, std::uint32_t begin,
-                                  std::uint32_t count);
-  void make_transfer_room(std::size_t floats, std::size_t entries, std::size_t others);
+  DeviceSearch copy_queries_async(const VectorSearch& search);
+  static DeviceSearch device_search(const VectorSearch& search, Piece piece, const float* queries,
+                                    VectorNeighbor* lists);
+  void make_transfer_room(std::size_t floats, std::size_t entries, std::size_t slots,
+                          std::size_t others);
+  void make_piece_room(std::uint32_t piece_max, std::uint32_t count, std::uint32_t k);
   void free_transfer_room();
   void prepare(SearchMethod method);
   void take_method(SearchMethod name);
@@ -139,15 +145,15 @@ class DeviceSearcher final : public VectorSearcher {
   /// Calls work(search_async, part) for one part of the rows after another. search_async enqueues a
   /// search of that part by the prepared method. If the corpus is not resident, `work` must wait
   /// for the CUDA stream before it returns.
-  template <class Work>
-  void for_each_part(const Work& work);
-  template <class SearchAsync>
+  void for_each_part(const WorkOnPart& work);
+  std::uint32_t piece_queries(const VectorSearch& search) const;
+  PieceSteps steps_of(const VectorSearch& search, const SearchAsync& search_async);
   void search_part(const SearchAsync& search_async, const VectorSearch& search,
                    std::span<VectorNeighbor> lists, const Part& part);
   /// Finds the graph with the prepared method, in grids of this side, and hands its lists over.
   void search_grids(std::uint32_t side, const GraphTiles& tiles);
-  template <class Enqueue>
-  void run_timed(const Enqueue& enqueue);
+  void search_tiles(const GraphSearch& graph, const TakeLists& take);
+  void run_timed(const std::function<void()>& enqueue);
 
   int device_;
   FilterOptions filter_;
@@ -161,17 +167,14 @@ class DeviceSearcher final : public VectorSearcher {
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;
   VectorRow first_row_ = 0;
-  Shadow shadow_ = Shadow::none;           ///< used if the whole corpus is on the device
   std::uint32_t searches_for_shadow_ = 0;  ///< searches so far that a shadow would have served
-  std::uint32_t part_rows_ = 0;            ///< rows of the corpus that are on the device at once
-  std::uint64_t workspace_bytes_ = 0;
-  std::uint64_t transfer_bytes_ = 0;  ///< of one piece or tile: queries and lists
+  MemoryPlan plan_;
   bool has_corpus_ = false;
   std::vector<float> kept_;  ///< all rows, if the device has no room for all at once
   RowUpload upload_;
-  DeviceBuffer<float> queries_;          ///< of one piece
-  DeviceBuffer<VectorNeighbor> found_;   ///< of one piece, or of one tile of a graph
-  DeviceBuffer<VectorNeighbor> others_;  ///< of one piece; to be merged with found_
+  SearchPipeline pipeline_;
+  DeviceBuffer<VectorNeighbor> others_;  ///< of one piece; to be merged with the lists of a slot
+  PinnedBuffer<VectorNeighbor> tile_;    ///< of a graph, on its way to TakeLists
   std::optional<DeviceVectors> resident_;
   std::optional<VectorWorkspace> workspace_;
   std::optional<MethodAtHand> method_;

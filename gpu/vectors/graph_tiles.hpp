@@ -66,4 +66,16 @@ class GraphTiles {
   const std::function<void(std::uint64_t)>& on_progress_;
 };
 
+/// Finds a graph by one search after another. Returns the device time of all of them.
+inline double search_graph_by_searches(VectorSearcher& searcher, const GraphSearch& graph,
+                                       const TakeLists& take) {
+  double all_ms = 0;
+  const auto take_and_add = [&](VectorRow first, std::span<const VectorNeighbor> lists) {
+    all_ms += searcher.device_ms();
+    take(first, lists);
+  };
+  searcher.VectorSearcher::search_graph(graph, take_and_add);
+  return all_ms;
+}
+
 }  // namespace starling::gpu

@@ -110,13 +110,7 @@ class SplitSearcher final : public VectorSearcher {
       device_ms_ = longest_ms();
       return;
     }
-    double all_ms = 0;
-    VectorSearcher::search_graph(graph,
-                                 [&](VectorRow first, std::span<const VectorNeighbor> lists) {
-                                   all_ms += device_ms_;
-                                   take(first, lists);
-                                 });
-    device_ms_ = all_ms;
+    device_ms_ = search_graph_by_searches(*this, graph, take);
   }
 
  private:
@@ -142,10 +136,12 @@ class SplitSearcher final : public VectorSearcher {
       // progress of all shares.
       if (i == 0 && search.on_progress)
         part.on_progress = [&](std::uint64_t done) {
-          search.on_progress(share.count == 0 ? 0 : done * count / share.count);
+          search.on_progress(done * count / share.count);
         };
       devices_[i]->search(part, lists.subspan(share.begin * search.k, share.count * search.k));
     });
+    // The first share may be empty, and then reports nothing.
+    if (search.on_progress) search.on_progress(count);
   }
 
   /// Returns true if each device should search a share of the rows although it holds all rows. A

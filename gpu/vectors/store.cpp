@@ -134,6 +134,11 @@ class CudaVectorStore final : public VectorStore {
   void copy_queries_async(std::span<const VectorQuery> queries);
   void search(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
               std::span<VectorNeighbor> lists);
+  /// The first matches are copied to the host also where the scan has found fewer.
+  void reserve_matches(std::size_t count) {
+    matches_.host.reserve(count);
+    matches_.device.reserve_cleared(count, stream_);
+  }
   void append_near(NearScan scan, std::span<const VectorQuery> queries, const VectorMasks& masks,
                    std::vector<VectorMatch>& matches);
 
@@ -384,7 +389,7 @@ void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> qu
                                   const VectorMasks& masks, std::vector<VectorMatch>& matches) {
   copy_masks_async(masks);
   scan.recipe = recipe_;
-  matches_.reserve(matches_min);
+  reserve_matches(matches_min);
   match_count_.reserve(1);
   std::uint32_t first_query = 0;
   while (!queries.empty()) {
@@ -412,7 +417,7 @@ void CudaVectorStore::append_near(NearScan scan, std::span<const VectorQuery> qu
                          std::span(matches_.host.data(), matches_at_once), stream_);
       stream_.wait();
       if (match_count_.host[0] <= scan.room) break;
-      matches_.reserve(match_count_.host[0]);  // then the scan is repeated, with room for all
+      reserve_matches(match_count_.host[0]);  // then the scan is repeated, with room for all
     }
     const std::size_t found = match_count_.host[0];
     if (found > matches_at_once) {

@@ -33,7 +33,8 @@ struct VectorSearch {
   VectorsView queries;  ///< with the dimension of the corpus, prepared for its metric
   std::uint32_t k = 1;  ///< 1 to vector_k_max
   /// If the queries are consecutive rows of the corpus: the row of query 0. Then no query is its
-  /// own neighbour. no_row: the queries are not rows of the corpus.
+  /// own neighbour, and the searcher may read the queries from its corpus. no_row: the queries are
+  /// not rows of the corpus.
   VectorRow first_self = no_row;
   SearchMethod method = SearchMethod::automatic;
   /// Called now and then with the number of finished queries, on the thread that called search.

@@ -88,6 +88,11 @@ std::uint32_t rounded_down(std::uint64_t value, std::uint32_t unit) {
   return static_cast<std::uint32_t>(value / unit * unit);
 }
 
+bool is_by_threads(const CorpusView& corpus, const DeviceSearch& search) {
+  return search.filters == nullptr && has_filter(corpus.recipe) &&
+         is_for_threads(search.count, corpus.dimension, search.k);
+}
+
 void search_by_threads_async(const CorpusView& corpus, const DeviceSearch& search,
                              const CudaStream& stream) {
   ThreadScan scan;
@@ -135,11 +140,11 @@ std::uint64_t VectorWorkspace::bytes_min(std::uint32_t dimension) {
           (segment_rows_min + vector_k_max) * sizeof(std::uint64_t));
 }
 
-VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
-                                            const DeviceSearch& search) const {
+VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus, const DeviceSearch& search,
+                                            bool has_shadow) const {
   Plan plan;
   plan.slots = slots_for(search.k);
-  if (corpus.has_shadow()) plan.filter = filter_for(corpus, search);
+  if (has_shadow) plan.filter = filter_for(corpus, search);
   std::uint64_t fixed = fixed_bytes(corpus.dimension, plan.slots);
   // Packed queries are padded to a whole tile.
   std::uint64_t slack = query_tile_rows * group_count_of(corpus.dimension) * sizeof(float4);
@@ -173,15 +178,20 @@ VectorWorkspace::Plan VectorWorkspace::plan(const CorpusView& corpus,
   return plan;
 }
 
+std::uint32_t VectorWorkspace::batch_queries(const CorpusView& corpus, const DeviceSearch& search,
+                                             bool has_shadow) const {
+  if (is_by_threads(corpus, search)) return search.count;
+  return plan(corpus, search, has_shadow).queries;
+}
+
 void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch& search,
                                    const CudaStream& stream, const Arrival& arrival) {
   if (search.count == 0) return await_all(arrival, corpus.rows);
-  if (search.filters == nullptr && has_filter(corpus.recipe) &&
-      is_for_threads(search.count, corpus.dimension, search.k)) {
+  if (is_by_threads(corpus, search)) {
     await_all(arrival, corpus.rows);
     return search_by_threads_async(corpus, search, stream);
   }
-  const Plan plan = this->plan(corpus, search);
+  const Plan plan = this->plan(corpus, search, corpus.has_shadow());
   const std::size_t queries_padded = (plan.queries + query_tile_rows - 1) / query_tile_rows;
   const std::size_t groups = queries_padded * query_tile_rows * group_count_of(corpus.dimension);
   const std::size_t keys = plan.queries * (std::size_t{plan.rows} + search.k);

@@ -47,6 +47,11 @@ class VectorWorkspace {
   std::optional<std::uint32_t> searches_before_shadow(const CorpusView& corpus,
                                                       const DeviceSearch& search) const;
 
+  /// Returns how many queries of such a search are searched together, at least 1. `has_shadow` says
+  /// whether the corpus has a shadow, now or when it is searched.
+  std::uint32_t batch_queries(const CorpusView& corpus, const DeviceSearch& search,
+                              bool has_shadow) const;
+
   /// Enqueued only, but waits for the device if memory must grow. If there is an `arrival`, no row
   /// of the corpus has arrived yet: the rows are searched as they arrive, and all have arrived when
   /// the function returns. Throws the same errors as DeviceMemory and `arrival`.
@@ -69,7 +74,7 @@ class VectorWorkspace {
     std::uint32_t slots = 0;    ///< of a query
     Filter filter = Filter::none;
   };
-  Plan plan(const CorpusView& corpus, const DeviceSearch& search) const;
+  Plan plan(const CorpusView& corpus, const DeviceSearch& search, bool has_shadow) const;
   void search_batch_async(const CorpusView& corpus, const DeviceSearch& search, const Plan& plan,
                           const CudaStream& stream, const Arrival& arrival);
   void filter_async(const CorpusView& corpus, const DeviceSearch& search, Filter chosen,

@@ -183,8 +183,10 @@ TEST_F(VectorFilter, DuplicatesAndAllEqual) {
     c.first_self = 0;
     expect_exact_for_both(c);
     c.rows.assign(c.rows.size(), 3.75f);
+    c.queries.assign(c.queries.size(), 3.75f);
     expect_exact_for_both(c);
     c.rows.assign(c.rows.size(), 0.0f);
+    c.queries.assign(c.queries.size(), 0.0f);
     expect_exact_for_both(c);
     ASSERT_FALSE(HasFatalFailure()) << "k " << k;
   }
