@@ -317,8 +317,9 @@ struct Server::State {
   std::vector<StreamDefinition> streams() {
     const QueryTable& queries = handler.settled().queries();
     std::vector<StreamDefinition> all;
-    for (std::size_t i = 0; i < queries.stream_count(); ++i)
-      all.push_back(queries.stream(static_cast<StreamId>(i)));
+    for (std::size_t i = 0; i < queries.stream_id_end(); ++i)
+      if (const auto id = static_cast<StreamId>(i); queries.is_live(id))
+        all.push_back(queries.stream(id));
     return all;
   }
 

@@ -62,12 +62,14 @@ TEST_F(HttpStreams, AQueryReportsUntilItIsRemoved) {
 TEST_F(HttpStreams, AStreamIsRemovedWithItsQueries) {
   ASSERT_EQ(http.put("/v1/streams/riders", "{}").status, 200u);
   ASSERT_EQ(http.put("/v1/streams/riders/queries/1", R"({"k":2,"x":0,"y":0})").status, 200u);
+  ASSERT_EQ(http.put("/v1/streams/drivers", "{}").status, 200u);
   EXPECT_EQ(http.remove("/v1/streams/riders").body, "{\"removed\":\"riders\"}\n");
-  EXPECT_EQ(http.get("/v1/streams").body, "{\"streams\":[]}\n");
+  EXPECT_EQ(http.get("/v1/streams").body,
+            "{\"streams\":[{\"name\":\"drivers\",\"on\":\"order\",\"with\":[\"distance\"]}]}\n");
   EXPECT_EQ(http.remove("/v1/streams/riders").status, 404u);
   ASSERT_TRUE(client.advance_tick(1000));
   EXPECT_EQ(server.stat("starling_queries"), 0);
-  EXPECT_EQ(server.stat("starling_streams"), 0);
+  EXPECT_EQ(server.stat("starling_streams"), 1);
 }
 
 TEST_F(HttpStreams, AnEveryObjectQueryHasSubjectsAndALease) {
