@@ -42,13 +42,15 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
   settled();  // updates that came before this request are applied and answered before it
-  // Whether another connection's session has credit is not this connection's business.
-  const bool is_credit = decoded.problem && decoded.problem->code == ErrorCode::out_of_credit;
+  // Whether another connection's session exists or has credit is not this connection's business.
+  const bool is_of_session =
+      decoded.problem && (decoded.problem->code == ErrorCode::out_of_credit ||
+                          decoded.problem->code == ErrorCode::unknown_session);
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
   } else if (!is_known && has_guessed_too_often(caller, session)) {
     refuse_guess(caller);
-  } else if (decoded.problem && (is_known || !is_credit)) {
+  } else if (decoded.problem && (is_known || !is_of_session)) {
     refuse(caller, *decoded.problem);
   } else if (is_known || std::holds_alternative<protocol::Hello>(decoded.body)) {
     handle_other(caller, request);

@@ -132,6 +132,25 @@ TEST(SessionLog, OneConnectionCausesFewLinesOfTheLog) {
   EXPECT_EQ(server.stat("starling_log_lines_left_out_total"), 7);
 }
 
+TEST(SessionGuesses, WithBatchesCountToo) {
+  ServerOptions options = manual_options();
+  options.guesses = {.burst = 2, .interval_us = 3'600'000'000};
+  RunningServer server(options);
+  RawPeer alice(server.context(), server.endpoints().commands);
+  RawPeer bob(server.context(), server.endpoints().commands);
+  const std::uint64_t session = alice.hello();
+  Fixes fixes;
+  fixes.add(1, 1, 0, 0);
+  const auto guess = [&](std::uint64_t named) {
+    return bob.ask(encoded({.request_id = 1, .session = named, .sequence = 1}, fixes.batch()))
+        ->error();
+  };
+  EXPECT_EQ(guess(1), ErrorCode::unknown_session);
+  EXPECT_EQ(guess(session), ErrorCode::unknown_session) << "a right guess looks like a wrong one";
+  EXPECT_EQ(guess(2), ErrorCode::busy);
+  EXPECT_EQ(guess(session), ErrorCode::busy);
+}
+
 TEST(SessionGuesses, BeyondTheBurstAreRefusedWhateverSessionTheyName) {
   ServerOptions options = manual_options();
   options.guesses = {.burst = 4, .interval_us = 3'600'000'000};
