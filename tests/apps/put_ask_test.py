@@ -158,6 +158,7 @@ class PutAskTest(ServerCase):
                         "1h")
         self.ask_server("put", "query", "ships", "every", "--every-object", "-k", "1",
                         "--distance-max", "1300")
+        self.ask_server("put", text=THREE)  # waits until a tick has taken the queries
         shown = self.run_program("subscribe", "ships", *self.connect(), "--results",
                                  self.endpoints["results"], "--ticks", "2", "--format", "csv")
         rows = {tuple(line.split(",")[2:]) for line in shown.stdout.splitlines()[1:]}
