@@ -215,8 +215,10 @@ constexpr auto table = std::to_array<Limit>({
      .used = &Gauges::name_bytes,
      .reason = RowReason::too_many_name_bytes},
     {.name = "sessions-max",
-     .bounds = "Sessions; a new one replaces the oldest session that was never used",
-     .reached = "Error too_many_sessions, if all sessions have been used",
+     .bounds =
+         "Sessions; a new one replaces the oldest that was never used, or the one that was silent "
+         "longest, for 30 s at least",
+     .reached = "Error too_many_sessions, if no session was silent",
      .field = field([](auto& options) -> auto& { return options.sessions.sessions_max; }),
      .used = &Gauges::sessions},
     {.name = "unknown-sessions-burst",

@@ -2,6 +2,7 @@
 // The functions of RequestHandler for requests without a sequence number. These requests change no
 // object, query or stream, and begin no tick. read_requests.cpp has those that read a table page by
 // page.
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -53,6 +54,7 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
 void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request) {
   std::visit(Overloaded{
                  [&](const protocol::Hello& body) { hello(caller, body); },
+                 [&](const protocol::EndSession&) { end_session(caller); },
                  [&](const protocol::GetSnapshot& body) { get_snapshot(caller, body); },
                  [&](const protocol::GetNeighbors& body) {
                    get_neighbors(caller, body, std::move(request.questions));
@@ -81,18 +83,22 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       sessions_.open(connection, request.resume_session, request.first_sequence, now_us);
   if (!opened) {
     auto limit = reached("sessions-max", options_);
-    return refuse(caller, {ErrorCode::too_many_sessions,
-                           "There are as many sessions as " + to_string(limit) +
-                               " allows, and all are in use; send Hello again later (a session "
-                               "ends when it was silent for " +
-                               std::to_string(options_.sessions.idle_us / 1'000'000) +
-                               " s), or continue one of yours with resume_session, or start the "
-                               "server with a larger --sessions-max.",
-                           std::move(limit)});
+    return refuse(
+        caller,
+        {ErrorCode::too_many_sessions,
+         "There are as many sessions as " + to_string(limit) +
+             " allows, and all are in use; send Hello again later (a session "
+             "gives way when it was silent for " +
+             std::to_string(std::min(options_.sessions.gives_way_us, options_.sessions.idle_us) /
+                            1'000'000) +
+             " s), or continue one of yours with resume_session, or start the "
+             "server with a larger --sessions-max.",
+         std::move(limit)});
   }
   if (opened->replaced) {
-    spdlog::debug("session {} closed: it was never used, and a new session takes its place",
-                  opened->replaced->number);
+    if (may_log(caller.peer))
+      spdlog::info("session {} closed: it was silent, and a new session takes its place",
+                   opened->replaced->number);
     forget_session(opened->replaced->session);
   }
   parts_.credit.open(opened->session);
@@ -110,6 +116,14 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
   parts_.send(caller.peer, protocol::encode_hello_reply(caller.reply_head(), reply));
+}
+
+void RequestHandler::end_session(const Caller& caller) {
+  const std::uint64_t number = sessions_.number_of(caller.head.session);
+  sessions_.end(caller.peer.routing_id, caller.head.session);
+  forget_session(caller.head.session);
+  if (may_log(caller.peer)) spdlog::info("session {} ended by its client", number);
+  parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
 }
 
 void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {

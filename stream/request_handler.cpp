@@ -21,7 +21,8 @@ using protocol::ErrorCode;
 RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
     : options_(options),
       parts_(std::move(parts)),
-      sessions_(options.sessions, system_random),
+      sessions_(options.sessions, system_random,
+                [this](std::uint64_t session) { return parts_.credit.has_taken(session); }),
       guesses_(options.guesses),
       log_lines_(options.log_lines),
       snapshots_(options.snapshots),

@@ -153,6 +153,7 @@ class RequestHandler {
   // All other requests (other_requests.cpp)
   void handle_other(const Caller& caller, PreparedRequest& request);
   void hello(const Caller& caller, const protocol::Hello& request);
+  void end_session(const Caller& caller);
   void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void send_page(const Caller& caller, std::uint64_t snapshot_number, std::size_t page);

@@ -106,7 +106,8 @@ struct ObjectAnswers {
 
 using StatValues = std::vector<std::pair<std::string, double>>;
 
-/// A session with one server. examples/client.cpp is a complete program. A short example:
+/// A session with one server, which ends with the Client. examples/client.cpp is a complete
+/// program. A short example:
 ///
 ///     zmq::context_t context;
 ///     Client client(context, {.commands = "tcp://127.0.0.1:7411", .name = "my program"});
@@ -117,6 +118,8 @@ class Client {
   /// Connects and says hello. Throws TimeoutError or EndpointError. Throws RefusedError if the
   /// server refuses the hello and would refuse it again. The context must outlive the client.
   Client(zmq::context_t& context, ClientOptions options);
+  /// Ends the session, so that the server forgets it at once, and waits for the server for at most
+  /// 200 ms. If a request is unanswered, the session stays until the server finds it silent.
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;

@@ -3,6 +3,7 @@
 #include "starling/protocol/client/connection.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -18,6 +19,10 @@ namespace {
 constexpr std::int64_t back_off_ms_first = 10;
 constexpr std::int64_t back_off_ms_max = 500;
 
+// A server that answers takes less than a millisecond, unless its loop is busy. The server forgets
+// a session that was not ended later.
+constexpr std::chrono::milliseconds end_wait_max{200};
+
 }  // namespace
 
 const Problem* ReceivedReply::problem() const {
@@ -31,6 +36,27 @@ Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
   open_socket();
   say_hello(deadline());
   is_connected_ = true;
+}
+
+Client::Connection::~Connection() {
+  try {
+    end_session();
+  } catch (const std::exception&) {
+    // The context was shut down, or there is no memory. The server forgets the session by itself.
+  }
+}
+
+void Client::Connection::end_session() {
+  // Without the replies, it is unknown whether the server has the requests yet.
+  if (!session_.unanswered().empty()) return;
+  auto prepared = session_.prepare(EndSession{});
+  auto* outgoing = std::get_if<Outgoing>(&prepared);
+  if (outgoing == nullptr) return;
+  const std::uint64_t request_id = outgoing->request_id;
+  send(session_.admit(std::move(*outgoing)).frame);
+  const auto until = Clock::now() + end_wait_max;
+  while (const auto reply = receive(until))
+    if (reply->decoded.head.request_id == request_id) return;
 }
 
 void Client::Connection::open_socket() {

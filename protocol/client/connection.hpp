@@ -33,6 +33,10 @@ struct ReceivedReply {
 class Client::Connection {
  public:
   Connection(zmq::context_t& context, ClientOptions options);
+  /// Ends the session if every request is answered. Waits for the server for at most 200 ms.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   const HelloReply& server() const { return session_.server(); }
 
@@ -51,6 +55,7 @@ class Client::Connection {
   void open_socket();
   void say_hello(Clock::time_point deadline);
   void start_again(Clock::time_point deadline);
+  void end_session();
   void send(const Frame& frame);
   std::optional<ReceivedReply> receive(Clock::time_point until);
   /// Waits for the next answer to an unanswered request; reconnects and resends where needed.

@@ -346,6 +346,10 @@ Refusal read(const wire::GetObjects& table, const Limits& limits, GetObjects& re
                          {"page-rows-max", limits.page_rows_max});
 }
 
+Refusal read(const wire::EndSession&, const Limits&, EndSession&) {
+  return std::nullopt;
+}
+
 template <class Body, class Table>
 Refusal read_as(const Table* table, const Limits& limits, DecodedRequest& request) {
   if (table == nullptr) return malformed("The request has a body type but no body.");
@@ -392,6 +396,8 @@ Refusal read_body(const wire::Request& root, const Limits& limits, DecodedReques
       return read_as<RemoveStream>(root.body_as_RemoveStream(), limits, request);
     case wire::RequestBody::GetObjects:
       return read_as<GetObjects>(root.body_as_GetObjects(), limits, request);
+    case wire::RequestBody::EndSession:
+      return read_as<EndSession>(root.body_as_EndSession(), limits, request);
     case wire::RequestBody::NONE:
       break;
   }

@@ -120,6 +120,10 @@ Offset<wire::GetObjects> add(FlatBufferBuilder& builder, const GetObjects& reque
                                 request.page, request.rows_max);
 }
 
+Offset<wire::EndSession> add(FlatBufferBuilder& builder, const EndSession&) {
+  return wire::CreateEndSession(builder);
+}
+
 /// Returns the initial size of the builder's buffer. For an UpdateBatch, the buffer is then large
 /// enough and does not grow. A buffer that has grown may be half empty, and the client keeps the
 /// buffer until the reply comes.

@@ -164,10 +164,13 @@ struct GetObjects {
   std::uint32_t rows_max = 0;
 };
 
+/// Ends the session of the request. Send it when all requests of the session are answered.
+struct EndSession {};
+
 using RequestBody =
     std::variant<Hello, UpdateBatch, UpdateTags, RemoveObjects, PutNames, PutStream, PutQueries,
                  RemoveQueries, GetSnapshot, GetNeighbors, GetStats, AdvanceTick, ReportReceived,
-                 GetNames, ListStreams, ListQueries, RemoveStream, GetObjects>;
+                 GetNames, ListStreams, ListQueries, RemoveStream, GetObjects, EndSession>;
 
 /// Returns true if the request changes the server's state and therefore carries a sequence number.
 /// These requests are the batches, PutStream, RemoveStream and AdvanceTick.

@@ -19,6 +19,12 @@ void CreditLedger::close(std::uint64_t session) {
   taken_.erase(session);
 }
 
+bool CreditLedger::has_taken(std::uint64_t session) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = taken_.find(session);
+  return found != taken_.end() && found->second.bytes > 0;
+}
+
 Credit CreditLedger::most_taken() const {
   const std::lock_guard lock(mutex_);
   Credit most;

@@ -32,6 +32,9 @@ class CreditLedger {
   /// belong to different sessions.
   Credit most_taken() const;
 
+  /// Returns whether the session has taken credit now.
+  bool has_taken(std::uint64_t session) const;
+
   void open(std::uint64_t session);
   void close(std::uint64_t session);
 

@@ -10,8 +10,9 @@
 
 namespace starling::stream {
 
-SessionTable::SessionTable(const SessionLimits& limits, std::function<std::uint64_t()> random)
-    : limits_(limits), random_(std::move(random)) {}
+SessionTable::SessionTable(const SessionLimits& limits, std::function<std::uint64_t()> random,
+                           std::function<bool(std::uint64_t)> has_arriving)
+    : limits_(limits), random_(std::move(random)), has_arriving_(std::move(has_arriving)) {}
 
 std::optional<SessionTable::Opened> SessionTable::open(std::string_view connection,
                                                        std::uint64_t resume_session,
@@ -24,9 +25,10 @@ std::optional<SessionTable::Opened> SessionTable::open(std::string_view connecti
   }
   std::optional<Forgotten> replaced;
   if (sessions_.size() >= limits_.sessions_max) {
-    if (unused_.empty()) return std::nullopt;
-    replaced = {unused_.front(), number_of(unused_.front())};
-    forget(sessions_.find(replaced->session));
+    const auto replace = session_to_replace(now_us);
+    if (replace == sessions_.end()) return std::nullopt;
+    replaced = {replace->first, replace->second.number};
+    forget(replace);
   }
   std::uint64_t id = 0;
   while (id == 0 || sessions_.contains(id)) id = random_();
@@ -36,18 +38,36 @@ std::optional<SessionTable::Opened> SessionTable::open(std::string_view connecti
                    .last_sequence = first_sequence - 1,
                    .taken = {},
                    .sent = {},
-                   .unused = unused_.insert(unused_.end(), id)};
+                   .is_used = false,
+                   .place = unused_.insert(unused_.end(), id)};
   return Opened{id, false, first_sequence - 1, replaced};
 }
 
-void SessionTable::take_off_unused(Session& session) {
-  if (session.unused) unused_.erase(*session.unused);
-  session.unused.reset();
+void SessionTable::forget(Sessions::iterator session) {
+  list_of(session->second).erase(session->second.place);
+  sessions_.erase(session);
 }
 
-void SessionTable::forget(Sessions::iterator session) {
-  take_off_unused(session->second);
-  sessions_.erase(session);
+bool SessionTable::has_unanswered(std::uint64_t session) const {
+  return has_arriving_(session) ||
+         std::ranges::any_of(sessions_.at(session).sent,
+                             [](const Sent& sent) { return !sent.reply; });
+}
+
+SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t now_us) {
+  if (!unused_.empty()) return sessions_.find(unused_.front());
+  for (const std::uint64_t id : used_) {
+    const auto session = sessions_.find(id);
+    if (now_us - session->second.heard_us < limits_.gives_way_us) break;
+    if (!has_unanswered(id)) return session;
+  }
+  return sessions_.end();
+}
+
+bool SessionTable::end(std::string_view connection, std::uint64_t session) {
+  if (!owns(connection, session)) return false;
+  forget(sessions_.find(session));
+  return true;
 }
 
 bool SessionTable::owns(std::string_view connection, std::uint64_t session) const {
@@ -58,8 +78,10 @@ bool SessionTable::owns(std::string_view connection, std::uint64_t session) cons
 bool SessionTable::touch(std::string_view connection, std::uint64_t session, std::int64_t now_us) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end() || found->second.connection != connection) return false;
-  found->second.heard_us = now_us;
-  take_off_unused(found->second);
+  Session& touched = found->second;
+  touched.heard_us = now_us;
+  used_.splice(used_.end(), list_of(touched), touched.place);
+  touched.is_used = true;
   return true;
 }
 

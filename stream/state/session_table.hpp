@@ -25,7 +25,10 @@ namespace starling::stream {
 struct SessionLimits {
   std::uint32_t sessions_max = 1024;
   std::int64_t idle_us = 600'000'000;  ///< a session ends after a longer time without a request
-  std::size_t replies_max = 1024;      ///< replies that each session keeps, for resends
+  /// A session that was silent for this long may give way to a new one. The C++ client waits this
+  /// long for a reply (ClientOptions::timeout_ms), so a client that still resends is not silent.
+  std::int64_t gives_way_us = 30'000'000;
+  std::size_t replies_max = 1024;  ///< replies that each session keeps, for resends
   // The most queries, streams and names of one session. The whole server has limits of its own.
   std::uint64_t queries_max = 1u << 22;
   std::uint32_t streams_max = 1024;
@@ -46,7 +49,13 @@ using SequencedReply =
 class SessionTable {
  public:
   /// `random` returns 64 bits that nobody can predict. They become the ids of sessions.
-  SessionTable(const SessionLimits& limits, std::function<std::uint64_t()> random);
+  /// `has_arriving` returns whether requests of a session have come that the table does not know
+  /// yet. Such a session does not give way.
+  SessionTable(
+      const SessionLimits& limits, std::function<std::uint64_t()> random,
+      std::function<bool(std::uint64_t session)> has_arriving = [](std::uint64_t) {
+        return false;
+      });
 
   /// A session that was forgotten. Unlike the id, the number may be shown in the log.
   struct Forgotten {
@@ -65,8 +74,10 @@ class SessionTable {
   /// Resumes `resume_session` for `connection` if the session exists. Otherwise opens a new
   /// session, whose first request has the number `first_sequence`. If there are already
   /// sessions_max sessions, the new session replaces the oldest session that was opened and never
-  /// used. A flood of Hello requests therefore keeps no other client out. If all sessions_max
-  /// sessions have been used, opens no session and returns std::nullopt.
+  /// used. A flood of Hello requests therefore keeps no other client out. If there is none, the new
+  /// session replaces the session that has been silent longest, for gives_way_us at least, among
+  /// those without an unanswered request. If there is none either, opens no session and returns
+  /// std::nullopt.
   std::optional<Opened> open(std::string_view connection, std::uint64_t resume_session,
                              std::uint64_t first_sequence, std::int64_t now_us);
 
@@ -77,6 +88,9 @@ class SessionTable {
   /// nothing, if the session does not exist or belongs to another connection.
   bool touch(std::string_view connection, std::uint64_t session, std::int64_t now_us);
 
+  /// Forgets the session. Returns false, and does nothing, if the session does not exist or belongs
+  /// to another connection.
+  bool end(std::string_view connection, std::uint64_t session);
   /// Forgets the idle sessions and returns them.
   std::vector<Forgotten> expire(std::int64_t now_us);
 
@@ -136,19 +150,26 @@ class SessionTable {
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
     SessionTaken taken;
-    std::deque<Sent> sent;                                     ///< ends with last_sequence
-    std::optional<std::list<std::uint64_t>::iterator> unused;  ///< its entry in unused_, if any
+    std::deque<Sent> sent;                     ///< ends with last_sequence
+    bool is_used = false;                      ///< it is in used_, otherwise in unused_
+    std::list<std::uint64_t>::iterator place;  ///< its entry there
   };
   using Sessions = std::unordered_map<std::uint64_t, Session>;
 
-  void take_off_unused(Session& session);
+  std::list<std::uint64_t>& list_of(const Session& session) {
+    return session.is_used ? used_ : unused_;
+  }
   void forget(Sessions::iterator session);
+  bool has_unanswered(std::uint64_t session) const;
+  Sessions::iterator session_to_replace(std::int64_t now_us);
 
   SessionLimits limits_;
   std::function<std::uint64_t()> random_;
+  std::function<bool(std::uint64_t)> has_arriving_;
   std::uint64_t last_number_ = 0;
   Sessions sessions_;
   std::list<std::uint64_t> unused_;  ///< opened and never used, the oldest first
+  std::list<std::uint64_t> used_;    ///< the others, the one that has been silent longest first
 };
 
 }  // namespace starling::stream

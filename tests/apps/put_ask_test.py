@@ -33,6 +33,13 @@ class PutAskTest(ServerCase):
                                      "   1  truck-7     0.000",
                                      "   2  日本丸   1246.674"])
 
+    def test_any_number_of_runs_find_room_for_their_sessions(self):
+        self.serve("--sessions-max", "3")
+        for run in range(5):
+            self.put("--id", str(run), "--x", "0", "--y", "0")
+            self.ask("--x", "0", "--y", "0")
+        self.ask_server("streams")
+
     def test_csv_has_the_one_format(self):
         self.serve("--space", "wgs84")
         self.ask_server("put", text=THREE)

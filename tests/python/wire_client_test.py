@@ -351,6 +351,11 @@ class WireClientTest(ServerTest):
         self.assertEqual(nan.Rejected(), 1)
         self.assertEqual(self.advance().ObjectCount(), 0)
 
+    def test_a_session_that_is_ended_is_unknown(self):
+        client = self.connect()
+        client.call("EndSession")
+        self.assert_refused("unknown_session", lambda: client.call("GetStats"))
+
     def test_req_sockets_are_answered_too(self):
         stats = self.connect(zmq.REQ).call("GetStats")
         self.assertGreater(stats.CountersLength(), 0)

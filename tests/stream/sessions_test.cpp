@@ -123,6 +123,53 @@ TEST_F(SessionsOfClients, AUsedNumberAnswersOnlyTheSameRequest) {
   EXPECT_EQ(server.stat("starling_rows_total{outcome=\"accepted\"}"), 1);
 }
 
+TEST_F(SessionsOfClients, AClientThatLeavesTakesItsSessionWithIt) {
+  const double before = server.stat("starling_sessions");
+  {
+    protocol::Client client = server.client();
+    ASSERT_TRUE(client.put_stream({.name = "riders"}));
+    EXPECT_EQ(server.stat("starling_sessions"), before + 1);
+  }
+  EXPECT_EQ(server.stat("starling_sessions"), before);
+  EXPECT_EQ(server.stat("starling_streams"), 1) << "what the session made stays";
+}
+
+TEST_F(SessionsOfClients, OnlyItsOwnerEndsASession) {
+  const std::string end = encoded({.request_id = 1, .session = session}, protocol::EndSession{});
+  EXPECT_EQ(bob.ask(end)->error(), ErrorCode::unknown_session);
+  EXPECT_EQ(accepted(alice.ask(update(session, 1, 5))), 1u);
+  EXPECT_TRUE(std::holds_alternative<protocol::Done>(alice.ask(end)->decoded.body));
+  EXPECT_EQ(alice.ask(end)->error(), ErrorCode::unknown_session);
+  EXPECT_EQ(alice.ask(update(session, 2, 5))->error(), ErrorCode::unknown_session);
+  const auto opened = alice.ask(hello(session));
+  EXPECT_FALSE(std::get<HelloReply>(opened->decoded.body).resumed);
+}
+
+TEST(SessionPlaces, SilentSessionsGiveWayAndTheirClientsGoOn) {
+  ServerOptions options = manual_options();
+  options.sessions.sessions_max = 3;
+  options.sessions.gives_way_us = 0;
+  RunningServer server(options);
+  protocol::Client silent = server.client();
+  const auto put = [&](std::uint64_t id) {
+    Fixes fixes;
+    fixes.add(id, 1, 0, 0);
+    return silent.update(fixes.batch());
+  };
+  ASSERT_TRUE(put(1));
+  const std::uint64_t session = silent.server().session;
+  for (int opened = 0; opened < 5; ++opened) {
+    RawPeer peer(server.context(), server.endpoints().commands);
+    const auto stats =
+        peer.ask(encoded({.request_id = 1, .session = peer.hello()}, protocol::GetStats{}));
+    ASSERT_EQ(stats->error(), ErrorCode::none);
+  }
+  ASSERT_TRUE(put(2)) << "the client has opened another session";
+  EXPECT_NE(silent.server().session, session);
+  EXPECT_EQ(server.stat("starling_objects"), 2);
+  EXPECT_EQ(server.stat("starling_sessions"), 3);
+}
+
 TEST(SessionLog, OneConnectionCausesFewLinesOfTheLog) {
   ServerOptions options = manual_options();
   options.log_lines = {.burst = 5, .interval_us = 3'600'000'000};

@@ -41,6 +41,29 @@ struct ClientTest : ::testing::Test {
   zmq::context_t context;
 };
 
+TEST_F(ClientTest, ItsSessionEndsWithItUnlessARequestIsUnanswered) {
+  FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
+    if (is_hello(request)) return hello_reply(7, 1);
+    return std::nullopt;
+  });
+  { const Client client(context, options(server)); }
+  EXPECT_EQ(server.ended(), (std::vector<std::uint64_t>{7}));
+  {
+    Client client(context, options(server));
+    EXPECT_FALSE(client.post(batch));
+  }
+  EXPECT_EQ(server.ended().size(), 1u) << "the server may not have the batch yet";
+}
+
+TEST_F(ClientTest, AServerThatIsGoneHoldsNoClient) {
+  std::optional<Client> client;
+  {
+    FakeServer server(context, [](const DecodedRequest&) { return hello_reply(7, 1); });
+    client.emplace(context, options(server));
+  }
+  client.reset();
+}
+
 TEST_F(ClientTest, PostedBatchesAreTotalled) {
   FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
     if (is_hello(request)) return hello_reply(7, 1);

@@ -25,6 +25,11 @@ std::vector<RequestHead> FakeServer::received() const {
   return received_;
 }
 
+std::vector<std::uint64_t> FakeServer::ended() const {
+  const std::scoped_lock lock(mutex_);
+  return ended_;
+}
+
 void FakeServer::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     zmq::message_t peer;
@@ -33,11 +38,16 @@ void FakeServer::run(const std::stop_token& stop) {
     static_cast<void>(socket_.recv(body));
     const AlignedBytes frame = to_aligned(body);
     const DecodedRequest request = decode_request(frame, Limits{});
-    if (!std::holds_alternative<Hello>(request.body)) {
+    const bool is_end = std::holds_alternative<EndSession>(request.body);
+    if (is_end) {
+      const std::scoped_lock lock(mutex_);
+      ended_.push_back(request.head.session);
+    } else if (!std::holds_alternative<Hello>(request.body)) {
       const std::scoped_lock lock(mutex_);
       received_.push_back(request.head);
     }
-    auto reply = answer_(request);
+    const auto reply =
+        is_end ? encode_done({request.head.request_id, request.head.sequence}) : answer_(request);
     if (!reply) continue;
     socket_.send(peer, zmq::send_flags::sndmore);
     socket_.send(zmq::const_buffer(reply->bytes().data(), reply->bytes().size()));

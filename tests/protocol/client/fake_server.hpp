@@ -22,15 +22,18 @@ namespace starling::protocol::test {
 class FakeServer {
  public:
   /// FakeServer calls this function on its own thread for each request. The function returns the
-  /// reply, or std::nullopt to send no reply.
+  /// reply, or std::nullopt to send no reply. FakeServer itself answers EndSession, which a client
+  /// sends when it is destroyed.
   using Answer = std::function<std::optional<Frame>(const DecodedRequest&)>;
 
   FakeServer(zmq::context_t& context, Answer answer);
   ~FakeServer();
 
   std::string endpoint() const { return endpoint_; }
-  /// Returns the heads of all requests so far, except those of Hello requests.
+  /// Returns the heads of all requests so far, except those of Hello and EndSession requests.
   std::vector<RequestHead> received() const;
+  /// Returns the sessions that clients have ended.
+  std::vector<std::uint64_t> ended() const;
 
  private:
   void run(const std::stop_token& stop);
@@ -40,6 +43,7 @@ class FakeServer {
   Answer answer_;
   mutable std::mutex mutex_;
   std::vector<RequestHead> received_;
+  std::vector<std::uint64_t> ended_;
   std::jthread thread_;
 };
 

@@ -109,6 +109,7 @@ std::vector<NamedRequest> sample_requests() {
       {"GetObjects by ids", control, GetObjects{.object_ids = ids, .rows_max = 85}},
       {"GetObjects in a rectangle", control,
        GetObjects{.rectangle = Rectangle{-1.5, -2, 3, 4}, .page = 86, .rows_max = 87}},
+      {"EndSession", control, EndSession{}},
   };
   std::ranges::move(sample_vector_requests(), std::back_inserter(samples));
   return samples;

@@ -23,8 +23,10 @@ class Sessions : public testing::Test {
     table.answered(session, sequence, protocol::BatchReply{.accepted = sequence * 10});
   }
 
-  SessionTable table{{.sessions_max = 2, .idle_us = 1000, .replies_max = 3},
-                     [next = std::uint64_t{77}]() mutable { return next++; }};
+  std::uint64_t arriving = 0;  ///< a session with requests that have come and are not handled yet
+  SessionTable table{{.sessions_max = 2, .idle_us = 1000, .gives_way_us = 200, .replies_max = 3},
+                     [next = std::uint64_t{77}]() mutable { return next++; },
+                     [this](std::uint64_t id) { return id == arriving; }};
   std::uint64_t session = table.open(me, 0, 1, 0)->session;
 };
 
@@ -81,8 +83,9 @@ TEST_F(Sessions, ASessionIsResumedWithItsNumbers) {
 
 TEST_F(Sessions, TooManyInUseAreRefusedUntilOneIsIdle) {
   ASSERT_TRUE(table.touch(me, session, 0));
+  table.begin(session, 1, body);
   ASSERT_TRUE(table.touch(me, table.open(me, 0, 1, 900)->session, 900));
-  EXPECT_FALSE(table.open(me, 0, 1, 900));
+  EXPECT_FALSE(table.open(me, 0, 1, 900)) << "one has an unanswered request, one was just used";
   EXPECT_TRUE(table.expire(1000).empty()) << "idle for exactly the limit is not beyond it";
   EXPECT_EQ(table.expire(1001), (std::vector<Forgotten>{{session, 1}}));
   EXPECT_FALSE(table.touch(me, session, 1001));
@@ -110,6 +113,37 @@ TEST_F(Sessions, TheOldestUnusedSessionMakesRoomAlsoAfterOthersWereUsedOrExpired
   EXPECT_FALSE(third->replaced);
   ASSERT_TRUE(table.touch(me, second->session, 1001));
   EXPECT_EQ(table.open(me, 0, 1, 1001)->replaced.value().session, third->session);
+}
+
+TEST_F(Sessions, TheOneThatWasSilentLongestGivesWay) {
+  const std::uint64_t second = table.open(me, 0, 1, 0)->session;
+  ASSERT_TRUE(table.touch(me, second, 100));
+  apply(1);
+  ASSERT_TRUE(table.touch(me, session, 150));
+  EXPECT_FALSE(table.open(other, 0, 1, 299)) << "no session was silent for long enough";
+  EXPECT_EQ(table.open(other, 0, 1, 300)->replaced.value(), (Forgotten{second, 2}));
+  EXPECT_FALSE(table.touch(me, second, 300)) << "its client is told that it is unknown";
+  EXPECT_EQ(table.admit(session, 1, body).kind, Kind::resend) << "the other one keeps its replies";
+}
+
+TEST_F(Sessions, OneThatIsOwedAReplyDoesNotGiveWay) {
+  const std::uint64_t second = table.open(me, 0, 1, 0)->session;
+  ASSERT_TRUE(table.touch(me, session, 1));
+  ASSERT_TRUE(table.touch(me, second, 2));
+  table.begin(session, 1, body);
+  arriving = second;
+  EXPECT_FALSE(table.open(other, 0, 1, 900));
+  table.answered(session, 1, protocol::Done{});
+  EXPECT_EQ(table.open(other, 0, 1, 900)->replaced.value().session, session);
+}
+
+TEST_F(Sessions, OneThatItsOwnerEndsIsForgotten) {
+  ASSERT_TRUE(table.touch(me, session, 0));
+  EXPECT_FALSE(table.end(other, session));
+  EXPECT_TRUE(table.end(me, session));
+  EXPECT_FALSE(table.end(me, session));
+  EXPECT_EQ(table.count(), 0u);
+  for (int opened = 0; opened < 2; ++opened) EXPECT_FALSE(table.open(me, 0, 1, 0)->replaced);
 }
 
 TEST_F(Sessions, BeingHeardOfPutsIdlenessOff) {
