@@ -101,7 +101,9 @@ void QueryTable::put_known_stream(StreamId id, const StreamDefinition& definitio
 
 void QueryTable::remove_stream(StreamId id, ObjectTable& objects, Staging& staging) {
   check_invariant(is_live(id), "only a live stream is removed");
-  for (const Slot slot : slots_of(id)) drop(slot, objects, staging);
+  const std::vector<Slot> slots = slots_of(id);
+  stream_at(id).slots.clear();  // all at once, which is faster than one by one in drop()
+  for (const Slot slot : slots) drop(slot, objects, staging);
   stream_at(id).state = StreamState::leaving;
   removed_staged_.streams.push_back(id);
   --stream_count_;
@@ -257,10 +259,12 @@ void QueryTable::prefetch(Slot slot) const {
 }
 
 std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
-  std::vector<Slot> slots;
-  for (const auto& [id, slot] : streams_[static_cast<std::size_t>(stream)].slots)
-    slots.push_back(slot);
-  std::ranges::sort(slots, {}, [this](Slot slot) { return id_of(slot); });
+  const auto& by_id = streams_[static_cast<std::size_t>(stream)].slots;
+  // Sorts the ids with their slots, because looking the ids up in entries_ misses the caches.
+  std::vector<std::pair<std::uint64_t, Slot>> sorted(by_id.begin(), by_id.end());
+  std::ranges::sort(sorted);
+  std::vector<Slot> slots(sorted.size());
+  std::ranges::transform(sorted, slots.begin(), [](const auto& each) { return each.second; });
   return slots;
 }
 
@@ -306,7 +310,8 @@ void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
   entry.object = no_slot;
   ++entry.generation;
   --count_;
-  removed_staged_.queries.emplace(std::pair(entry.stream, entry.definition.id), slot);
+  RemovedSlots& removed = removed_staged_.queries;
+  removed.emplace_hint(removed.end(), std::pair(entry.stream, entry.definition.id), slot);
   stage(slot, staging);
 }
 
