@@ -25,8 +25,8 @@
 #include "starling/bench/vectors/paper_tables.hpp"
 #include "starling/bench/vectors/selection_table.hpp"
 #include "starling/bench/vectors/vector_tick_bench.hpp"
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -275,7 +275,7 @@ std::function<int()> add_server(CLI::App& command) {
       ->add_option_function<std::string>(
           "--duration",
           [options](const std::string& text) {
-            const auto duration_us = sim::parse_duration_us(text);
+            const auto duration_us = parse_duration_us(text);
             if (!duration_us || *duration_us == 0)
               throw CLI::ValidationError(
                   "--duration",

@@ -23,8 +23,8 @@
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/apps/shared/text/screen.hpp"
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/text_output.hpp"
-#include "starling/sim/files/time_text.hpp"
 #include "starling/stream/dropping_log.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/server.hpp"
@@ -55,7 +55,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, const std::str
       .add_option_function<std::string>(
           name,
           [name, set = std::move(set)](const std::string& text) {
-            const auto duration_us = sim::parse_duration_us(text);
+            const auto duration_us = parse_duration_us(text);
             if (!duration_us)
               throw CLI::ValidationError(
                   name, "\"" + text +
@@ -115,7 +115,7 @@ void add_everyday_time_flags(CLI::App& app, ServeFlags& flags) {
          [&server](const std::string& text) {
            server.tick_period_us.reset();
            if (text == "manual") return;
-           server.tick_period_us = sim::parse_duration_us(text);
+           server.tick_period_us = parse_duration_us(text);
            if (server.tick_period_us.value_or(0) == 0)
              throw CLI::ValidationError(
                  "--tick", "\"" + text + "\" is neither manual nor a duration such as 100ms");

@@ -82,7 +82,7 @@ std::string parse_row(const Texts& texts, const ObjectRowOptions& options, Objec
   if (!time_us.empty())
     at_us = parse_integer<std::int64_t>(time_us);
   else if (!time.empty())
-    at_us = sim::parse_time_us(time, {.unit = options.time_unit});
+    at_us = parse_time_us(time, {.unit = options.time_unit});
   else
     at_us = options.now_us();
   if (!at_us) return not_understood("time", time_us.empty() ? time : time_us);

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/knn/words/space.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 
@@ -30,7 +30,7 @@ struct ObjectRow {
 struct ObjectRowOptions {
   Space space = Space::planar2;
   std::uint32_t text_bytes_max = 255;  ///< of an id or a name
-  sim::TimeUnit time_unit = sim::TimeUnit::by_magnitude;
+  TimeUnit time_unit = TimeUnit::by_magnitude;
   std::function<std::int64_t()> now_us;  ///< the time of a row without a time
 };
 

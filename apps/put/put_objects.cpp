@@ -97,8 +97,8 @@ class PutObjects {
     const Place place = place_in(flags_.place, client_.server().space.space);
     std::int64_t time_us = wall_now_us();
     if (!flags_.time.empty()) {
-      const auto parsed_us = sim::parse_time_us(
-          flags_.time, {.unit = sim::time_unit_from_string(flags_.time_unit).value()});
+      const auto parsed_us =
+          parse_time_us(flags_.time, {.unit = time_unit_from_string(flags_.time_unit).value()});
       if (!parsed_us)
         throw CLI::ValidationError("--time", sim::quoted_text(flags_.time) +
                                                  " is not a time; write 2022-01-03T00:10:00Z or "
@@ -124,7 +124,7 @@ class PutObjects {
     ObjectRows rows(shown, format,
                     {.space = server.space.space,
                      .text_bytes_max = server.limits.text_bytes_max,
-                     .time_unit = sim::time_unit_from_string(flags_.time_unit).value(),
+                     .time_unit = time_unit_from_string(flags_.time_unit).value(),
                      .now_us = wall_now_us});
     std::uint64_t faults = 0;
     const auto on_row = [&](const ObjectRow& row) { sender_->add(row); };

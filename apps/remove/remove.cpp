@@ -16,9 +16,9 @@
 #include "starling/apps/shared/server/row_totals.hpp"
 #include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -47,7 +47,7 @@ int report(const protocol::BatchReply& reply, bool json) {
 int remove_objects(const RemoveFlags& flags) {
   std::int64_t time_us = wall_now_us();
   if (!flags.time.empty()) {
-    const auto parsed_us = sim::parse_time_us(flags.time, {});
+    const auto parsed_us = parse_time_us(flags.time, {});
     if (!parsed_us)
       throw CLI::ValidationError("--time", sim::quoted_text(flags.time) +
                                                " is not a time; write 2022-01-03T00:10:00Z or "

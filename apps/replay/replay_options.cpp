@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/words/report_names.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 std::int64_t duration_us(const std::string& flag, const std::string& text,
                          std::int64_t when_absent_us) {
   if (text.empty()) return when_absent_us;
-  const auto parsed_us = sim::parse_duration_us(text);
+  const auto parsed_us = parse_duration_us(text);
   if (!parsed_us || *parsed_us <= 0)
     refuse_flag(flag, text, "a positive duration, such as 100ms, 10s, 5m or 1h");
   return *parsed_us;

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/time_text.hpp"
 #include "starling/sim/traces/layout.hpp"
 
 namespace starling::apps {
@@ -83,10 +83,10 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags) {
 
 TracePlan plan_trace(const TraceFlags& flags) {
   TracePlan plan{flags.paths, flags.trace, flags.sort};
-  const auto offset_us = sim::parse_utc_offset_us(flags.utc_offset);
+  const auto offset_us = parse_utc_offset_us(flags.utc_offset);
   if (!offset_us) refuse_flag("--utc-offset", flags.utc_offset, "an offset such as +01:00 or Z");
   plan.trace.utc_offset_us = *offset_us;
-  if (!flags.time_unit.empty()) plan.trace.time_unit = sim::time_unit_from_string(flags.time_unit);
+  if (!flags.time_unit.empty()) plan.trace.time_unit = time_unit_from_string(flags.time_unit);
   if (!flags.space.empty()) plan.trace.space = space_from_string(flags.space);
   if (!flags.from.empty()) plan.trace.from_us = trace_time_us("--from", flags.from, plan.trace);
   if (!flags.until.empty()) plan.trace.to_us = trace_time_us("--until", flags.until, plan.trace);
@@ -96,8 +96,8 @@ TracePlan plan_trace(const TraceFlags& flags) {
 
 std::int64_t trace_time_us(const std::string& flag, const std::string& text,
                            const sim::TraceOptions& options) {
-  const auto parsed_us = sim::parse_time_us(
-      text, {options.time_unit.value_or(sim::TimeUnit::by_magnitude), options.utc_offset_us});
+  const auto parsed_us = parse_time_us(
+      text, {options.time_unit.value_or(TimeUnit::by_magnitude), options.utc_offset_us});
   if (!parsed_us)
     refuse_flag(flag, text, "a time, such as 2022-01-03T00:10:00Z or seconds since the epoch");
   return *parsed_us;

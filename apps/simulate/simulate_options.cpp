@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "starling/apps/shared/trace_flags.hpp"
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::apps {
 namespace {
 
 std::int64_t duration_us(const std::string& flag, const std::string& text, std::int64_t least_us) {
-  const auto parsed_us = sim::parse_duration_us(text);
+  const auto parsed_us = parse_duration_us(text);
   if (!parsed_us || *parsed_us < least_us)
     refuse_flag(flag, text,
                 least_us > 0 ? "a positive duration, such as 500ms, 2s, 5m or 1h"

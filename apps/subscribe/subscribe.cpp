@@ -23,10 +23,10 @@
 #include "starling/apps/subscribe/name_lookup.hpp"
 #include "starling/apps/subscribe/tick_rate.hpp"
 #include "starling/apps/subscribe/tick_writers.hpp"
+#include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/client/subscriber.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {
@@ -73,13 +73,13 @@ protocol::SubscriberOptions subscriber_options(const Options& options) {
 }
 
 std::string check_refresh(const std::string& text) {
-  if (sim::parse_duration_us(text).value_or(0) >= 1000) return {};
+  if (parse_duration_us(text).value_or(0) >= 1000) return {};
   return "'" + text + "' is not a duration of 1ms or more; write 200ms or 5s, for example";
 }
 
 std::chrono::milliseconds refresh_interval(const std::string& text, bool in_place) {
   if (text.empty()) return std::chrono::milliseconds(in_place ? 200 : 5000);
-  return std::chrono::milliseconds(*sim::parse_duration_us(text) / 1000);
+  return std::chrono::milliseconds(*parse_duration_us(text) / 1000);
 }
 
 // One run of the command: a subscription and the writer or table that shows it.

@@ -9,12 +9,12 @@
 #include <numbers>
 #include <utility>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/city/roads/random.hpp"
 #include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -9,11 +9,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "starling/sim/files/time_text.hpp"
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/traces/columns.hpp"
 
 namespace starling::sim {

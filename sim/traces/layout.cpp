@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 #include "starling/sim/traces/csv_table.hpp"
 #include "starling/sim/traces/record_readers.hpp"
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/text_input.hpp"
-#include "starling/sim/files/time_text.hpp"
 #include "starling/sim/traces/columns.hpp"
 #include "starling/sim/traces/trace.hpp"
 

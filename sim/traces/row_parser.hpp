@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/knn/words/lattice.hpp"
 #include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/time_text.hpp"
 #include "starling/sim/traces/name_table.hpp"
 #include "starling/sim/traces/speed_limit.hpp"
 #include "starling/sim/traces/trace.hpp"

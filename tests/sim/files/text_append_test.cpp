@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/time_text.hpp"
 
 namespace starling::sim {
 namespace {

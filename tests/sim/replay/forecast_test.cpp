@@ -30,8 +30,8 @@ TEST(Forecast, CountsTicksAndListsAsTheReplayHasThem) {
   constexpr unsigned seed = 20261124;
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
-  for (const std::int64_t tick_us : {1, 7, 1000, 100'000}) {
-    Forecast forecast(tick_us, false);
+  for (const std::int64_t period_us : {1, 7, 1000, 100'000}) {
+    Forecast forecast(period_us, false);
     std::map<std::uint64_t, std::int64_t> first_us;
     std::set<std::int64_t> with_rows;
     for (int i = 0; i < 3000; ++i) {
@@ -40,14 +40,14 @@ TEST(Forecast, CountsTicksAndListsAsTheReplayHasThem) {
       forecast.add(each);
       const auto [first, is_new] = first_us.try_emplace(to_number(each.id), each.time_us);
       if (!is_new) first->second = std::min(first->second, each.time_us);
-      with_rows.insert(first_tick_us(each.time_us, tick_us));
+      with_rows.insert(first_tick_us(each.time_us, period_us));
     }
     EXPECT_EQ(forecast.start_us(), *with_rows.begin());
     EXPECT_EQ(forecast.end_us(), *with_rows.rbegin());
     std::uint64_t ticks = 0;
     std::uint64_t lists = 0;
     for (std::int64_t tau_us = forecast.start_us(); tau_us <= forecast.end_us();
-         tau_us += tick_us) {
+         tau_us += period_us) {
       ++ticks;
       for (const auto& [id, time_us] : first_us) lists += time_us <= tau_us ? 1 : 0;
     }

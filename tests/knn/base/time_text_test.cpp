@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the parsing of times, zone offsets and durations.
-#include "starling/sim/files/time_text.hpp"
+#include "starling/knn/base/time_text.hpp"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace starling::sim {
+namespace starling {
 namespace {
 
 struct TimeCase {
@@ -93,6 +93,24 @@ TEST(ParseTime, TheUtcOffsetAppliesToZonelessTimesOnly) {
   EXPECT_EQ(parse_time_us("0", rules), 0);
 }
 
+TEST(ParseIsoTime, ATimeWithAZoneIsExactToTheMicrosecond) {
+  EXPECT_EQ(parse_iso_time_us("1970-01-01T00:00:00Z"), 0);
+  EXPECT_EQ(parse_iso_time_us("2016-07-01T01:59:59.2500009+02:00"), 1'467'331'199'250'000);
+  EXPECT_EQ(parse_iso_time_us("2016-06-30T20:29:59.25-03:30"), 1'467'331'199'250'000);
+  EXPECT_EQ(parse_iso_time_us("1969-12-31T23:59:59.999999Z"), -1);
+  EXPECT_EQ(parse_iso_time_us("2016-12-31T23:59:60Z"), parse_iso_time_us("2017-01-01T00:00:00Z"));
+}
+
+TEST(ParseIsoTime, OtherTextIsNoTime) {
+  for (const char* text :
+       {"", "0", "2016-06-30", "2016-06-30T23:59:59", "2016-06-31T00:00:00Z",
+        "2023-02-29T00:00:00Z", "2016-13-01T00:00:00Z", "2016-06-30T24:00:00Z",
+        "2016-06-30T23:60:00Z", "2016-06-30T23:59:61Z", "2016-06-30T23:59:59.Z",
+        "2016-06-30T23:59:59Zx", "2016-06-30T23:59:59+2:00", "2016-06-30T23:59:59+24:00",
+        "-016-06-30T23:59:59Z", "2016-06-30T23:59:59+02:"})
+    EXPECT_EQ(parse_iso_time_us(text), std::nullopt) << text;
+}
+
 TEST(ParseUtcOffset, ReadsItsFormsAndNoOther) {
   EXPECT_EQ(parse_utc_offset_us("Z"), 0);
   EXPECT_EQ(parse_utc_offset_us("+01:00"), hour_us);
@@ -116,4 +134,4 @@ TEST(ParseDuration, NeedsANumberAndAUnit) {
 }
 
 }  // namespace
-}  // namespace starling::sim
+}  // namespace starling

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses times without the locale and without floating point. Only durations are computed in
 // float64. See time_text.hpp.
-#include "starling/sim/files/time_text.hpp"
+#include "starling/knn/base/time_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <cmath>
 #include <utility>
 
-namespace starling::sim {
+namespace starling {
 namespace {
 
 constexpr std::int64_t second_us = 1'000'000;
@@ -181,13 +181,10 @@ std::optional<std::int64_t> parse_date_time_us(std::string_view text, const Time
     if (!parsed) return std::nullopt;
     clock_us = *parsed;
   }
-  std::int64_t offset_us = rules.utc_offset_us;
-  if (!cursor.done()) {
-    const auto parsed = parse_offset_us(cursor);
-    if (!parsed || !cursor.done()) return std::nullopt;
-    offset_us = *parsed;
-  }
-  return *midnight_us + clock_us - offset_us;
+  std::optional<std::int64_t> offset_us = rules.utc_offset_us;
+  if (!cursor.done()) offset_us = parse_offset_us(cursor);
+  if (!offset_us || !cursor.done()) return std::nullopt;
+  return *midnight_us + clock_us - *offset_us;
 }
 
 }  // namespace
@@ -203,6 +200,10 @@ std::optional<TimeUnit> time_unit_from_string(std::string_view text) {
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules) {
   if (const auto time_us = parse_plain_number_us(text, rules.unit)) return time_us;
   return parse_date_time_us(text, rules);
+}
+
+std::optional<std::int64_t> parse_iso_time_us(std::string_view text) {
+  return parse_date_time_us(text, {.utc_offset_us = std::nullopt});
 }
 
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text) {
@@ -230,4 +231,4 @@ std::optional<std::int64_t> parse_duration_us(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace starling::sim
+}  // namespace starling
