@@ -26,16 +26,20 @@ int print_config(const CLI::App& command, const WrittenValues& values,
                  const std::vector<std::string>& faults) {
   TextTable table({{"flag"}, {"value"}, {"from"}});
   for (const CLI::Option* const option : command.get_options()) {
-    if (option->get_expected_max() == 0 || option->get_lnames().empty() ||
-        option->get_group().empty())
-      continue;
+    if (option->get_lnames().empty() || option->get_group().empty()) continue;
+    const std::string name = option->get_lnames().front();
+    if (name == "help" || name == "check-config") continue;
+    const bool is_switch = option->get_expected_max() == 0;
     const auto found = values.find(option);
-    const std::vector<std::string> texts =
-        found == values.end() ? std::vector<std::string>() : found->second;
+    std::vector<std::string> texts;
+    if (is_switch)
+      texts = option->results();
+    else if (found != values.end())
+      texts = found->second;
     std::string value;
     for (const std::string& text : texts) value += (value.empty() ? "" : ",") + text;
-    if (texts.empty()) value = option->get_default_str().empty() ? "-" : option->get_default_str();
-    table.add_row({option->get_lnames().front(), value,
+    if (texts.empty()) value = is_switch ? "false" : option->get_default_str();
+    table.add_row({name, value.empty() ? "-" : value,
                    source_of(*command.get_parent(), command, *option, texts)});
   }
   std::cout << table.str();

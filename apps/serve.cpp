@@ -3,12 +3,14 @@
 // endpoints file and log. See serve.hpp.
 #include "starling/apps/serve.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -227,8 +229,10 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
   add_duration(app, "--linger",
                "On SIGTERM or SIGINT, wait at most this long until clients have received what was "
                "sent to them",
-               "2s",
-               [&server](std::int64_t us) { server.linger_ms = static_cast<int>(us / 1000); });
+               "2s", [&server](std::int64_t us) {
+                 constexpr std::int64_t ms_max = std::numeric_limits<int>::max();
+                 server.linger_ms = static_cast<int>(std::min(us / 1000, ms_max));
+               });
 }
 
 /// The program's log on stderr, as long as the object exists. Nothing that the reader of stderr

@@ -178,6 +178,10 @@ std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... argume
   }
 }
 
+Reach reach_allowed(const ServerOptions& options) {
+  return options.insecure ? Reach::network : Reach::machine;
+}
+
 }  // namespace
 
 struct Server::State {
@@ -229,10 +233,9 @@ struct Server::State {
     const std::uint64_t all = ~std::uint64_t{0} >> (64 - options.io_threads);
     return options.io_threads == 1 ? all : all & ~results_threads();
   }
-  Reach reach_allowed() const { return options.insecure ? Reach::network : Reach::machine; }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
-            .reach_allowed = reach_allowed(),
+            .reach_allowed = reach_allowed(options),
             .message_bytes_max = options.limits.frame_bytes_max,
             .send_hwm = replies_waiting_max(options.limits),
             .receive_hwm = requests_waiting_max(options),
@@ -256,7 +259,7 @@ struct Server::State {
   }
   ResultsSocketOptions results_options() const {
     return {.endpoint = options.results_endpoint,
-            .reach_allowed = reach_allowed(),
+            .reach_allowed = reach_allowed(options),
             .subscriber_bytes_max = options.subscriber_bytes_max,
             .send_hwm = options.subscriber_ticks_max,
             .linger_ms = options.linger_ms,
@@ -283,7 +286,7 @@ struct Server::State {
   HttpOptions http_options() const {
     return {.host = options.http_host,
             .port = options.http_port,
-            .reach_allowed = reach_allowed(),
+            .reach_allowed = reach_allowed(options),
             .connections_max = options.http_connections_max,
             .body_bytes_max = options.http_body_bytes_max};
   }
@@ -553,13 +556,14 @@ std::vector<std::string> faults_of(const ServerOptions& options, const EngineLim
   } catch (const std::invalid_argument& error) {
     faults.emplace_back(error.what());
   }
-  const auto add = [&](const std::string& endpoint, const std::string& fault) {
-    if (!fault.empty()) faults.push_back("cannot listen on " + endpoint + ": " + fault);
+  const auto add = [&](const std::string& name, const std::string& endpoint, std::string fault) {
+    if (fault.empty()) fault = fault_of_reach(endpoint, reach_allowed(options));
+    if (!fault.empty()) faults.push_back("cannot listen on " + name + ": " + fault);
   };
-  add(options.commands_endpoint, fault_of_endpoint(options.commands_endpoint));
-  add(options.results_endpoint, fault_of_endpoint(options.results_endpoint));
+  for (const std::string& endpoint : {options.commands_endpoint, options.results_endpoint})
+    add(endpoint, endpoint, fault_of_endpoint(endpoint));
   const std::string http = options.http_host + ":" + std::to_string(options.http_port);
-  add(http, fault_of_http_host(options.http_host));
+  add(http, "tcp://" + http, fault_of_http_host(options.http_host));
   const bool has_free_port = options.commands_endpoint.ends_with('*');
   if (!has_free_port && options.commands_endpoint == options.results_endpoint)
     faults.push_back("commands and results cannot both listen on " + options.commands_endpoint);

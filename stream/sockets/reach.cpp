@@ -81,4 +81,13 @@ void check_reach(Reach reach, Reach allowed) {
       "everybody on the network");
 }
 
+std::string fault_of_reach(std::string_view endpoint, Reach allowed) {
+  try {
+    if (const auto reach = reach_of(endpoint)) check_reach(*reach, allowed);
+    return {};
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace starling::stream

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 struct sockaddr;
@@ -27,5 +28,9 @@ std::optional<Reach> reach_of(std::string_view endpoint);
 /// Throws std::runtime_error if `reach` is beyond `allowed`. The exception's text is the end of a
 /// sentence that tells the user what to do.
 void check_reach(Reach reach, Reach allowed);
+
+/// Returns the text of check_reach's exception for a ZeroMQ endpoint, or an empty text. The text is
+/// empty also if reach_of() does not know the endpoint.
+std::string fault_of_reach(std::string_view endpoint, Reach allowed);
 
 }  // namespace starling::stream

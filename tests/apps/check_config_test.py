@@ -38,6 +38,24 @@ class CheckConfigTest(ServerCase):
         self.assertEqual(values["k-max"], ("7", "command line"))
         self.assertEqual(values["space"], ("planar2", "default"))
         self.assertEqual(values["object-ttl"], ("-", "default"))
+        self.assertEqual(values["insecure"], ("false", "default"))
+        for flag in ("help", "check-config"):
+            self.assertNotIn(flag, values)
+
+    def test_an_address_of_the_network_needs_insecure(self):
+        path = self.write("d.toml", "[serve]\ninsecure = true\n")
+        for endpoint in (["--commands", "tcp://*:7411"], ["--results", "tcp://0.0.0.0:7412"],
+                         ["--http", "0.0.0.0:7413"]):
+            self.assertRegex(self.check(*endpoint, status=1)[1],
+                             r"^starling serve: cannot listen on \S+: other machines could reach it")
+            values, said = self.check(*endpoint, "--config", path)
+            self.assertIn("nothing is wrong", said)
+            self.assertEqual(values["insecure"], ("true", str(path)))
+        for variable in ("true", "1"):
+            values, _ = self.check(*endpoint, environment={"STARLING_SERVE_INSECURE": variable})
+            self.assertEqual(values["insecure"], (variable, "STARLING_SERVE_INSECURE"))
+        values, _ = self.check(*endpoint, "--insecure")
+        self.assertEqual(values["insecure"], ("true", "command line"))
 
     def test_all_faults_are_said_together(self):
         _, said = self.check("--commands", "127.0.0.1:7411", "--http", "example.com:80",

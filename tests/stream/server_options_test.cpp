@@ -98,6 +98,11 @@ TEST(ServerOptions, AllFaultsAreFoundWithoutBindingAnything) {
   const EngineLimits engine = make_engine()->limits();
   ServerOptions options = manual_options();
   EXPECT_THAT(faults_of(options, engine), testing::IsEmpty());
+  options.commands_endpoint = "tcp://*:7411";
+  EXPECT_THAT(faults_of(options, engine),
+              testing::ElementsAre(testing::StartsWith(
+                  "cannot listen on tcp://*:7411: other machines could reach it")));
+  options.insecure = true;
   for (const std::string endpoint : {"tcp://localhost:*", "tcp://*:7411", "tcp://[::1]:7411",
                                      "tcp://lo:1", "ipc:///tmp/starling"}) {
     options.commands_endpoint = endpoint;
