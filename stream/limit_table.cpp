@@ -259,7 +259,7 @@ constexpr auto table = std::to_array<Limit>({
      .used = &Gauges::subscribers},
     {.name = "http-connections-max",
      .bounds = "Connections to the HTTP endpoint",
-     .reached = "a new connection is closed at once",
+     .reached = "the connection that has waited longest for a request is closed",
      .field = field([](auto& options) -> auto& { return options.http_connections_max; }),
      .used = &Gauges::http_connections},
 });

@@ -173,8 +173,7 @@ struct Metrics::State {
   prometheus::Gauge& sessions = gauge("starling_sessions", "Open sessions.");
   prometheus::Counter& connections_refused =
       counter(registry, "starling_connections_refused_total",
-              "Connections to the commands and results endpoints that were closed because of a "
-              "limit.");
+              "Connections that were closed because of a limit.");
   prometheus::Gauge& subscriptions =
       gauge("starling_subscriptions", "Subscriptions to the results endpoint.");
   prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",

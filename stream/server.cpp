@@ -408,7 +408,8 @@ struct Server::State {
             .connections = number(commands->connection_count()),
             .subscribers = number(results->connection_count()),
             .http_connections = number(http->connection_count()),
-            .connections_refused = number(commands->refused_count() + results->refused_count()),
+            .connections_refused = number(commands->refused_count() + results->refused_count() +
+                                          http->refused_count()),
             .log_lines_dropped = number(log_lines_dropped),
             .subscriptions = number(results->subscriber_count()),
             .joins = number(results->join_count()),

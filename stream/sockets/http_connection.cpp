@@ -32,7 +32,8 @@ std::string_view ambiguity_of(const http::request_header<>& head) {
     return "Only HTTP/1.0 and HTTP/1.1 are understood.";
   if (has_encoding && head.count(http::field::content_length) > 0)
     return "A request has Content-Length or Transfer-Encoding, not both.";
-  if (head.count(http::field::content_length) > 1)
+  if (head.count(http::field::content_length) > 1 ||
+      head[http::field::content_length].find(',') != boost::string_view::npos)
     return "A request has one Content-Length; send it once.";
   if (has_encoding && (head.version() < 11 || head.count(http::field::transfer_encoding) > 1 ||
                        !beast::iequals(head[http::field::transfer_encoding], "chunked")))
@@ -77,6 +78,7 @@ void HttpConnection::read() {
   parser_->header_limit(options_.header_bytes_max);
   parser_->body_limit(options_.body_bytes_max);
   stream_.expires_after(options_.timeout);  // for the head and the body together
+  waiting_since_ = std::chrono::steady_clock::now();
   read_head();
 }
 
@@ -129,6 +131,7 @@ void HttpConnection::take_body(const Error& error) {
 
 void HttpConnection::handle() {
   const std::uint64_t exchange = ++exchange_;
+  waiting_since_.reset();
   stream_.expires_never();
   answer_deadline_.expires_after(options_.timeout);
   answer_deadline_.async_wait([self = shared_from_this(), exchange](const Error& error) {
@@ -166,6 +169,7 @@ void HttpConnection::refuse(unsigned status, std::string_view sentence) {
 
 void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   handlers_.answered(answer.status);
+  waiting_since_.reset();
   const auto& request = parser_->get();
   const unsigned version = request.version() == 10 ? 10 : 11;
   response_.emplace(static_cast<http::status>(answer.status), version);
@@ -191,6 +195,7 @@ void HttpConnection::finish(bool keep_alive) {
   Error ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   stream_.expires_after(discard_time);
+  waiting_since_ = std::chrono::steady_clock::now();
   discard();
 }
 

@@ -4,6 +4,7 @@
 // connections.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "starling/stream/sockets/http_parser.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
 namespace starling::stream {
@@ -28,10 +30,14 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void read();
   void close();
+  /// Returns since when the connection waits for a request to be complete, or for its client to
+  /// close after a refusal; std::nullopt if a request is being answered.
+  std::optional<std::chrono::steady_clock::time_point> waiting_since() const {
+    return waiting_since_;
+  }
 
  private:
   using Error = boost::beast::error_code;
-  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
 
   void read_head();
@@ -55,9 +61,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::beast::tcp_stream stream_;
   boost::asio::steady_timer answer_deadline_;
   boost::beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;
+  std::optional<HttpParser> parser_;
   std::optional<Response> response_;
   std::uint64_t exchange_ = 0;  ///< the number of requests and answers until now
+  std::optional<std::chrono::steady_clock::time_point> waiting_since_;
   bool is_closed_ = false;
 };
 

@@ -54,12 +54,14 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   void accept();
   void accept_later();
   void serve(Tcp::socket socket);
+  bool make_room();
 
   HttpOptions options;
   HttpHandlers handlers;
   Tcp::acceptor acceptor;
   asio::steady_timer retry;
   std::unordered_set<HttpConnection*> connections;
+  std::uint64_t refused = 0;
   bool closed = false;
 };
 
@@ -68,10 +70,26 @@ void HttpServer::State::accept() {
       [self = shared_from_this()](const boost::system::error_code& error, Tcp::socket socket) {
         if (self->closed) return;
         if (error) return self->accept_later();
-        if (self->connections.size() < self->options.connections_max)
-          self->serve(std::move(socket));
+        if (self->make_room()) self->serve(std::move(socket));
         self->accept();
       });
+}
+
+/// Returns whether a further connection may be served. At the limit, closes the connection that has
+/// waited longest for its client to send a complete request, so that silent clients shut nobody
+/// out. Returns false if all connections are being answered.
+bool HttpServer::State::make_room() {
+  if (connections.size() < options.connections_max) return true;
+  ++refused;
+  HttpConnection* oldest = nullptr;
+  for (HttpConnection* each : connections)
+    if (each->waiting_since() &&
+        (oldest == nullptr || *each->waiting_since() < *oldest->waiting_since()))
+      oldest = each;
+  if (oldest == nullptr) return false;
+  connections.erase(oldest);  // now, and not when the loop destroys it
+  oldest->close();
+  return true;
 }
 
 void HttpServer::State::serve(Tcp::socket socket) {
@@ -108,6 +126,10 @@ std::string HttpServer::endpoint() const {
 
 std::size_t HttpServer::connection_count() const {
   return state_->connections.size();
+}
+
+std::uint64_t HttpServer::refused_count() const {
+  return state_->refused;
 }
 
 void HttpServer::close() {

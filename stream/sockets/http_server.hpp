@@ -27,7 +27,9 @@ struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;          ///< 0: any free port
   Reach reach_allowed = Reach::machine;
-  unsigned connections_max = 64;  ///< further connections are closed at once
+  /// At this number, a further connection takes the place of the one that has waited longest for a
+  /// complete request. If all connections are being answered, the further one is closed.
+  unsigned connections_max = 64;
   std::uint32_t header_bytes_max = 8192;
   std::size_t body_bytes_max = std::size_t{1} << 20;
   /// For reading a request, again for the handler, and again for writing the answer.
@@ -85,6 +87,8 @@ class HttpServer {
   std::string endpoint() const;
 
   std::size_t connection_count() const;
+  /// Returns the number of connections that were closed so far because of connections_max.
+  std::uint64_t refused_count() const;
 
   /// Accepts no further connection, and closes all open ones.
   void close();

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the HTTP server closes connections beyond the limit, and connections of clients that
-// send or read too slowly; and that a handler that does not answer is answered for.
+// Tests that the HTTP server closes a waiting connection at the limit, and connections of clients
+// that send or read too slowly; and that a handler that does not answer is answered for.
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
@@ -66,6 +70,39 @@ class HttpLimits : public testing::Test {
     return answer;
   }
 
+  static HttpHandlers answering_handlers() {
+    HttpHandlers handlers = silent_handlers();
+    handlers.handle = [](HttpRequest, const HttpRespond& respond) { respond({.body = "ok\n"}); };
+    return handlers;
+  }
+
+  void run_until(const std::function<bool()>& is_so) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!is_so() && std::chrono::steady_clock::now() < until) {
+      loop.restart();
+      loop.run_one_for(std::chrono::milliseconds(100));
+    }
+    EXPECT_TRUE(is_so());
+  }
+
+  /// Runs the loop until an answer has come, and returns what came; nothing if the server has
+  /// closed the connection.
+  std::string answer_of(asio::ip::tcp::socket& socket) {
+    std::string answer;
+    bool is_done = false;
+    asio::async_read_until(socket, asio::dynamic_buffer(answer), "\r\n\r\n",
+                           [&](const boost::system::error_code&, std::size_t) { is_done = true; });
+    run_until([&] { return is_done; });
+    return answer;
+  }
+
+  std::string ask(asio::ip::tcp::socket& socket) {
+    boost::system::error_code ignored;
+    asio::write(socket, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\n")),
+                ignored);
+    return answer_of(socket);
+  }
+
   static constexpr HttpOptions hurried() {
     HttpOptions options;
     options.timeout = std::chrono::milliseconds(20);
@@ -75,11 +112,49 @@ class HttpLimits : public testing::Test {
   asio::io_context loop;
 };
 
-TEST_F(HttpLimits, AConnectionBeyondTheLimitIsClosed) {
-  HttpServer server(loop, {.connections_max = 1}, silent_handlers());
+TEST_F(HttpLimits, AtTheLimitTheConnectionThatHasWaitedLongestIsClosed) {
+  HttpServer server(loop, {.connections_max = 3}, answering_handlers());
   auto first = connect(server);
+  run_until([&] { return server.connection_count() == 1; });
+  auto second = connect(server);
+  run_until([&] { return server.connection_count() == 2; });
+  EXPECT_TRUE(ask(first).starts_with("HTTP/1.1 200"));  // and then waits for a shorter time
+  asio::write(second, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\nSlow:")));
+  auto third = connect(server);
+  run_until([&] { return server.connection_count() == 3; });
+  auto fourth = connect(server);
+  EXPECT_TRUE(is_closed_by_server(second));
+  EXPECT_TRUE(ask(fourth).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(ask(first).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(ask(third).starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(server.connection_count(), 3u);
+  EXPECT_EQ(server.refused_count(), 1u);
+}
+
+TEST_F(HttpLimits, ManySilentConnectionsShutNobodyOut) {
+  HttpServer server(loop, {.connections_max = 4, .timeout = std::chrono::hours(1)},
+                    answering_handlers());
+  std::vector<asio::ip::tcp::socket> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(connect(server));
+  auto late = connect(server);
+  EXPECT_TRUE(ask(late).starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(server.connection_count(), 4u);
+  EXPECT_EQ(server.refused_count(), 37u);
+}
+
+TEST_F(HttpLimits, AConnectionWhoseRequestIsBeingAnsweredIsKept) {
+  HttpRespond held;
+  HttpHandlers handlers = silent_handlers();
+  handlers.handle = [&](HttpRequest, HttpRespond respond) { held = std::move(respond); };
+  HttpServer server(loop, {.connections_max = 1}, handlers);
+  auto first = connect(server);
+  asio::write(first, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\n")));
+  run_until([&] { return static_cast<bool>(held); });
   auto second = connect(server);
   EXPECT_TRUE(is_closed_by_server(second));
+  held({.body = "late, but here"});
+  EXPECT_NE(answer_of(first).find("late, but here"), std::string::npos);
+  EXPECT_EQ(server.refused_count(), 1u);
 }
 
 TEST_F(HttpLimits, AConnectionThatSaysNothingIsClosedInTime) {
