@@ -9,6 +9,7 @@
 
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/json_text.hpp"
+#include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
@@ -94,13 +95,6 @@ void HttpApi::get_stats(HttpCall call) {
                   json.end_object().end_object();
                   respond(json_answer(json));
                 });
-}
-
-void HttpApi::refuse_vectors(std::string_view what) const {
-  if (parts_.limits.space != Space::vector) return;
-  throw BadRequest{"The objects of this server are vectors, and " + std::string(what) +
-                       " takes positions; use the commands endpoint (protocol/README.md).",
-                   501};
 }
 
 std::int64_t HttpApi::base_time_us() const {

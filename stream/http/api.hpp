@@ -58,6 +58,7 @@ class HttpApi {
   void get_object(HttpCall call);
   void delete_object(HttpCall call);
   void get_neighbors(HttpCall call);
+  void post_neighbors(HttpCall call);
   void get_streams(HttpCall call);
   void put_stream(HttpCall call);
   void put_query(HttpCall call);
@@ -66,7 +67,7 @@ class HttpApi {
   void get_stats(HttpCall call);
 
  private:
-  void refuse_vectors(std::string_view what) const;
+  void ask(protocol::QuerySpec question, HttpCall call);
   std::int64_t base_time_us() const;
   void send_one_row(WireGateway::Make make, std::string_view what, HttpRespond respond);
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The route of one-shot questions. A question is one GetNeighbors, so its answer is that of the
-// wire, with names.
-#include <array>
+// The routes of one-shot questions. A question is one GetNeighbors, so its answer is that of the
+// wire, with names. GeoJSON has positions too, which one GetObjects a page brings.
+#include <algorithm>
+#include <cmath>
+#include <memory>
 #include <utility>
 #include <variant>
 
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
+#include "starling/stream/http/json_reader.hpp"
 #include "starling/stream/http/json_text.hpp"
+#include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/problem.hpp"
@@ -18,99 +22,220 @@ namespace starling::stream {
 
 namespace {
 
-std::vector<std::string_view> parameters_of(Space space) {
+std::vector<std::string_view> question_fields(Space space) {
   std::vector<std::string_view> known{"k"};
-  for (const std::string_view name : coordinate_names(space)) known.push_back(name);
+  for (const std::string_view name : place_names(space)) known.push_back(name);
   known.insert(known.end(),
-               {"object", "distance_max_m", "age_max", "tags_required", "tags_forbidden"});
+               {"object", distance_max_name(space), "age_max", "tags_required", "tags_forbidden"});
+  if (space == Space::vector) known.insert(known.end(), {"vote", "regress"});
   return known;
 }
 
+/// Reads parameters with the functions of JsonFields.
+class QuestionParameters {
+ public:
+  explicit QuestionParameters(const Parameters& parameters) : parameters_(parameters) {}
+
+  bool has(std::string_view name) const { return parameters_.has(name); }
+  double number(std::string_view name) const { return get(name, parse_double, "a number"); }
+  std::uint32_t uint32(std::string_view name) const {
+    const bool is_k = name == "k";
+    return get(name, parse_uint32, is_k ? "a whole number" : "a whole number from 0 to 4294967295");
+  }
+  bool boolean(std::string_view name) const { return get(name, parse_bool, "true or false"); }
+  std::int64_t duration_us(std::string_view name) const {
+    return get(name, parse_duration_us, "a duration such as 30s");
+  }
+  std::string_view text(std::string_view name) const { return *parameters_.find(name); }
+  std::vector<float> components(std::string_view name, std::uint32_t dimension) const {
+    auto components =
+        get(name, parse_components, "numbers within the range of float32, such as 0.5,-1");
+    if (components.size() != dimension)
+      refuse(name, "must have " + std::to_string(dimension) + " components, not " +
+                       std::to_string(components.size()));
+    return components;
+  }
+
+  [[noreturn]] void refuse(std::string_view name, std::string_view is) const {
+    throw BadRequest{std::string(name) + " " + std::string(is) + "."};
+  }
+
+ private:
+  template <class Value>
+  Value get(std::string_view name, std::optional<Value> (*parse)(std::string_view),
+            std::string_view what) const {
+    auto value = parameters_.get<Value>(name, parse, what);
+    if (!value) refuse(name, "is missing; give all coordinates of the place");
+    return std::move(*value);
+  }
+
+  const Parameters& parameters_;
+};
+
 std::string example_of(Space space) {
+  if (space == Space::vector) return "vector=NUMBER,NUMBER,...";
   std::string example;
   for (const std::string_view name : coordinate_names(space))
     example.append(example.empty() ? "" : "&").append(name).append("=NUMBER");
   return example;
 }
 
-double coordinate(const Parameters& parameters, std::string_view name, bool may_lack) {
-  const auto value = parameters.get<double>(name, parse_double, "a number");
-  if (!value && !may_lack)
-    throw BadRequest{std::string(name) + " is missing; give all coordinates of the place."};
-  return value.value_or(0);
-}
-
-void set_anchor(const Parameters& parameters, const protocol::Limits& limits,
-                protocol::QuerySpec& question) {
-  const auto names = coordinate_names(limits.space);
+template <class Fields>
+void read_anchor(const Fields& fields, const protocol::Limits& limits,
+                 protocol::QuerySpec& question) {
   bool has_place = false;
-  for (const std::string_view name : names) has_place = has_place || parameters.has(name);
-  const std::string* object = parameters.find("object");
-  if ((object != nullptr) == has_place)
+  for (const std::string_view name : place_names(limits.space))
+    has_place = has_place || fields.has(name);
+  if (fields.has("object") == has_place)
     throw BadRequest{"Ask for the nearest of a place, with " + example_of(limits.space) +
                      ", or of an object, with object=ID."};
-  if (object != nullptr) {
+  if (!has_place) {
     question.anchor = AnchorKind::follow;
-    question.object = read_object_id("object", *object, limits);
-    return;
+    question.object = read_object_id("object", fields.text("object"), limits);
+  } else if (limits.space == Space::vector) {
+    question.vector = fields.components("vector", limits.dimension);
+  } else {
+    question.position = read_position(fields, limits.space);
   }
-  const bool may_lack = limits.space == Space::wgs84;
-  question.position[0] = coordinate(parameters, names[0], false);
-  question.position[1] = coordinate(parameters, names[1], false);
-  if (names.size() > 2) question.position[2] = coordinate(parameters, names[2], may_lack);
 }
 
-protocol::QuerySpec question_of(std::string_view query, const protocol::Limits& limits) {
-  const auto known = parameters_of(limits.space);
-  const Parameters parameters(query, known);
-  constexpr std::string_view tags = "a whole number from 0 to 4294967295";
+/// Fields is JsonFields or QuestionParameters.
+template <class Fields>
+protocol::QuerySpec question_of(const Fields& fields, const protocol::Limits& limits) {
   protocol::QuerySpec question;
-  const auto k = parameters.get<std::uint32_t>("k", parse_uint32, "a whole number");
-  if (!k) throw BadRequest{"k is missing; say how many neighbours you want, such as k=5."};
-  question.k = *k;
-  set_anchor(parameters, limits, question);
-  question.distance_max_m =
-      parameters.get<double>("distance_max_m", parse_double, "a number of metres")
-          .value_or(protocol::QuerySpec::any_distance_m);
-  question.age_max_us =
-      parameters.get<std::int64_t>("age_max", parse_duration_us, "a duration such as 30s")
-          .value_or(Filter::any_age);
-  question.tags.required =
-      parameters.get<std::uint32_t>("tags_required", parse_uint32, tags).value_or(0);
-  question.tags.forbidden =
-      parameters.get<std::uint32_t>("tags_forbidden", parse_uint32, tags).value_or(0);
+  if (!fields.has("k"))
+    throw BadRequest{"k is missing; say how many neighbours you want, such as k=5."};
+  question.k = fields.uint32("k");
+  read_anchor(fields, limits, question);
+  const std::string_view distance_max = distance_max_name(limits.space);
+  if (fields.has(distance_max)) question.distance_max_m = fields.number(distance_max);
+  if (fields.has("age_max")) question.age_max_us = fields.duration_us("age_max");
+  if (fields.has("tags_required")) question.tags.required = fields.uint32("tags_required");
+  if (fields.has("tags_forbidden")) question.tags.forbidden = fields.uint32("tags_forbidden");
+  if (limits.space == Space::vector) read_predictions(fields, question);
   return question;
 }
 
-HttpAnswer answer_of(const protocol::Neighbors& neighbors,
-                     const std::function<std::string_view(ObjectId)>& name_of) {
+JsonText& append_finite(JsonText& json, double number) {
+  return std::isfinite(number) ? json.number(number) : json.null();
+}
+
+using NameOf = std::function<std::string_view(ObjectId)>;
+
+HttpAnswer neighbors_answer(const protocol::Neighbors& neighbors, const protocol::Limits& limits,
+                            const NameOf& name_of) {
+  const bool is_vector = limits.space == Space::vector;
+  const protocol::ListChunk& lists = neighbors.lists;
   JsonText json;
   json.begin_object().key("tick").number(to_number(neighbors.head.tick));
-  json.key("time_us").number(neighbors.head.tau_us).key("neighbors").begin_array();
-  for (std::size_t i = 0; i < neighbors.lists.object_ids.size(); ++i) {
-    const std::uint64_t id = neighbors.lists.object_ids[i];
+  json.key("time_us").number(neighbors.head.tau_us);
+  if (is_vector) json.key("metric").text(starling::name_of(limits.metric));
+  json.key("neighbors").begin_array();
+  for (std::size_t i = 0; i < lists.object_ids.size(); ++i) {
+    const std::uint64_t id = lists.object_ids[i];
     json.begin_object().key("id").text(std::to_string(id));
-    json.key("distance_m").number(neighbors.lists.distances_m[i]);
+    json.key(is_vector ? "distance" : "distance_m").number(lists.distances_m[i]);
     const std::string_view name = name_of(ObjectId{id});
     if (!name.empty()) json.key("name").text(name);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  if (!lists.votes.empty()) {
+    json.key("vote");
+    lists.votes[0] == no_label ? json.null() : json.number(lists.votes[0]);
+  }
+  if (!lists.means.empty()) append_finite(json.key("mean"), lists.means[0]);
+  json.end_object();
   return json_answer(json);
 }
+
+/// Writes the neighbours of a question as GeoJSON. It asks for their positions page by page.
+class GeoNeighbors : public std::enable_shared_from_this<GeoNeighbors> {
+ public:
+  GeoNeighbors(WireGateway& gateway, std::size_t page_rows_max,
+               const protocol::Neighbors& neighbors, HttpRespond respond)
+      : gateway_(gateway),
+        page_rows_max_(page_rows_max),
+        head_(neighbors.head),
+        ids_(neighbors.lists.object_ids.begin(), neighbors.lists.object_ids.end()),
+        distances_m_(neighbors.lists.distances_m.begin(), neighbors.lists.distances_m.end()),
+        respond_(std::move(respond)) {
+    json_.begin_object().key("type").text("FeatureCollection").key("features").begin_array();
+  }
+
+  void ask_next() {
+    if (written_ == ids_.size()) return finish();
+    gateway_.send(
+        [self = shared_from_this()] {
+          return protocol::GetObjects{.object_ids = self->next_ids()};
+        },
+        [self = shared_from_this()](const protocol::ReplyBody& reply) {
+          const auto* objects = std::get_if<protocol::Objects>(&reply);
+          if (objects == nullptr) return self->respond_(refusal_answer(reply));
+          self->append(*objects);
+          self->ask_next();
+        });
+  }
+
+ private:
+  std::span<const std::uint64_t> next_ids() const {
+    const auto rest = std::span(ids_).subspan(written_);
+    return rest.first(std::min(rest.size(), page_rows_max_));
+  }
+
+  /// `objects` has the objects of next_ids() that are alive, in the same order.
+  void append(const protocol::Objects& objects) {
+    std::size_t row = 0;
+    for (const std::uint64_t id : next_ids()) {
+      GeoFeature feature{.id = id};
+      if (row < objects.ids.size() && objects.ids[row] == id) feature = feature_of(objects, row++);
+      feature.distance_m = distances_m_[written_++];
+      append_feature(json_, feature);
+    }
+  }
+
+  void finish() {
+    json_.end_array().key("tick").number(to_number(head_.tick));
+    json_.key("time_us").number(head_.tau_us).end_object();
+    respond_(geo_json_answer(json_));
+  }
+
+  WireGateway& gateway_;
+  std::size_t page_rows_max_;
+  protocol::NeighborsHead head_;
+  std::vector<std::uint64_t> ids_;
+  std::vector<double> distances_m_;
+  HttpRespond respond_;
+  JsonText json_;
+  std::size_t written_ = 0;  ///< neighbours
+};
 
 }  // namespace
 
 void HttpApi::get_neighbors(HttpCall call) {
-  refuse_vectors("/v1/neighbors");
+  const Parameters parameters(call.query, question_fields(parts_.limits.space));
+  ask(question_of(QuestionParameters(parameters), parts_.limits), std::move(call));
+}
+
+void HttpApi::post_neighbors(HttpCall call) {
+  const Parameters none(call.query, {});
+  JsonReader reader;
+  const auto known = question_fields(parts_.limits.space);
+  const JsonFields fields(reader.parse_short(call.request.body, parts_.limits.dimension), known,
+                          "The question");
+  ask(question_of(fields, parts_.limits), std::move(call));
+}
+
+void HttpApi::ask(protocol::QuerySpec question, HttpCall call) {
+  const bool is_geo = wants_geo_json(call.request.head.accept, parts_.limits.space);
   gateway_.send(
-      [question = question_of(call.query, parts_.limits)] {
-        return protocol::GetNeighbors{.questions = {question}};
-      },
-      [this, respond = call.respond](const protocol::ReplyBody& reply) {
+      [question = std::move(question)] { return protocol::GetNeighbors{.questions = {question}}; },
+      [this, is_geo, respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
         const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
         if (neighbors == nullptr) return respond(refusal_answer(reply));
-        respond(answer_of(*neighbors, parts_.name_of));
+        if (!is_geo) return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
+        const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);
+        std::make_shared<GeoNeighbors>(gateway_, rows_max, *neighbors, respond)->ask_next();
       });
 }
 

@@ -11,6 +11,7 @@
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
+#include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/problem.hpp"
@@ -23,6 +24,8 @@ using protocol::RowReason;
 namespace {
 
 constexpr std::size_t rows_at_once = 1024;
+constexpr std::size_t batch_bytes_max = std::size_t{1} << 19;
+constexpr std::size_t row_bytes_besides = 64;  // of the id, time, tags, label, value and position
 /// Reading a shorter body takes less time than handing it to a worker.
 constexpr std::size_t read_on_loop_bytes_max = 4096;
 
@@ -32,36 +35,59 @@ struct Batch {
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> times_us;
   std::vector<double> coordinates;
+  std::vector<float> vectors;
   std::vector<std::uint32_t> tags;
+  std::vector<Label> labels;
+  std::vector<double> values;
   std::uint8_t components = 2;
+  std::uint32_t dimension = 0;
 
   protocol::UpdateBatch body() const {
     return {.ids = ids,
             .times_us = times_us,
             .components = components,
             .coordinates = coordinates,
-            .tags = tags};
+            .coordinates_f32 = vectors,
+            .tags = tags,
+            .dimension = dimension,
+            .labels = labels,
+            .values = values};
   }
 };
+
+/// Returns whether one batch can have both objects: a batch says something about the tags, labels
+/// and values of all its rows, or of none.
+bool fit_together(const PostedObject& a, const PostedObject& b) {
+  return a.tags.has_value() == b.tags.has_value() && a.label.has_value() == b.label.has_value() &&
+         a.value.has_value() == b.value.has_value();
+}
+
+/// Returns how many objects, or their names, fit in a request of the wire.
+std::size_t batch_rows_max(const protocol::Limits& limits) {
+  const std::size_t row_bytes =
+      row_bytes_besides + limits.text_bytes_max + limits.dimension * sizeof(float);
+  const std::size_t bytes_max = std::min(batch_bytes_max, limits.frame_bytes_max / 2);
+  return std::clamp<std::size_t>(bytes_max / row_bytes, 1, rows_at_once);
+}
 
 /// Sends the objects of one body, and answers when the last batch is answered.
 class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
  public:
-  ObjectPost(WireGateway& gateway, std::function<std::string_view(ObjectId)> name_of, Space space,
-             std::vector<PostedObject> objects, HttpRespond respond)
+  ObjectPost(WireGateway& gateway, std::function<std::string_view(ObjectId)> name_of,
+             const protocol::Limits& limits, std::vector<PostedObject> objects, HttpRespond respond)
       : gateway_(gateway),
         name_of_(std::move(name_of)),
-        components_(space == Space::planar2 ? 2 : 3),
+        components_(limits.space == Space::planar2 ? 2 : 3),
+        dimension_(limits.dimension),
+        rows_max_(batch_rows_max(limits)),
         objects_(std::move(objects)),
         respond_(std::move(respond)) {}
 
   void send_next() {
     first_ = end_;
     if (first_ == objects_.size()) return respond_(outcomes_.answer());
-    // A batch says something about the tags of all its rows, or of none.
-    const bool has_tags = objects_[first_].tags.has_value();
-    while (end_ < objects_.size() && end_ - first_ < rows_at_once &&
-           objects_[end_].tags.has_value() == has_tags)
+    while (end_ < objects_.size() && end_ - first_ < rows_max_ &&
+           fit_together(objects_[first_], objects_[end_]))
       ++end_;
     send_names();
   }
@@ -89,6 +115,7 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   void send_positions(const protocol::BatchReply& names) {
     const auto batch = std::make_shared<Batch>();
     batch->components = components_;
+    batch->dimension = dimension_;
     for (std::size_t i = first_; i < end_; ++i)
       if (!reject_name(i, names)) add(*batch, i);
     if (batch->ids.empty()) return send_next();
@@ -106,9 +133,13 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
     batch.indexes.push_back(static_cast<std::uint32_t>(index));
     batch.ids.push_back(to_number(object.id));
     batch.times_us.push_back(*object.time_us);
-    batch.coordinates.insert(batch.coordinates.end(), object.position.begin(),
-                             object.position.begin() + components_);
+    if (dimension_ == 0)
+      batch.coordinates.insert(batch.coordinates.end(), object.position.begin(),
+                               object.position.begin() + components_);
+    batch.vectors.insert(batch.vectors.end(), object.vector.begin(), object.vector.end());
     if (object.tags) batch.tags.push_back(*object.tags);
+    if (object.label) batch.labels.push_back(*object.label);
+    if (object.value) batch.values.push_back(*object.value);
   }
 
   /// Returns whether the server did not take the object's name. `names` is the reply to all names.
@@ -137,6 +168,8 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   WireGateway& gateway_;
   std::function<std::string_view(ObjectId)> name_of_;
   std::uint8_t components_;
+  std::uint32_t dimension_;  ///< 0: the objects have positions
+  std::size_t rows_max_;     ///< of a batch
   std::vector<PostedObject> objects_;
   HttpRespond respond_;
   std::size_t first_ = 0;  ///< of the batch under way
@@ -164,7 +197,6 @@ ReadBody read_body(const HttpRequest& request, const protocol::Limits& limits) {
 }  // namespace
 
 void HttpApi::post_objects(HttpCall call) {
-  refuse_vectors("/v1/objects");
   const Parameters none(call.query, {});
   const auto shared = std::make_shared<HttpCall>(std::move(call));
   const auto send = [this, shared](ReadBody read) {
@@ -175,8 +207,8 @@ void HttpApi::post_objects(HttpCall call) {
       for (PostedObject& object : read.objects)
         if (!object.time_us) object.time_us = now_us;
     }
-    std::make_shared<ObjectPost>(gateway_, parts_.name_of, parts_.limits.space,
-                                 std::move(read.objects), shared->respond)
+    std::make_shared<ObjectPost>(gateway_, parts_.name_of, parts_.limits, std::move(read.objects),
+                                 shared->respond)
         ->send_next();
   };
   if (shared->request.body.size() <= read_on_loop_bytes_max)
@@ -195,20 +227,25 @@ void HttpApi::post_objects(HttpCall call) {
 }
 
 void HttpApi::get_object(HttpCall call) {
-  refuse_vectors("an object over HTTP");
   const Parameters none(call.query, {});
+  const bool is_geo = wants_geo_json(call.request.head.accept, parts_.limits.space);
   const auto id = std::make_shared<std::uint64_t>(
       to_number(read_object_id("The object's id", call.names[0], parts_.limits)));
   gateway_.send(
       [id] {
         return protocol::GetObjects{.object_ids = {id.get(), 1}};
       },
-      [respond = call.respond, space = parts_.limits.space](const protocol::ReplyBody& reply) {
+      [respond = call.respond, is_geo,
+       space = parts_.limits.space](const protocol::ReplyBody& reply) {
         const auto* found = std::get_if<protocol::Objects>(&reply);
         if (found == nullptr) return respond(refusal_answer(reply));
         if (found->ids.empty())
           return respond(problem_answer(404, "The server has no object with this id."));
         JsonText json;
+        if (is_geo) {
+          append_feature(json, feature_of(*found, 0));
+          return respond(geo_json_answer(json));
+        }
         json.begin_object().key("id").text(std::to_string(found->ids[0]));
         std::size_t axis = 0;
         for (const std::string_view name : coordinate_names(space))

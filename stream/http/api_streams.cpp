@@ -23,16 +23,6 @@ constexpr auto column_names = std::to_array<std::pair<std::string_view, bool Rep
      {"position", &ReportWith::position},
      {"tags", &ReportWith::tags}});
 constexpr std::int64_t us_per_ms = 1000;
-/// The loop reads these bodies itself, so they must be short.
-constexpr std::size_t body_bytes_max = 16384;
-
-JsonElement parse_short(JsonReader& reader, std::string_view body) {
-  if (body.size() > body_bytes_max)
-    throw BadRequest{
-        "The body of a stream or a query has at most " + std::to_string(body_bytes_max) + " bytes.",
-        413};
-  return reader.parse(body);
-}
 
 ReportOn read_on(const JsonFields& fields) {
   if (!fields.has("on")) return ReportOn::order;
@@ -67,23 +57,28 @@ void append(JsonText& json, const StreamDefinition& stream) {
 }
 
 std::vector<std::string_view> query_fields(Space space) {
-  std::vector<std::string_view> fields = coordinate_names(space);
-  fields.insert(fields.end(),
-                {"k", "follow", "every_object", "distance_max_m", "age_max", "tags_required",
-                 "tags_forbidden", "subject_tags_required", "subject_tags_forbidden", "lease"});
+  std::vector<std::string_view> fields = place_names(space);
+  fields.insert(fields.end(), {"k", "follow", "every_object", distance_max_name(space), "age_max",
+                               "tags_required", "tags_forbidden", "subject_tags_required",
+                               "subject_tags_forbidden", "lease"});
+  if (space == Space::vector) fields.insert(fields.end(), {"vote", "regress"});
   return fields;
 }
 
 void read_anchor(const JsonFields& fields, const protocol::Limits& limits,
                  protocol::QuerySpec& query) {
-  const bool has_place = fields.has(coordinate_names(limits.space)[0]);
+  const bool has_place = fields.has(place_names(limits.space)[0]);
   const bool is_every = fields.has("every_object") && fields.boolean("every_object");
   const bool is_following = fields.has("follow");
   if (int{has_place} + int{is_every} + int{is_following} != 1)
     throw BadRequest{
-        "The query needs one anchor: the coordinates of a place, or \"follow\" with the id of an "
+        "The query needs one anchor: the coordinates or vector of a place, or \"follow\" with the "
+        "id of an "
         "object, or \"every_object\": true."};
-  if (has_place) query.position = read_position(fields, limits.space);
+  if (has_place && limits.space == Space::vector)
+    query.vector = fields.components("vector", limits.dimension);
+  else if (has_place)
+    query.position = read_position(fields, limits.space);
   if (is_every) query.anchor = AnchorKind::every_object;
   if (is_following) {
     query.anchor = AnchorKind::follow;
@@ -102,13 +97,15 @@ TagFilter read_tags(const JsonFields& fields, std::string_view required,
 protocol::QuerySpec read_query(std::string_view body, const protocol::Limits& limits) {
   JsonReader reader;
   const auto known = query_fields(limits.space);
-  const JsonFields fields(parse_short(reader, body), known, "The query");
+  const JsonFields fields(reader.parse_short(body, limits.dimension), known, "The query");
   protocol::QuerySpec query;
   query.k = fields.uint32("k");
   read_anchor(fields, limits, query);
   query.tags = read_tags(fields, "tags_required", "tags_forbidden");
   query.subject = read_tags(fields, "subject_tags_required", "subject_tags_forbidden");
-  if (fields.has("distance_max_m")) query.distance_max_m = fields.number("distance_max_m");
+  const std::string_view distance_max = distance_max_name(limits.space);
+  if (fields.has(distance_max)) query.distance_max_m = fields.number(distance_max);
+  if (limits.space == Space::vector) read_predictions(fields, query);
   if (fields.has("age_max")) query.age_max_us = fields.duration_us("age_max");
   if (!fields.has("lease")) return query;
   const std::int64_t lease_us = fields.duration_us("lease");
@@ -132,7 +129,8 @@ void HttpApi::put_stream(HttpCall call) {
   const Parameters none(call.query, {});
   static constexpr auto known = std::to_array<std::string_view>({"on", "with"});
   JsonReader reader;
-  const JsonFields fields(parse_short(reader, call.request.body), known, "The stream");
+  const JsonFields fields(reader.parse_short(call.request.body, parts_.limits.dimension), known,
+                          "The stream");
   StreamDefinition stream{.name = call.names[0], .on = read_on(fields), .with = read_with(fields)};
   gateway_.send(
       [stream] {
@@ -159,7 +157,6 @@ void HttpApi::delete_stream(HttpCall call) {
 }
 
 void HttpApi::put_query(HttpCall call) {
-  refuse_vectors("a query over HTTP");
   const Parameters none(call.query, {});
   protocol::QuerySpec query = read_query(call.request.body, parts_.limits);
   query.id = QueryId{to_number(read_object_id("The query's id", call.names[1], parts_.limits))};

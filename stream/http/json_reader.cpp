@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/stream/http/problem.hpp"
@@ -37,6 +38,15 @@ JsonElement JsonReader::parse(std::string_view text) {
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   if (error) throw BadRequest{sentence_of(error)};
   return element;
+}
+
+JsonElement JsonReader::parse_short(std::string_view text, std::uint32_t dimension) {
+  constexpr std::size_t component_bytes = 32;
+  const std::size_t bytes_max = 16384 + dimension * component_bytes;
+  if (text.size() <= bytes_max) return parse(text);
+  throw BadRequest{"The body of a stream, a query or a question has at most " +
+                       std::to_string(bytes_max) + " bytes.",
+                   413};
 }
 
 JsonFields::JsonFields(const JsonElement& element, std::span<const std::string_view> known,
@@ -116,6 +126,37 @@ simdjson::dom::array JsonFields::array(std::string_view name) const {
   simdjson::dom::array value;
   if (at(name, "must be an array").get(value)) refuse(name, "must be an array");
   return value;
+}
+
+std::int64_t JsonFields::int64(std::string_view name) const {
+  constexpr std::string_view is = "must be a whole number within 64 bits";
+  std::int64_t value = 0;
+  if (at(name, is).get(value)) refuse(name, is);
+  return value;
+}
+
+std::vector<float> JsonFields::components(std::string_view name, std::uint32_t dimension) const {
+  const simdjson::dom::array numbers = array(name);
+  std::vector<float> components;
+  components.reserve(dimension);
+  for (const JsonElement element : numbers) {
+    double number = 0;
+    const auto component = element.get(number) ? std::optional<float>() : to_component(number);
+    if (!component)
+      refuse(name, "must have numbers within the range of float32; component " +
+                       std::to_string(components.size()) + " (from 0) is none");
+    components.push_back(*component);
+    if (components.size() > dimension) break;
+  }
+  if (components.size() != dimension)
+    refuse(name, "must have " + std::to_string(dimension) + " components, not " +
+                     (components.size() > dimension ? "more" : std::to_string(components.size())));
+  return components;
+}
+
+bool JsonFields::is_null(std::string_view name) const {
+  const JsonElement* element = find(name);
+  return element != nullptr && element->is_null();
 }
 
 void JsonFields::refuse(std::string_view name, std::string_view is) const {

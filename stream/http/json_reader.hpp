@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <simdjson.h>
 
@@ -20,6 +21,9 @@ class JsonReader {
   /// Parses `text`. Throws BadRequest if it is not JSON, or nested deeper than any body needs. The
   /// element is valid until the next call.
   JsonElement parse(std::string_view text);
+  /// Parses the body of one query or stream, which the loop reads itself. Throws BadRequest, with
+  /// status 413, if it is longer than 16 KiB and 32 bytes for each component of a vector.
+  JsonElement parse_short(std::string_view text, std::uint32_t dimension);
 
  private:
   simdjson::dom::parser parser_;
@@ -46,6 +50,10 @@ class JsonFields {
   /// A duration: text such as "30s", or whole microseconds.
   std::int64_t duration_us(std::string_view name) const;
   simdjson::dom::array array(std::string_view name) const;
+  std::int64_t int64(std::string_view name) const;
+  /// A vector, as an array of `dimension` numbers. They are rounded to float32.
+  std::vector<float> components(std::string_view name, std::uint32_t dimension) const;
+  bool is_null(std::string_view name) const;
 
   /// Throws BadRequest with a sentence about `name`, for example `is = "must be a string"`.
   [[noreturn]] void refuse(std::string_view name, std::string_view is) const;

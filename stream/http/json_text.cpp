@@ -38,6 +38,12 @@ JsonText& JsonText::boolean(bool value) {
   return *this;
 }
 
+JsonText& JsonText::null() {
+  begin_value();
+  text_ += "null";
+  return *this;
+}
+
 JsonText& JsonText::open(char bracket) {
   begin_value();
   text_ += bracket;

@@ -27,6 +27,7 @@ class JsonText {
   /// Appends the shortest text that reads back to the same number. `value` is finite.
   JsonText& number(double value);
   JsonText& boolean(bool value);
+  JsonText& null();
 
   std::string take() { return std::move(text_); }
 

@@ -15,8 +15,9 @@ namespace {
 
 std::vector<std::string_view> fields_of(Space space) {
   std::vector<std::string_view> fields{"id", "time", "tags", "name"};
-  const auto coordinates = coordinate_names(space);
-  fields.insert(fields.begin() + 1, coordinates.begin(), coordinates.end());
+  const auto place = place_names(space);
+  fields.insert(fields.begin() + 1, place.begin(), place.end());
+  if (space == Space::vector) fields.insert(fields.end(), {"label", "value"});
   return fields;
 }
 
@@ -31,6 +32,16 @@ std::string_view name_of(const JsonFields& fields, std::string_view id_text, Obj
   return protocol::is_decimal_id(name) ? std::string_view() : name;
 }
 
+void read_targets(const JsonFields& fields, PostedObject& object) {
+  if (fields.has("label")) {
+    object.label = fields.is_null("label") ? no_label : fields.int64("label");
+    if (*object.label == no_label && !fields.is_null("label"))
+      fields.refuse("label", "must be greater than -2^63; null removes the label");
+  }
+  if (fields.has("value"))
+    object.value = fields.is_null("value") ? no_value : fields.number("value");
+}
+
 PostedObject read_object(const JsonElement& element, std::span<const std::string_view> known,
                          std::size_t index, const protocol::Limits& limits) {
   const std::string what = "Object " + std::to_string(index);
@@ -38,7 +49,12 @@ PostedObject read_object(const JsonElement& element, std::span<const std::string
   PostedObject object;
   const std::string_view id_text = fields.text("id");
   object.id = read_object_id(what + ": id", id_text, limits);
-  object.position = read_position(fields, limits.space);
+  if (limits.space == Space::vector) {
+    object.vector = fields.components("vector", limits.dimension);
+    read_targets(fields, object);
+  } else {
+    object.position = read_position(fields, limits.space);
+  }
   if (fields.has("time")) object.time_us = fields.time_us("time");
   if (fields.has("tags")) object.tags = fields.uint32("tags");
   object.name = name_of(fields, id_text, object.id);
@@ -117,10 +133,13 @@ std::vector<std::string_view> coordinate_names(Space space) {
   return {};
 }
 
-Position read_position(const JsonFields& fields, Space space) {
-  const auto names = coordinate_names(space);
-  const bool has_last = space == Space::planar3 || (space == Space::wgs84 && fields.has(names[2]));
-  return {fields.number(names[0]), fields.number(names[1]), has_last ? fields.number(names[2]) : 0};
+std::vector<std::string_view> place_names(Space space) {
+  if (space == Space::vector) return {"vector"};
+  return coordinate_names(space);
+}
+
+std::string_view distance_max_name(Space space) {
+  return space == Space::vector ? "distance_max" : "distance_max_m";
 }
 
 }  // namespace starling::stream

@@ -23,6 +23,8 @@ std::string_view title_of(unsigned status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
     case 411:
       return "Length Required";
     case 413:
@@ -37,8 +39,6 @@ std::string_view title_of(unsigned status) {
       return "Too Many Requests";
     case 431:
       return "Request Header Fields Too Large";
-    case 501:
-      return "Not Implemented";
     case 503:
       return "Service Unavailable";
     default:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/problem.hpp"
 
 namespace starling::stream {
@@ -22,6 +23,47 @@ protocol::ReachedLimit limit_of(const protocol::BatchReply& batch, RowReason rea
 
 HttpAnswer json_answer(JsonText& json) {
   return {.content_type = "application/json", .body = json.take() + "\n"};
+}
+
+HttpAnswer geo_json_answer(JsonText& json) {
+  return {.content_type = std::string(geo_json_type), .body = json.take() + "\n"};
+}
+
+bool wants_geo_json(std::string_view accept, Space space) {
+  if (!prefers_geo_json(accept)) return false;
+  if (space == Space::wgs84) return true;
+  if (accepts(accept, json_type)) return false;
+  throw BadRequest{"GeoJSON has longitudes and latitudes, and the space of this server is " +
+                       std::string(to_string(space)) + "; accept application/json.",
+                   406};
+}
+
+GeoFeature feature_of(const protocol::Objects& objects, std::size_t row) {
+  return {.id = objects.ids[row],
+          .position = objects.positions.subspan(row * 3, 3),
+          .name = objects.names.empty() ? std::string_view() : objects.names[row],
+          .tags = objects.tags[row],
+          .time_us = objects.times_us[row]};
+}
+
+void append_feature(JsonText& json, const GeoFeature& feature) {
+  const std::string id = std::to_string(feature.id);
+  json.begin_object().key("type").text("Feature").key("id").text(id).key("geometry");
+  if (feature.position.empty()) {
+    json.null();
+  } else {
+    json.begin_object().key("type").text("Point").key("coordinates").begin_array();
+    for (const double coordinate : feature.position) json.number(coordinate);
+    json.end_array().end_object();
+  }
+  json.key("properties").begin_object().key("id").text(id);
+  if (feature.distance_m) json.key("distance_m").number(*feature.distance_m);
+  if (!feature.name.empty()) json.key("name").text(feature.name);
+  if (!feature.position.empty()) {
+    json.key("tags").number(std::uint64_t{feature.tags});
+    json.key("time_us").number(feature.time_us);
+  }
+  json.end_object().end_object();
 }
 
 HttpAnswer refusal_answer(const protocol::ReplyBody& reply) {
@@ -47,15 +89,15 @@ void RowOutcomes::add(const protocol::BatchReply& batch, std::span<const std::ui
   const std::uint64_t rejected_before = rejected_;
   for (const protocol::RejectedRow& row : batch.first_rejected)
     reject(indexes.empty() ? row.index : indexes[row.index], row.reason,
-           limit_of(batch, row.reason));
+           limit_of(batch, row.reason), row.column);
   rejected_ = rejected_before + batch.rejected;  // not all of them are listed
 }
 
-void RowOutcomes::reject(std::uint32_t index, RowReason reason,
-                         const protocol::ReachedLimit& limit) {
+void RowOutcomes::reject(std::uint32_t index, RowReason reason, const protocol::ReachedLimit& limit,
+                         std::uint32_t column) {
   ++rejected_;
   if (first_rejected_.size() < 2 * protocol::rejected_rows_listed_max)
-    first_rejected_.push_back({index, reason, limit});
+    first_rejected_.push_back({index, reason, limit, column});
 }
 
 HttpAnswer RowOutcomes::answer() const {
@@ -69,6 +111,8 @@ HttpAnswer RowOutcomes::answer() const {
   for (const Rejected& row : listed) {
     json.begin_object().key("index").number(std::uint64_t{row.index});
     json.key("reason").text(to_string(row.reason));
+    if (row.column != protocol::RejectedRow::no_column)
+      json.key("component").number(std::uint64_t{row.column});
     if (!row.limit.name.empty())
       json.key("limit").text(row.limit.name).key("limit_value").number(row.limit.value);
     json.end_object();

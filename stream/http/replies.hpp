@@ -2,7 +2,9 @@
 // Turns replies of the wire into answers of HTTP. The routes use these functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,25 @@
 namespace starling::stream {
 
 HttpAnswer json_answer(JsonText& json);
+HttpAnswer geo_json_answer(JsonText& json);
+
+/// Returns whether the answer is to be GeoJSON. Throws BadRequest, with status 406, if the client
+/// takes nothing but GeoJSON and the space is not wgs84.
+bool wants_geo_json(std::string_view accept, Space space);
+
+/// An object as a Feature of GeoJSON (RFC 7946).
+struct GeoFeature {
+  std::uint64_t id = 0;
+  std::span<const double> position{};  ///< longitude, latitude, altitude; empty: it is gone
+  std::optional<double> distance_m{};
+  std::string_view name{};  ///< empty: none
+  std::uint32_t tags = 0;
+  std::int64_t time_us = 0;
+};
+
+/// The result points into `objects`.
+GeoFeature feature_of(const protocol::Objects& objects, std::size_t row);
+void append_feature(JsonText& json, const GeoFeature& feature);
 
 /// Returns the answer for a reply that is an error.
 HttpAnswer refusal_answer(const protocol::ReplyBody& reply);
@@ -28,7 +49,8 @@ class RowOutcomes {
   /// Adds the rows of a batch. `indexes` has the index of each of its rows in the body; empty: the
   /// indexes are those of the batch.
   void add(const protocol::BatchReply& batch, std::span<const std::uint32_t> indexes);
-  void reject(std::uint32_t index, protocol::RowReason reason, const protocol::ReachedLimit& limit);
+  void reject(std::uint32_t index, protocol::RowReason reason, const protocol::ReachedLimit& limit,
+              std::uint32_t column = protocol::RejectedRow::no_column);
 
   HttpAnswer answer() const;
 
@@ -37,6 +59,7 @@ class RowOutcomes {
     std::uint32_t index = 0;
     protocol::RowReason reason{};
     protocol::ReachedLimit limit;
+    std::uint32_t column = protocol::RejectedRow::no_column;
   };
   std::uint64_t accepted_ = 0;
   std::uint64_t late_ = 0;

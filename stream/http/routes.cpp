@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "starling/stream/http/api.hpp"
@@ -18,9 +17,11 @@ namespace {
 // Each route refuses malformed, foreign and too large requests, with 400, 413, 417, 421 or 431.
 constexpr auto read_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431});
 constexpr auto busy_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
-constexpr auto ask_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 501, 503});
+constexpr auto ask_statuses = std::to_array<unsigned>({200, 400, 406, 413, 417, 421, 431, 503});
+constexpr auto post_question_statuses =
+    std::to_array<unsigned>({200, 400, 403, 406, 411, 413, 415, 417, 421, 431, 503});
 constexpr auto find_statuses =
-    std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431, 501, 503});
+    std::to_array<unsigned>({200, 400, 404, 406, 413, 417, 421, 431, 503});
 constexpr auto remove_statuses =
     std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
 constexpr auto remove_object_statuses =
@@ -28,9 +29,9 @@ constexpr auto remove_object_statuses =
 constexpr auto put_stream_statuses =
     std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto put_query_statuses =
-    std::to_array<unsigned>({200, 400, 403, 404, 411, 413, 415, 417, 421, 429, 431, 501, 503});
+    std::to_array<unsigned>({200, 400, 403, 404, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto post_statuses =
-    std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 431, 501, 503});
+    std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 431, 503});
 
 constexpr auto table = std::to_array<Route>({
     {"GET", "/healthz", RouteBody::none, busy_statuses, &HttpApi::get_health},
@@ -40,6 +41,7 @@ constexpr auto table = std::to_array<Route>({
     {"DELETE", "/v1/objects/{id}", RouteBody::none, remove_object_statuses,
      &HttpApi::delete_object},
     {"GET", "/v1/neighbors", RouteBody::none, ask_statuses, &HttpApi::get_neighbors},
+    {"POST", "/v1/neighbors", RouteBody::json, post_question_statuses, &HttpApi::post_neighbors},
     {"GET", "/v1/streams", RouteBody::none, read_statuses, &HttpApi::get_streams},
     {"PUT", "/v1/streams/{name}", RouteBody::json, put_stream_statuses, &HttpApi::put_stream},
     {"DELETE", "/v1/streams/{name}", RouteBody::none, remove_statuses, &HttpApi::delete_stream},
@@ -106,18 +108,6 @@ RouteMatch find_route(std::string_view method, std::string_view target) {
     found.names = decoded(*names);
   }
   return found;
-}
-
-std::string media_type_of(std::string_view content_type) {
-  std::string type(content_type.substr(0, content_type.find(';')));
-  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
-  for (char& letter : type)
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return type;
-}
-
-bool is_json_lines(std::string_view media_type) {
-  return media_type == "application/x-ndjson" || media_type == "application/ndjson";
 }
 
 }  // namespace starling::stream

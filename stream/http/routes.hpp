@@ -34,6 +34,7 @@ struct Route {
   std::span<const unsigned> statuses;  ///< all that an answer may have
   void (HttpApi::*run)(HttpCall) = nullptr;
 
+  /// A question with a body is guarded as a change is.
   bool is_change() const { return method != "GET"; }
 };
 
@@ -49,9 +50,5 @@ struct RouteMatch {
 
 /// Throws BadRequest if a name in the path is not percent-encoded UTF-8.
 RouteMatch find_route(std::string_view method, std::string_view target);
-
-/// Returns the media type of a Content-Type, without parameters and in lower case.
-std::string media_type_of(std::string_view content_type);
-bool is_json_lines(std::string_view media_type);
 
 }  // namespace starling::stream

@@ -44,6 +44,31 @@ std::optional<std::int64_t> parse_int64(std::string_view text) {
   return parse_number<std::int64_t>(text);
 }
 
+std::optional<bool> parse_bool(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return std::nullopt;
+}
+
+std::optional<std::vector<float>> parse_components(std::string_view text) {
+  std::vector<float> components;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = text.find(',');
+    is_last = comma == std::string_view::npos;
+    const auto number = parse_double(text.substr(0, comma));
+    const auto component = number ? to_component(*number) : std::nullopt;
+    if (!component) return std::nullopt;
+    components.push_back(*component);
+    if (!is_last) text.remove_prefix(comma + 1);
+  }
+  return components;
+}
+
+std::optional<float> to_component(double number) {
+  if (!(std::abs(number) <= std::numeric_limits<float>::max())) return std::nullopt;
+  return static_cast<float>(number);
+}
+
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {

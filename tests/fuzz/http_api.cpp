@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the HTTP routes: parameters, names in paths and JSON bodies. An input is a line "METHOD
-// TARGET" and a body. Each request that the routes make of it must be one that the wire's decoder
-// verifies, and each input gets one answer.
+// TARGET" and a body, whose first line is also the Accept field. Each request that the routes make
+// of it must be one that the wire's decoder verifies, and each input gets one answer.
 #include <algorithm>
 #include <optional>
 #include <variant>
@@ -21,7 +21,13 @@ using protocol::ErrorCode;
 /// The routes over a server that accepts all that it can decode.
 class Routes {
  public:
-  explicit Routes(Space space) { limits_.space = space; }
+  explicit Routes(Space space) {
+    limits_.space = space;
+    if (space == Space::vector)
+      limits_.dimension = 2;
+    else
+      lattice_.emplace(SpaceOptions{.space = space});
+  }
 
   void ask(std::string_view method, std::string_view target, std::string_view body,
            std::string_view type) {
@@ -30,6 +36,7 @@ class Routes {
     request.head.target = target;
     request.head.host = "localhost";
     request.head.content_type = type;
+    request.head.accept = body.substr(0, body.find('\n'));
     request.head.has_length = true;
     request.body = body;
     if (const auto refusal = api_.admit(request.head))
@@ -65,11 +72,42 @@ class Routes {
     if (protocol::is_batch(body))
       return api_.replied(
           protocol::encode_batch_reply(head, {.accepted = protocol::credit_rows(body)}).bytes());
+    if (std::holds_alternative<protocol::GetNeighbors>(body))
+      return api_.replied(neighbors(head).bytes());
+    if (const auto* asked = std::get_if<protocol::GetObjects>(&body))
+      return api_.replied(objects(head, *asked).bytes());
     api_.replied(protocol::encode_done(head).bytes());
+  }
+
+  /// Two neighbours, of which only the first is still alive.
+  protocol::Frame neighbors(const protocol::ReplyHead& head) const {
+    static constexpr Neighbor list[] = {{RankKey{1}, ObjectId{7}}, {RankKey{2}, ObjectId{8}}};
+    const QueryReport report{.neighbors = list, .states = {}, .vote = 1, .mean = no_value};
+    return protocol::encode_neighbors(
+        head, {},
+        {.reports = {&report, 1}, .with = {}, .lattice = lattice_ ? &*lattice_ : nullptr});
+  }
+
+  protocol::Frame objects(const protocol::ReplyHead& head,
+                          const protocol::GetObjects& asked) const {
+    const std::uint64_t ids[] = {7};
+    const std::int64_t times_us[] = {5};
+    const std::uint32_t tags[] = {1};
+    const Position position{1, 2, 3};
+    protocol::Objects reply{.missing_ids = asked.object_ids};
+    if (!asked.object_ids.empty() && asked.object_ids[0] == ids[0]) {
+      reply.missing_ids = asked.object_ids.subspan(1);
+      reply.ids = ids;
+      reply.times_us = times_us;
+      reply.tags = tags;
+      if (lattice_) reply.positions = position;
+    }
+    return protocol::encode_objects(head, reply);
   }
 
   boost::asio::io_context loop_{1};
   protocol::Limits limits_;
+  std::optional<Lattice> lattice_;  ///< std::nullopt in a vector space
   std::uint64_t sequence_ = 1;
   stream::HttpApi api_{
       {.loop = loop_,
@@ -104,6 +142,14 @@ std::vector<std::string> seeds() {
       "PUT "
       "/v1/streams/riders/queries/q\n{\"k\":2,\"every_object\":true,\"subject_tags_required\":1}",
       "DELETE /v1/streams/riders/queries/1\n",
+      "GET /v1/neighbors?k=3&lon=1&lat=2\napplication/geo+json;q=0.5, */*;q=0.1",
+      "GET /v1/neighbors?k=3&vector=1,-2e3&distance_max=7&vote=true&regress=uniform\n",
+      "GET /v1/objects/7\napplication/geo+json",
+      "POST /v1/neighbors\n{\"k\":3,\"vector\":[1,-2e3],\"vote\":true,\"regress\":\"distance\"}",
+      "POST /v1/neighbors\n{\"k\":3,\"object\":\"a\",\"age_max\":\"30s\",\"tags_required\":1}",
+      "POST /v1/objects\n[{\"id\":\"7\",\"vector\":[1,2],\"label\":-3,\"value\":null},"
+      "{\"id\":\"8\",\"vector\":[1,2],\"label\":null,\"value\":0.5}]",
+      "PUT /v1/streams/riders/queries/1\n{\"k\":2,\"vector\":[1,2],\"distance_max\":1}",
       "GET /v1/streams\n",
       "GET /v1/stats\n",
   };
@@ -114,7 +160,8 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace starling;
   using namespace starling::fuzz;
-  static Routes routes[] = {Routes(Space::planar2), Routes(Space::planar3), Routes(Space::wgs84)};
+  static Routes routes[] = {Routes(Space::planar2), Routes(Space::planar3), Routes(Space::wgs84),
+                            Routes(Space::vector)};
   const std::string_view input = text_of(data, size);
   const std::string_view line = input.substr(0, input.find('\n'));
   const std::string_view body = input.substr(std::min(input.size(), line.size() + 1));

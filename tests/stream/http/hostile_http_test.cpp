@@ -53,7 +53,8 @@ TEST_F(HostileHttp, AmbiguousRequestsAreRefusedAndTheConnectionEnds) {
            post + host + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
            post + host + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
            post + host + "Content-Length: 5\r\nContent-Length: 5\r\n\r\n{\"a\":",
-           post + host + "Content-Length: -1\r\n\r\n", post + host + "Content-Length: 5 5\r\n\r\n",
+           post + host + "Content-Length: -1\r\n\r\n",
+           post + host + "Content-Length: 5 5\r\n\r\n",
            post + host + "Content-Length: 0x5\r\n\r\n",
            post + host + "Content-Length: 99999999999999999999999999\r\n\r\n",
            post + host + "Transfer-Encoding: gzip\r\n\r\n",
@@ -67,7 +68,26 @@ TEST_F(HostileHttp, AmbiguousRequestsAreRefusedAndTheConnectionEnds) {
            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
            "GET /healthz HTTP/1.1\r\n\r\n",
            "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
-           "GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n"}) {
+           "GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n",
+           post + host + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+           post + host + "Transfer-Encoding: chun\r\n\tked\r\n\r\n0\r\n\r\n",
+           post + host + "Content-Length: 5\r\nPadding: a\r\n b\r\n\r\nhello",
+           post + host + "Content-Length: 5\r\nPadding:\r\n \r\n\r\nhello",
+           post + host + " Content-Length: 5\r\n\r\nhello",
+           post + host + "Padding: a\nContent-Length: 5\r\n\r\nhello",
+           post + host + "Padding: a\rContent-Length: 5\r\n\r\nhello",
+           post + host + "Content-Length: 5\n\r\n\r\nhello",
+           post + host + std::string("Padding: a\0b\r\nContent-Length: 5\r\n\r\nhello", 42),
+           post + host + "Content-Length: +5\r\n\r\nhello",
+           post + host + "Content-Length: 5,5\r\n\r\nhello",
+           post + host + "Content-Length: 5\r\nContent-length: 5\r\n\r\nhello",
+           post + host + "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n",
+           post + host + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello0\r\n\r\n",
+           post + host + "Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+           post + host + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n\r\n",
+           "GET /healthz\r\nHost: localhost\r\n\r\n",
+           "GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+           "GET /healthz HTTP/1.1\nHost: localhost\r\n\r\n"}) {
     const std::string answer = exchange(request + hidden);
     EXPECT_THAT(answer.substr(0, 12), ::testing::AnyOf("HTTP/1.1 400", "HTTP/1.0 400")) << request;
     EXPECT_EQ(answer.find("HTTP/1.1 200"), std::string::npos)
@@ -75,6 +95,7 @@ TEST_F(HostileHttp, AmbiguousRequestsAreRefusedAndTheConnectionEnds) {
     EXPECT_THAT(answer, HasSubstr("application/problem+json"));
   }
   EXPECT_EQ(server.stat("starling_objects"), 0);
+  EXPECT_EQ(server.stat("starling_http_answers_total{status=\"4xx\"}"), 37);
 }
 
 TEST_F(HostileHttp, ABodyLongerThanItsLengthIsTheNextRequest) {
@@ -122,6 +143,12 @@ TEST_F(HostileHttp, ALargeDeepBodyIsRefused) {
       to_other.post("/v1/objects", std::string(5'000'000, '[') + std::string(5'000'000, ']'));
   EXPECT_EQ(reply.status, 400u);
   EXPECT_THAT(reply.body, HasSubstr("nested deeper than 8"));
+  std::string objects;
+  while (objects.size() < 9'000'000) objects += "{\"a\":";
+  const std::size_t depth = objects.size() / 5;
+  objects += "1" + std::string(depth, '}');
+  EXPECT_THAT(to_other.post("/v1/objects", objects).body, HasSubstr("nested deeper than 8"));
+  EXPECT_EQ(to_other.post("/v1/neighbors", objects).status, 413u);
   EXPECT_EQ(to_other.get("/healthz").status, 200u);
 }
 
@@ -144,6 +171,10 @@ TEST_F(HostileHttp, PagesOfOtherOriginsChangeNothing) {
            "http://localhost", "https://map.example.evil"})
     EXPECT_EQ(post_with({{"Origin", origin}}), 403u) << origin;
   EXPECT_EQ(http.remove("/v1/objects/1", {{"Origin", "http://evil.example"}}).status, 403u);
+  EXPECT_EQ(http.ask("POST", "/v1/neighbors", R"({"k":1,"x":1,"y":1})",
+                     {{"Content-Type", "application/json"}, {"Origin", "http://evil.example"}})
+                .status,
+            403u);
   EXPECT_EQ(server.stat("starling_objects"), 0);
   EXPECT_EQ(post_with({{"Origin", "http://" + host}}), 200u);
   EXPECT_EQ(post_with({{"Origin", "https://MAP.example"}}), 200u);

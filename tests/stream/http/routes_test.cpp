@@ -34,6 +34,8 @@ Sample sample_of(const Route& route) {
   if (route.path == "/v1/objects") return {"/v1/objects", R"({"id":"1","x":1,"y":0,"time":1})"};
   if (route.path == "/v1/objects/{id}")
     return {route.method == "GET" ? "/v1/objects/1" : "/v1/objects/2", ""};
+  if (route.path == "/v1/neighbors" && route.method == "POST")
+    return {"/v1/neighbors", R"({"k":1,"x":0,"y":0})"};
   if (route.path == "/v1/neighbors") return {"/v1/neighbors?k=1&x=0&y=0", ""};
   if (route.path == "/v1/streams/{name}")
     return {"/v1/streams/cars", route.method == "PUT" ? "{}" : ""};
@@ -55,11 +57,10 @@ unsigned status_with(const RunningServer& server, const Route& route, const std:
                                    " HTTP/1.1\r\nConnection: close\r\n" + fields + "\r\n" + body));
 }
 
-unsigned status_of_sample(const RunningServer& server, const Route& route) {
+unsigned status_of_sample(const RunningServer& server, const Route& route, Fields fields = {}) {
   const Sample sample = sample_of(route);
   HttpClient http(server.endpoints().http);
-  const Fields fields =
-      route.body == RouteBody::none ? Fields{} : Fields{{"Content-Type", "application/json"}};
+  if (route.body != RouteBody::none) fields.emplace_back("Content-Type", "application/json");
   return http.ask(route.method, sample.target, sample.body, fields).status;
 }
 
@@ -107,13 +108,6 @@ unsigned status_without_a_session(const Route& route) {
   return status_of_sample(server, route);
 }
 
-unsigned status_on_a_vector_server(const Route& route) {
-  ServerOptions options = manual_options();
-  options.processor.space.space = Space::vector;
-  options.processor.space.dimension = 3;
-  return status_of_sample(RunningServer(options), route);
-}
-
 unsigned status_on_a_full_server(const Route& route) {
   const PreparedServer full([](ServerOptions& options) {
     options.processor.objects.objects_max = 1;
@@ -136,6 +130,8 @@ unsigned provoke(const RunningServer& server, const Route& route, unsigned statu
     case 403:
       return status_with(server, route,
                          json + "Origin: http://evil.example\r\nContent-Length: 2\r\n", "{}");
+    case 406:
+      return status_of_sample(server, route, {{"Accept", "application/geo+json"}});
     case 411:
       return status_with(server, route, json, "");
     case 413:
@@ -151,8 +147,6 @@ unsigned provoke(const RunningServer& server, const Route& route, unsigned statu
       return status_on_a_full_server(route);
     case 431:
       return status_with(server, route, host + "Padding: " + std::string(9000, 'x') + "\r\n", "");
-    case 501:
-      return status_on_a_vector_server(route);
     case 503:
       return status_without_a_session(route);
     default:
