@@ -171,6 +171,10 @@ struct Metrics::State {
   prometheus::Histogram& publish = stage("publish");
 
   prometheus::Gauge& sessions = gauge("starling_sessions", "Open sessions.");
+  prometheus::Counter& http_timeouts =
+      counter(registry, "starling_http_timeouts_total",
+              "HTTP connections that were closed because their client sent a request or read an "
+              "answer too slowly.");
   prometheus::Counter& connections_refused =
       counter(registry, "starling_connections_refused_total",
               "Connections that were closed because of a limit.");
@@ -233,6 +237,10 @@ void Metrics::guess_refused() {
 
 void Metrics::log_line_left_out() {
   state_->log_lines_left_out.Increment();
+}
+
+void Metrics::http_timed_out() {
+  state_->http_timeouts.Increment();
 }
 
 void Metrics::http_answered(unsigned status) {

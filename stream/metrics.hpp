@@ -66,6 +66,7 @@ class Metrics {
   void refused(protocol::ErrorCode code);
   /// Counts an answer of the HTTP endpoint, by the first digit of its status.
   void http_answered(unsigned status);
+  void http_timed_out();
   void reply_dropped();
   /// Counts a request that is refused because its connection has named too many unknown sessions.
   void guess_refused();

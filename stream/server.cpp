@@ -298,7 +298,8 @@ struct Server::State {
                 },
             .refuse = [](unsigned status,
                          std::string_view sentence) { return problem_answer(status, sentence); },
-            .answered = [this](unsigned status) { metrics.http_answered(status); }};
+            .answered = [this](unsigned status) { metrics.http_answered(status); },
+            .timed_out = [this] { metrics.http_timed_out(); }};
   }
   HttpApi::Parts api_parts() {
     return {.loop = loop,

@@ -155,10 +155,17 @@ void HttpConnection::respond(std::uint64_t exchange, HttpAnswer answer) {
   write(std::move(answer), parser_->get().keep_alive());
 }
 
+/// Closes the connection after an error of its socket.
+void HttpConnection::fail(const Error& error) {
+  const bool is_idle = !parser_->got_some();  // waits for the next request, as any client may
+  if (error == beast::error::timeout && !is_idle) handlers_.timed_out();
+  close();
+}
+
 void HttpConnection::refuse(const Error& error) {
   const bool is_http =
       error.category() == http::make_error_code(http::error::bad_method).category();
-  if (!is_http || error == http::error::end_of_stream) return close();
+  if (!is_http || error == http::error::end_of_stream) return fail(error);
   const auto [status, sentence] = refusal_of(error, options_);
   refuse(status, sentence);
 }
@@ -183,7 +190,7 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   stream_.expires_after(options_.timeout);
   http::async_write(stream_, *response_,
                     [self = shared_from_this(), keep_alive](const Error& error, std::size_t) {
-                      if (error) return self->close();
+                      if (error) return self->fail(error);
                       self->finish(keep_alive);
                     });
 }

@@ -47,6 +47,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void take_body(const Error& error);
   void handle();
   void respond(std::uint64_t exchange, HttpAnswer answer);
+  void fail(const Error& error);
   void refuse(const Error& error);
   void refuse(unsigned status, std::string_view sentence);
   void write(HttpAnswer answer, bool keep_alive);

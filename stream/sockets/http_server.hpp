@@ -73,6 +73,9 @@ struct HttpHandlers {
   std::function<HttpAnswer(unsigned status, std::string_view sentence)> refuse;
   /// Called for each answer that is sent.
   std::function<void(unsigned status)> answered = [](unsigned) {};
+  /// Called for each connection that is closed because its client was too slow in sending a request
+  /// or in reading an answer.
+  std::function<void()> timed_out = [] {};
 };
 
 class HttpServer {

@@ -76,6 +76,12 @@ class HttpLimits : public testing::Test {
     return handlers;
   }
 
+  HttpHandlers counting_handlers() {
+    HttpHandlers handlers = silent_handlers();
+    handlers.timed_out = [this] { ++timeouts; };
+    return handlers;
+  }
+
   void run_until(const std::function<bool()>& is_so) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!is_so() && std::chrono::steady_clock::now() < until) {
@@ -110,6 +116,7 @@ class HttpLimits : public testing::Test {
   }
 
   asio::io_context loop;
+  int timeouts = 0;
 };
 
 TEST_F(HttpLimits, AtTheLimitTheConnectionThatHasWaitedLongestIsClosed) {
@@ -158,24 +165,27 @@ TEST_F(HttpLimits, AConnectionWhoseRequestIsBeingAnsweredIsKept) {
 }
 
 TEST_F(HttpLimits, AConnectionThatSaysNothingIsClosedInTime) {
-  HttpServer server(loop, {.timeout = std::chrono::milliseconds(20)}, silent_handlers());
+  HttpServer server(loop, hurried(), counting_handlers());
   auto silent = connect(server);
   EXPECT_TRUE(is_closed_by_server(silent));
+  EXPECT_EQ(timeouts, 0);  // it may be kept for a later request
 }
 
 TEST_F(HttpLimits, AHeadThatDoesNotEndIsClosedInTime) {
-  HttpServer server(loop, hurried(), silent_handlers());
+  HttpServer server(loop, hurried(), counting_handlers());
   EXPECT_EQ(exchange(server, "GET / HTTP/1.1\r\nHost: a\r\nSlow:"), "");
   EXPECT_EQ(server.connection_count(), 0u);
+  EXPECT_EQ(timeouts, 1);
 }
 
 TEST_F(HttpLimits, ABodyThatDoesNotEndIsClosedInTime) {
-  HttpServer server(loop, hurried(), silent_handlers());
+  HttpServer server(loop, hurried(), counting_handlers());
   EXPECT_EQ(exchange(server, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nslow"), "");
   EXPECT_EQ(
       exchange(server, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab"),
       "");
   EXPECT_EQ(server.connection_count(), 0u);
+  EXPECT_EQ(timeouts, 2);
 }
 
 TEST_F(HttpLimits, ARequestThatNoHandlerAnswersIsRefusedInTime) {
@@ -191,7 +201,7 @@ TEST_F(HttpLimits, ARequestThatNoHandlerAnswersIsRefusedInTime) {
 }
 
 TEST_F(HttpLimits, AClientThatDoesNotReadIsClosedInTime) {
-  HttpHandlers handlers = silent_handlers();
+  HttpHandlers handlers = counting_handlers();
   handlers.handle = [](HttpRequest, const HttpRespond& respond) {
     respond({.body = std::string(std::size_t{64} << 20, 'x')});
   };
@@ -208,6 +218,7 @@ TEST_F(HttpLimits, AClientThatDoesNotReadIsClosedInTime) {
   }
   EXPECT_TRUE(was_open);
   EXPECT_EQ(server.connection_count(), 0u);
+  EXPECT_EQ(timeouts, 1);
 }
 
 }  // namespace
