@@ -5,6 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -200,6 +204,24 @@ TEST_F(HostileHttp, AnswersAreCountedByTheClassOfTheirStatus) {
   EXPECT_EQ(server.stat("starling_http_answers_total{status=\"2xx\"}"), 1);
   EXPECT_EQ(server.stat("starling_http_answers_total{status=\"4xx\"}"), 3);
   EXPECT_EQ(server.stat("starling_http_answers_total{status=\"5xx\"}"), 0);
+}
+
+TEST_F(HostileHttp, SilentAndSlowConnectionsShutNobodyOut) {
+  constexpr int hostile = 200;  // more than http-connections-max
+  const std::string endpoint = server.endpoints().http;
+  const auto port = static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
+  boost::asio::io_context loop;
+  std::vector<boost::asio::ip::tcp::socket> sockets;
+  for (int i = 0; i < hostile; ++i) {
+    auto& socket = sockets.emplace_back(loop);
+    socket.connect({boost::asio::ip::address_v4::loopback(), port});
+    boost::system::error_code ignored;
+    if (i % 2 == 1)
+      boost::asio::write(socket, boost::asio::buffer(std::string("GET /healthz HTTP/1.1\r\nSlow:")),
+                         ignored);
+  }
+  EXPECT_THAT(http_get(endpoint, "/healthz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(server.stat("starling_connections_refused_total"), hostile - 64 + 1);
 }
 
 TEST_F(HostileHttp, PipelinedRequestsAreAnsweredInOrder) {
