@@ -143,8 +143,8 @@ std::vector<float> JsonFields::components(std::string_view name, std::uint32_t d
     double number = 0;
     const auto component = element.get(number) ? std::optional<float>() : to_component(number);
     if (!component)
-      refuse(name, "must have numbers within the range of float32; component " +
-                       std::to_string(components.size()) + " (from 0) is none");
+      refuse(name, "component " + std::to_string(components.size()) +
+                       " (from 0) must be a number within the range of float32");
     components.push_back(*component);
     if (components.size() > dimension) break;
   }

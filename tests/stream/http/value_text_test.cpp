@@ -2,6 +2,9 @@
 // Tests the reader of percent-encoded text, and the writer of JSON.
 #include "starling/stream/http/value_text.hpp"
 
+#include <limits>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "starling/stream/http/json_text.hpp"
@@ -24,6 +27,23 @@ TEST(HttpValues, JsonIsEscapedAndNumbersReadBack) {
   EXPECT_EQ(json.take(),
             "{\"a\\\"\\\\\":\"\\u000a\\u0001/\xc3\xb1\",\"b\":[18446744073709551615,-1,0.1,true],"
             "\"c\":{}}");
+}
+
+TEST(HttpValues, ComponentsAreRoundedToFloat32) {
+  EXPECT_EQ(parse_components("0.5"), (std::vector<float>{0.5f}));
+  EXPECT_EQ(parse_components("0.1,-1e3,-0"), (std::vector<float>{0.1f, -1000, -0.0f}));
+  EXPECT_EQ(parse_components("3.4028234663852886e38"),
+            (std::vector<float>{std::numeric_limits<float>::max()}));
+  for (const char* text :
+       {"", ",", "1,", ",1", "1,,2", "1 2", "1, 2", "nan", "1,inf", "-1e39", "x"})
+    EXPECT_EQ(parse_components(text), std::nullopt) << text;
+}
+
+TEST(HttpValues, ABooleanIsAWord) {
+  EXPECT_EQ(parse_bool("true"), true);
+  EXPECT_EQ(parse_bool("false"), false);
+  for (const char* text : {"", "1", "True", "yes"})
+    EXPECT_EQ(parse_bool(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -99,15 +99,16 @@ TEST_F(HttpVectors, AStandingQueryHasAVector) {
 
 TEST_F(HttpVectors, VectorsThatCannotBeUsedAreRefused) {
   using Bodies = std::vector<std::pair<std::string, std::string>>;
-  const Bodies vectors{{"[1]", "vector must have 2 components, not 1"},
-                       {"[]", "vector must have 2 components, not 0"},
-                       {"[1,2,3]", "vector must have 2 components, not more"},
-                       {"[1,1e39]", "range of float32; component 1 (from 0) is none"},
-                       {"[\"1\",1]", "range of float32; component 0 (from 0) is none"},
-                       {"[1,null]", "range of float32; component 1 (from 0) is none"},
-                       {"[1,NaN]", "not valid JSON"},
-                       {"[1,1e400]", "not valid JSON"},
-                       {"7", "vector must be an array"}};
+  const Bodies vectors{
+      {"[1]", "vector must have 2 components, not 1"},
+      {"[]", "vector must have 2 components, not 0"},
+      {"[1,2,3]", "vector must have 2 components, not more"},
+      {"[1,1e39]", "vector component 1 (from 0) must be a number within the range of float32"},
+      {"[\"1\",1]", "vector component 0 (from 0) must be a number within the range of float32"},
+      {"[1,null]", "vector component 1 (from 0) must be a number within the range of float32"},
+      {"[1,NaN]", "not valid JSON"},
+      {"[1,1e400]", "not valid JSON"},
+      {"7", "vector must be an array"}};
   ASSERT_EQ(http.put("/v1/streams/s", "{}").status, 200u);
   for (const auto& [vector, why] : vectors) {
     const std::string fields = "\"vector\":" + vector + "}";

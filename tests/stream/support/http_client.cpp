@@ -9,8 +9,10 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <gtest/gtest.h>
 
+#include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/routes.hpp"
+#include "tests/stream/support/openapi_file.hpp"
 #include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
@@ -99,6 +101,10 @@ void check_declared(std::string_view method, std::string_view target, const Http
   }
   if (match.route == nullptr) return;
   EXPECT_NE(std::ranges::find(match.route->statuses, reply.status), match.route->statuses.end())
+      << method << " " << target << " answers " << reply.status << ": " << reply.body;
+  EXPECT_EQ(openapi_fault_of(method, match.route->path, reply.status,
+                             media_type_of(reply.fields.at("content-type")), reply.body),
+            "")
       << method << " " << target << " answers " << reply.status << ": " << reply.body;
 }
 

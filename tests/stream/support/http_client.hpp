@@ -50,7 +50,7 @@ class HttpClient {
   boost::beast::flat_buffer buffer_;
 };
 
-/// Checks an answer to `method` and `target` against the table of routes.
+/// Checks an answer to `method` and `target` against the table of routes and docs/openapi.json.
 void check_declared(std::string_view method, std::string_view target, const HttpReply& reply);
 
 }  // namespace starling::stream
