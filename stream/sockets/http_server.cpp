@@ -76,8 +76,8 @@ void HttpServer::State::accept() {
 }
 
 /// Returns whether a further connection may be served. At the limit, closes the connection that has
-/// waited longest for its client to send a complete request, so that silent clients shut nobody
-/// out. Returns false if all connections are being answered.
+/// waited longest for its client to send a complete request, so that silent clients do
+/// not keep others out. Returns false if all connections are being answered.
 bool HttpServer::State::make_room() {
   if (connections.size() < options.connections_max) return true;
   ++refused;

@@ -206,7 +206,7 @@ TEST_F(HostileHttp, AnswersAreCountedByTheClassOfTheirStatus) {
   EXPECT_EQ(server.stat("starling_http_answers_total{status=\"5xx\"}"), 0);
 }
 
-TEST_F(HostileHttp, SilentAndSlowConnectionsShutNobodyOut) {
+TEST_F(HostileHttp, SilentAndSlowConnectionsDoNotShutOthersOut) {
   constexpr int hostile = 200;  // more than http-connections-max
   const std::string endpoint = server.endpoints().http;
   const auto port = static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));

@@ -138,7 +138,7 @@ TEST_F(HttpLimits, AtTheLimitTheConnectionThatHasWaitedLongestIsClosed) {
   EXPECT_EQ(server.refused_count(), 1u);
 }
 
-TEST_F(HttpLimits, ManySilentConnectionsShutNobodyOut) {
+TEST_F(HttpLimits, ManySilentConnectionsDoNotShutOthersOut) {
   HttpServer server(loop, {.connections_max = 4, .timeout = std::chrono::hours(1)},
                     answering_handlers());
   std::vector<asio::ip::tcp::socket> silent;
