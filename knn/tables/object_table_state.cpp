@@ -6,6 +6,7 @@
 #include "starling/knn/tables/object_partition.hpp"
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/tables/object_table_group.hpp"
+#include "starling/knn/tables/object_table_rules.hpp"
 
 namespace starling {
 
