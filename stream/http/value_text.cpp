@@ -3,6 +3,8 @@
 #include "starling/stream/http/value_text.hpp"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "starling/protocol/wire/check.hpp"
 
