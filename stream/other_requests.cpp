@@ -22,6 +22,7 @@
 namespace starling::stream {
 
 namespace asio = boost::asio;
+using protocol::chunk_bytes_max;
 using protocol::ErrorCode;
 
 namespace {
@@ -34,6 +35,9 @@ constexpr unsigned page_index_bits = 24;
 constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t page) {
   return snapshot_number << page_index_bits | page;
 }
+
+/// The HTTP endpoint gets short pages, because the loop also copies them.
+constexpr std::size_t own_page_bytes_max = std::size_t{256} << 10;
 
 constexpr ReportWith neighbors_carry{.distance = true, .position = false, .tags = false};
 
@@ -184,11 +188,12 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
           }
           const StreamDefinition& definition = settled().queries().stream(stream);
           const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
-          const std::uint64_t number =
-              snapshots_.pin(caller.head.session,
-                             std::make_unique<Snapshot>(definition.name, definition.with, sequence,
-                                                        std::move(answers), ids),
-                             steady_now_us());
+          const std::uint64_t number = snapshots_.pin(
+              caller.head.session,
+              std::make_unique<Snapshot>(
+                  definition.name, definition.with, sequence, std::move(answers), ids,
+                  caller.peer.in_process ? own_page_bytes_max : chunk_bytes_max),
+              steady_now_us());
           send_page(caller, number, 0);
         });
       });

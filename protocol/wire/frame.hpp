@@ -13,22 +13,25 @@
 
 namespace starling::protocol {
 
-/// Owns an encoded message, or one frame of a multipart message.
+/// Owns an encoded message, or one frame of a multipart message. Copies share the bytes.
 class Frame {
  public:
   Frame() = default;
-  explicit Frame(flatbuffers::DetachedBuffer buffer) : buffer_(std::move(buffer)) {}
+  explicit Frame(flatbuffers::DetachedBuffer buffer)
+      : buffer_(std::make_shared<flatbuffers::DetachedBuffer>(std::move(buffer))) {}
 
   std::span<const std::byte> bytes() const {
-    return std::as_bytes(std::span(buffer_.data(), buffer_.size()));
+    if (buffer_ == nullptr) return {};
+    return std::as_bytes(std::span(buffer_->data(), buffer_->size()));
   }
   std::span<std::byte> mutable_bytes() {
-    return std::as_writable_bytes(std::span(buffer_.data(), buffer_.size()));
+    if (buffer_ == nullptr) return {};
+    return std::as_writable_bytes(std::span(buffer_->data(), buffer_->size()));
   }
-  std::size_t size() const { return buffer_.size(); }
+  std::size_t size() const { return bytes().size(); }
 
  private:
-  flatbuffers::DetachedBuffer buffer_;
+  std::shared_ptr<flatbuffers::DetachedBuffer> buffer_;
 };
 
 /// A received frame at an address where FlatBuffers may read it. The constructor copies `bytes` if

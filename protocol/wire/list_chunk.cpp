@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/wire.hpp"
 
 namespace starling::protocol {
@@ -74,12 +73,13 @@ std::optional<Problem> check_lengths(const ListChunk& lists) {
 
 }  // namespace
 
-std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with) {
+std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with,
+                           std::size_t bytes_max) {
   std::size_t bytes = chunk_overhead_bytes;
   std::size_t count = 0;
   for (const QueryReport& report : reports) {
     bytes += report_bytes(report, with);
-    if (bytes > chunk_bytes_max && count > 0) break;
+    if (bytes > bytes_max && count > 0) break;
     ++count;
   }
   return count;

@@ -13,6 +13,7 @@
 #include "starling/knn/words/query.hpp"
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/limits.hpp"
 
 namespace starling::protocol {
 
@@ -55,7 +56,9 @@ struct ListSource {
 /// tick began before the stream asked for positions or tags.
 ReportWith carried_columns(const ListSource& source);
 
-/// Returns how many reports, from the first on, fit in one chunk: at least 1 if there are reports.
-std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with);
+/// Returns how many reports, from the first on, fit in one chunk of `bytes_max`: at least 1 if
+/// there are reports.
+std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with,
+                           std::size_t bytes_max = chunk_bytes_max);
 
 }  // namespace starling::protocol

@@ -85,13 +85,12 @@ void WireGateway::transmit(Exchange exchange, const protocol::RequestBody& body,
 }
 
 void WireGateway::replied(std::span<const std::byte> frame) {
-  asio::post(loop_, [this, bytes = std::vector<std::byte>(frame.begin(), frame.end())] {
-    take_reply(bytes);
-  });
+  asio::post(loop_, [this, bytes = std::make_shared<const std::vector<std::byte>>(
+                               frame.begin(), frame.end())] { take_reply(bytes); });
 }
 
-void WireGateway::take_reply(const std::vector<std::byte>& frame) {
-  const protocol::AlignedBytes aligned(frame);
+void WireGateway::take_reply(const std::shared_ptr<const std::vector<std::byte>>& frame) {
+  const protocol::AlignedBytes aligned(*frame);  // makes no copy: a vector's bytes are aligned
   const protocol::DecodedReply reply = protocol::decode_reply(aligned);
   auto found = sent_.extract(reply.head.request_id);
   if (found.empty()) return;
@@ -113,7 +112,9 @@ void WireGateway::take_reply(const std::vector<std::byte>& frame) {
     return;
   }
   if (is_change) change_ended(reply.body);
+  reply_owner_ = frame;
   exchange.take(reply.body);
+  reply_owner_.reset();
   begin_next_change();
 }
 

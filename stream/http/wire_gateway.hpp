@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -39,6 +40,9 @@ class WireGateway {
   /// its number. The caller limits how many requests wait.
   void send(Make make, Take take);
 
+  /// While a Take is called: owns the memory of its reply. Keep it to use the reply later.
+  const std::shared_ptr<const void>& reply_owner() const { return reply_owner_; }
+
   /// Call this with each reply to a Peer that is `in_process`.
   void replied(std::span<const std::byte> frame);
 
@@ -55,7 +59,7 @@ class WireGateway {
   void open_session();
   void session_opened(const protocol::ReplyBody& reply);
   void transmit(Exchange exchange, const protocol::RequestBody& body, std::uint64_t sequence);
-  void take_reply(const std::vector<std::byte>& frame);
+  void take_reply(const std::shared_ptr<const std::vector<std::byte>>& frame);
   void change_ended(const protocol::ReplyBody& reply);
 
   boost::asio::io_context& loop_;
@@ -64,6 +68,7 @@ class WireGateway {
   std::uint64_t next_sequence_ = 1;
   std::uint64_t next_request_ = 1;
   bool is_opening_ = false;
+  std::shared_ptr<const void> reply_owner_;
   std::deque<Exchange> unopened_;  ///< wait for a session
   std::deque<Exchange> changes_;   ///< sequenced requests that wait for their turn
   std::unordered_map<std::uint64_t, Exchange> sent_;  ///< by request id

@@ -20,7 +20,10 @@ RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& telle
   if (teller.names >= teller.names_max) return RowReason::too_many_names_of_session;
   if (texts_.size() >= limits_.names_max) return RowReason::too_many_names;
   if (bytes_ + text.size() > limits_.bytes_max) return RowReason::too_many_name_bytes;
-  texts_.emplace(to_number(id), text);
+  {
+    const std::lock_guard lock(growing_);
+    texts_.emplace(to_number(id), text);
+  }
   bytes_ += text.size();
   ++teller.names;
   return RowReason::none;
@@ -29,6 +32,11 @@ RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& telle
 std::string_view NameTable::find(ObjectId id) const {
   const auto found = texts_.find(to_number(id));
   return found == texts_.end() ? std::string_view{} : found->second;
+}
+
+std::string_view NameTable::find_beside(ObjectId id) const {
+  const std::lock_guard lock(growing_);
+  return find(id);
 }
 
 }  // namespace starling::stream

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,6 +37,8 @@ class NameTable {
 
   /// Returns the stored name of `id`; empty if no name is stored for `id`.
   std::string_view find(ObjectId id) const;
+  /// As find(), for threads beside the one that calls put(). A name stays where it is once stored.
+  std::string_view find_beside(ObjectId id) const;
 
   std::size_t count() const { return texts_.size(); }
   std::size_t bytes() const { return bytes_; }
@@ -44,6 +47,7 @@ class NameTable {
   NameLimits limits_;
   std::size_t bytes_ = 0;
   std::unordered_map<std::uint64_t, std::string> texts_;
+  mutable std::mutex growing_;  ///< held while texts_ grows, and by find_beside()
 };
 
 }  // namespace starling::stream

@@ -20,7 +20,8 @@ constexpr std::int64_t place_retry_us = 200'000;
 }  // namespace
 
 Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
-                   Answers copied, const std::unordered_map<Slot, QueryId>& queries)
+                   Answers copied, const std::unordered_map<Slot, QueryId>& queries,
+                   std::size_t page_bytes_max)
     : stream(std::move(stream_name)),
       with(report_with),
       sequence(of_sequence),
@@ -44,7 +45,8 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
   page_starts.push_back(0);
   do {
     const std::span rest = std::span(reports).subspan(page_starts.back());
-    page_starts.push_back(page_starts.back() + protocol::lists_that_fit(rest, with));
+    page_starts.push_back(page_starts.back() +
+                          protocol::lists_that_fit(rest, with, page_bytes_max));
   } while (page_starts.back() < reports.size());
 }
 

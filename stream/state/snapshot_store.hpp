@@ -31,9 +31,11 @@ struct SnapshotLimits {
 
 /// The lists of one stream at one tick, in pages. Each page fits in a chunk.
 struct Snapshot {
-  /// `queries` maps the slot of each query in `copied` to the query's id.
+  /// `queries` maps the slot of each query in `copied` to the query's id. A page has at most
+  /// `page_bytes_max` bytes, unless it has only one list.
   Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
-           Answers copied, const std::unordered_map<Slot, QueryId>& queries);
+           Answers copied, const std::unordered_map<Slot, QueryId>& queries,
+           std::size_t page_bytes_max);
 
   std::size_t page_count() const { return page_starts.size() - 1; }
   std::span<const QueryReport> page(std::size_t index) const;
