@@ -172,6 +172,13 @@ constexpr auto table = std::to_array<Limit>({
      .field = field([](auto& options) -> auto& { return options.subscriber_ticks_max; }),
      .value_min = 0},
 
+    {.name = "http-stream-bytes-max",
+     .of = LimitOf::subscriber,
+     .bounds = "Bytes of JSON of a stream: of its lists, and of the ticks that wait for readers of "
+               "its events",
+     .reached = "lists: status 413; events: the reader misses ticks and gets a gap and new lists",
+     .field = field([](auto& options) -> auto& { return options.http_events.bytes_max; })},
+
     // The whole server
     {.name = "objects-max",
      .bounds = "Objects that are alive, remembered after they left, or followed by a query",
@@ -262,6 +269,11 @@ constexpr auto table = std::to_array<Limit>({
      .reached = "the connection that has waited longest for a request is closed",
      .field = field([](auto& options) -> auto& { return options.http_connections_max; }),
      .used = &Gauges::http_connections},
+    {.name = "http-events-max",
+     .bounds = "Readers of events over HTTP, which do not count as connections",
+     .reached = "status 503",
+     .field = field([](auto& options) -> auto& { return options.http_events.readers_max; }),
+     .used = &Gauges::http_event_readers},
 });
 
 }  // namespace

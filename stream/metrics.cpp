@@ -182,6 +182,17 @@ struct Metrics::State {
       gauge("starling_subscriptions", "Subscriptions to the results endpoint.");
   prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",
                                        "Subscriptions ever made to the results endpoint.");
+  prometheus::Counter& http_events =
+      counter(registry, "starling_http_events_total", "Events sent to readers over HTTP.");
+  prometheus::Counter& http_events_dropped =
+      counter(registry, "starling_http_events_dropped_total",
+              "Ticks that readers of events missed because they were slow or came back late.");
+  prometheus::Counter& http_event_gaps =
+      counter(registry, "starling_http_event_gaps_total",
+              "Events \"gap\" sent to readers that had missed ticks or a restart.");
+  prometheus::Counter& http_event_readers_stalled =
+      counter(registry, "starling_http_event_readers_stalled_total",
+              "Readers of events that were disconnected because they read nothing.");
   prometheus::Gauge& objects = gauge("starling_objects", "Objects that are alive.");
   prometheus::Gauge& queries = gauge("starling_queries", "Standing queries.");
   prometheus::Gauge& streams = gauge("starling_streams", "Streams.");
@@ -206,6 +217,11 @@ void Metrics::State::set(const Gauges& gauges) {
   sessions.Set(gauges.sessions);
   subscriptions.Set(gauges.subscriptions);
   joins.Increment(gauges.joins - joins.Value());
+  http_events.Increment(gauges.http_events - http_events.Value());
+  http_events_dropped.Increment(gauges.http_events_dropped - http_events_dropped.Value());
+  http_event_gaps.Increment(gauges.http_event_gaps - http_event_gaps.Value());
+  http_event_readers_stalled.Increment(gauges.http_event_readers_stalled -
+                                       http_event_readers_stalled.Value());
   objects.Set(gauges.objects);
   queries.Set(gauges.queries);
   streams.Set(gauges.streams);

@@ -20,8 +20,13 @@ struct Gauges {
   double connections = 0;  ///< to the commands endpoint
   double subscribers = 0;  ///< connections to the results endpoint
   double http_connections = 0;
-  double connections_refused = 0;  ///< so far, because of connections-max or subscribers-max
-  double log_lines_dropped = 0;    ///< so far
+  double http_event_readers = 0;
+  double http_events = 0;                 ///< sent so far
+  double http_events_dropped = 0;         ///< so far: ticks that readers of events missed
+  double http_event_gaps = 0;             ///< so far
+  double http_event_readers_stalled = 0;  ///< disconnected so far, because they read nothing
+  double connections_refused = 0;         ///< so far, because of connections-max or subscribers-max
+  double log_lines_dropped = 0;           ///< so far
   double subscriptions = 0;
   double joins = 0;  ///< all subscriptions ever made, including ended ones
   double objects = 0;

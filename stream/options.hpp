@@ -13,6 +13,7 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
@@ -54,6 +55,7 @@ struct ServerOptions {
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
+  EventLimits http_events;
   std::size_t http_body_bytes_max = std::size_t{1} << 20;
   /// Further names of this server that the Host of an HTTP request may have, without a port.
   std::vector<std::string> http_hosts{};

@@ -133,4 +133,9 @@ protocol::ErrorReply RequestHandler::unknown_stream(std::string_view stream) con
           0};
 }
 
+std::optional<protocol::Problem> RequestHandler::fault_of_stream(std::string_view stream) {
+  if (settled().queries().find_stream(stream)) return std::nullopt;
+  return unknown_stream(stream).problem;
+}
+
 }  // namespace starling::stream

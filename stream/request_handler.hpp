@@ -100,6 +100,8 @@ class RequestHandler {
   const SessionTable& sessions() const { return sessions_; }
   const SnapshotStore& snapshots() const { return snapshots_; }
   const NameTable& names() const { return names_; }
+  /// Returns the refusal of a request that names this stream, or std::nullopt if there is one.
+  std::optional<protocol::Problem> fault_of_stream(std::string_view stream);
 
  private:
   /// The peer that sent a request and gets the reply, and the head of its request.

@@ -19,6 +19,7 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/stream/events/event_hub.hpp"
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/http/problem.hpp"
 #include "starling/stream/metrics.hpp"
@@ -208,10 +209,13 @@ struct Server::State {
                 .tau_step_max_us = options.tau_step_max_us,
                 .wall_now_us = options.wall_now_us,
                 .encode_threads = options.encode_threads,
-                .settle = [this] { handler.settled(); }},
+                .settle = [this] { handler.settled(); },
+                .publishing = [this](const auto& plans,
+                                     const auto& messages) { follow_tick(plans, messages); }},
                processor, space, publisher, *results, metrics, trace.get()),
         handler(options, handler_parts()),
         api(api_parts()),
+        events(event_parts()),
         decoder(loop, options.decode_threads,
                 {.may_begin = [this] { return handler.has_room(); },
                  .takes_more = [this] { return handler.takes_more_updates(); },
@@ -314,8 +318,38 @@ struct Server::State {
             .base_time_us = [this] { return ticker.base_time_us(); },
             .name_of = [this](ObjectId id) { return handler.names().find(id); },
             .streams = [this] { return streams(); },
+            .lists =
+                [this](ListsQuestion question, HttpRespond respond) {
+                  events.get_lists(std::move(question), std::move(respond));
+                },
+            .events =
+                [this](EventsQuestion question, HttpRespond respond) {
+                  events.get_events(std::move(question), std::move(respond));
+                },
             .metrics = [this] { return metrics.text(gauges()); },
             .last_error = [this] { return ticker.last_error(); }};
+  }
+
+  EventHub::Parts event_parts() {
+    return {.loop = loop,
+            .limits = options.http_events,
+            .space = options.processor.space.space,
+            .epoch = publisher.epoch(),
+            .send =
+                [this](WireGateway::Make make, WireGateway::Take take) {
+                  api.gateway().send(std::move(make), std::move(take));
+                },
+            .reply_owner = [this] { return api.gateway().reply_owner(); },
+            .fault_of_stream =
+                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
+  }
+
+  void follow_tick(const std::vector<StreamPlan>& plans,
+                   const std::vector<protocol::TickMessage>& messages) {
+    if (!events.is_following()) return;
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      events.publish(plans[i].stream, plans[i].header, messages[i]);
   }
 
   std::vector<StreamDefinition> streams() {
@@ -409,6 +443,11 @@ struct Server::State {
             .connections = number(commands->connection_count()),
             .subscribers = number(results->connection_count()),
             .http_connections = number(http->connection_count()),
+            .http_event_readers = number(events.reader_count()),
+            .http_events = number(events.counts().sent.load()),
+            .http_events_dropped = number(events.counts().dropped.load()),
+            .http_event_gaps = number(events.counts().gaps.load()),
+            .http_event_readers_stalled = number(events.counts().stalled.load()),
             .connections_refused = number(commands->refused_count() + results->refused_count() +
                                           http->refused_count()),
             .log_lines_dropped = number(log_lines_dropped),
@@ -441,6 +480,7 @@ struct Server::State {
     expiry.async_wait([this](const boost::system::error_code& error) {
       if (error) return;
       handler.expire(steady_now_us());
+      events.expire(steady_now_us());
       expire_later();
     });
   }
@@ -495,6 +535,7 @@ struct Server::State {
     commands->stop_reading();
     results->stop_reading();
     http->close();
+    events.close();
     ticker.stop([this] {
       ticks_done = true;
       stop_if_idle();
@@ -524,6 +565,7 @@ struct Server::State {
   Ticker ticker;
   RequestHandler handler;
   HttpApi api;
+  EventHub events;
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;

@@ -146,9 +146,10 @@ struct Ticker::State {
       auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
           encode_report(plans, *report, space, helpers));
       timeline.encoded_us = steady_now_us();
-      return [this, report, timeline, messages, finished]() mutable {
+      return [this, report, timeline, plans = std::move(plans), messages, finished]() mutable {
         std::uint64_t bytes = 0;
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
+        options.publishing(plans, *messages);
         results.send(std::move(*messages));
         timeline.sent_us = steady_now_us();
         const auto encode_ms = static_cast<double>(timeline.encoded_us - timeline.encode_us) / 1e3;

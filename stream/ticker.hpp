@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/messages.hpp"
@@ -33,6 +34,9 @@ struct TickerOptions {
   unsigned encode_threads = 1;                ///< at least 1
   /// Called before the ticker changes the processor. Returns when nothing else uses it.
   std::function<void()> settle = [] {};
+  /// Called with the messages of each tick, one for each plan, before they are sent.
+  std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
+      publishing = [](const auto&, const auto&) {};
 };
 
 struct TickOutcome {

@@ -52,7 +52,7 @@ std::optional<HttpAnswer> HttpApi::admit(const HttpHead& head) const {
   if (auto refusal = gatekeeper_.check_host(head)) return refusal;
   try {
     const RouteMatch match = find_route(head.method, head.target);
-    if (match.route != nullptr && match.route->is_change())
+    if (match.route != nullptr && (match.route->is_change() || match.route->has_no_end))
       if (auto refusal = gatekeeper_.check_origin(head)) return refusal;
     return check_route(match, head);
   } catch (const BadRequest& bad) {

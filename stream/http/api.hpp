@@ -18,6 +18,7 @@
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/http/gatekeeper.hpp"
 #include "starling/stream/http/routes.hpp"
+#include "starling/stream/http/stream_questions.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
@@ -39,6 +40,8 @@ class HttpApi {
     std::function<std::optional<std::int64_t>()> base_time_us;
     std::function<std::string_view(ObjectId)> name_of;  ///< empty: the object has no name
     std::function<std::vector<StreamDefinition>()> streams;
+    std::function<void(ListsQuestion, HttpRespond)> lists;
+    std::function<void(EventsQuestion, HttpRespond)> events;
     std::function<std::string()> metrics;
     std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
   };
@@ -50,6 +53,8 @@ class HttpApi {
   void handle(HttpRequest request, HttpRespond respond);
   /// Call this with each reply to a Peer that is `in_process`.
   void replied(std::span<const std::byte> frame) { gateway_.replied(frame); }
+  /// The way by which the routes send requests of the wire.
+  WireGateway& gateway() { return gateway_; }
 
   // The routes. They may throw BadRequest.
   void get_health(HttpCall call);
@@ -60,6 +65,8 @@ class HttpApi {
   void get_neighbors(HttpCall call);
   void post_neighbors(HttpCall call);
   void get_streams(HttpCall call);
+  void get_stream(HttpCall call);
+  void get_events(HttpCall call);
   void put_stream(HttpCall call);
   void put_query(HttpCall call);
   void delete_stream(HttpCall call);

@@ -53,9 +53,10 @@ std::optional<HttpAnswer> Gatekeeper::check_origin(const HttpHead& head) const {
   const std::string origin = lower(head.origin);
   if (origin == "http://" + lower(head.host) || contains(options_.origins, origin))
     return std::nullopt;
-  return problem_answer(403, "Pages of \"" + head.origin +
-                                 "\" may change nothing here. To allow them, start the server with "
-                                 "--http-allow-origin ORIGIN.");
+  return problem_answer(
+      403, "Pages of \"" + head.origin +
+               "\" may change and follow nothing here. To allow them, start the server with "
+               "--http-allow-origin ORIGIN.");
 }
 
 }  // namespace starling::stream

@@ -24,7 +24,8 @@ class Gatekeeper {
 
   /// Returns the refusal of a request whose Host is not a name of this server.
   std::optional<HttpAnswer> check_host(const HttpHead& head) const;
-  /// Returns the refusal of a change that a page of another origin has sent.
+  /// Returns the refusal of a change, or of a request to follow a stream, that a page of another
+  /// origin has sent.
   std::optional<HttpAnswer> check_origin(const HttpHead& head) const;
 
  private:

@@ -2,6 +2,7 @@
 // Writes JSON. The answers of the HTTP routes are made with JsonText.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ class JsonText {
   JsonText& boolean(bool value);
   JsonText& null();
 
+  std::size_t size() const { return text_.size(); }
   std::string take() { return std::move(text_); }
 
  private:

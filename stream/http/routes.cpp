@@ -22,6 +22,9 @@ constexpr auto post_question_statuses =
     std::to_array<unsigned>({200, 400, 403, 406, 411, 413, 415, 417, 421, 431, 503});
 constexpr auto find_statuses =
     std::to_array<unsigned>({200, 400, 404, 406, 413, 417, 421, 431, 503});
+constexpr auto lists_statuses = std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431, 503});
+constexpr auto events_statuses =
+    std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
 constexpr auto remove_statuses =
     std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
 constexpr auto remove_object_statuses =
@@ -43,6 +46,9 @@ constexpr auto table = std::to_array<Route>({
     {"GET", "/v1/neighbors", RouteBody::none, ask_statuses, &HttpApi::get_neighbors},
     {"POST", "/v1/neighbors", RouteBody::json, post_question_statuses, &HttpApi::post_neighbors},
     {"GET", "/v1/streams", RouteBody::none, read_statuses, &HttpApi::get_streams},
+    {"GET", "/v1/streams/{name}", RouteBody::none, lists_statuses, &HttpApi::get_stream},
+    {"GET", "/v1/streams/{name}/events", RouteBody::none, events_statuses, &HttpApi::get_events,
+     true},
     {"PUT", "/v1/streams/{name}", RouteBody::json, put_stream_statuses, &HttpApi::put_stream},
     {"DELETE", "/v1/streams/{name}", RouteBody::none, remove_statuses, &HttpApi::delete_stream},
     {"PUT", "/v1/streams/{name}/queries/{id}", RouteBody::json, put_query_statuses,

@@ -33,6 +33,8 @@ struct Route {
   RouteBody body = RouteBody::none;
   std::span<const unsigned> statuses;  ///< all that an answer may have
   void (HttpApi::*run)(HttpCall) = nullptr;
+  /// The answer takes a place until its reader leaves, so foreign pages must not ask for it.
+  bool has_no_end = false;
 
   /// A question with a body is guarded as a change is.
   bool is_change() const { return method != "GET"; }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t read_bytes_max = 65536;  ///< at a time, so that the loop is soon free again
 constexpr std::chrono::milliseconds discard_time{1000};
+constexpr unsigned switching_protocols = 101;
 
 std::string text_of(boost::string_view text) {
   return {text.data(), text.size()};
@@ -184,8 +185,14 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   response_->set("X-Content-Type-Options", "nosniff");
   response_->set(http::field::cache_control, "no-store");
   for (const auto& [name, value] : answer.fields) response_->set(name, value);
+  if (answer.hand_over) {
+    // The answer ends with the connection, unless it has switched to another protocol.
+    keep_alive = answer.status == switching_protocols;
+    if (request.method() != http::verb::head) hand_over_ = std::move(answer.hand_over);
+  } else {
+    response_->content_length(answer.body.size());
+  }
   response_->keep_alive(keep_alive);
-  response_->content_length(answer.body.size());
   if (request.method() != http::verb::head) response_->body() = std::move(answer.body);
   stream_.expires_after(options_.timeout);
   http::async_write(stream_, *response_,
@@ -197,6 +204,7 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
 
 void HttpConnection::finish(bool keep_alive) {
   if (is_closed_) return;
+  if (hand_over_) return hand_over();
   if (keep_alive) return read();
   if (is_body_read()) return close();
   Error ignored;
@@ -204,6 +212,14 @@ void HttpConnection::finish(bool keep_alive) {
   stream_.expires_after(discard_time);
   waiting_since_ = std::chrono::steady_clock::now();
   discard();
+}
+
+void HttpConnection::hand_over() {
+  is_closed_ = true;
+  const auto received = buffer_.data();
+  HandedOver connection{.socket = stream_.release_socket(),
+                        .received = {static_cast<const char*>(received.data()), received.size()}};
+  std::exchange(hand_over_, {})(std::move(connection));
 }
 
 void HttpConnection::discard() {
@@ -230,6 +246,7 @@ HttpHead HttpConnection::head() const {
           .origin = field(http::field::origin),
           .content_type = field(http::field::content_type),
           .accept = field(http::field::accept),
+          .last_event_id = text_of(request["Last-Event-ID"]),
           .local_address = local.address().to_string(),
           .has_length = request.count(http::field::content_length) > 0 ||
                         request.count(http::field::transfer_encoding) > 0};

@@ -52,6 +52,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void refuse(unsigned status, std::string_view sentence);
   void write(HttpAnswer answer, bool keep_alive);
   void finish(bool keep_alive);
+  void hand_over();
   void discard();
   HttpHead head() const;
   bool is_body_read() const;
@@ -64,7 +65,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::beast::flat_buffer buffer_;
   std::optional<HttpParser> parser_;
   std::optional<Response> response_;
-  std::uint64_t exchange_ = 0;  ///< the number of requests and answers until now
+  std::function<void(HandedOver)> hand_over_;  ///< of the answer that is written
+  std::uint64_t exchange_ = 0;                 ///< the number of requests and answers until now
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;
   bool is_closed_ = false;
 };

@@ -15,11 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "starling/stream/sockets/reach.hpp"
+#include <boost/asio/ip/tcp.hpp>
 
-namespace boost::asio {
-class io_context;
-}
+#include "starling/stream/sockets/reach.hpp"
 
 namespace starling::stream {
 
@@ -44,6 +42,7 @@ struct HttpHead {
   std::string origin;
   std::string content_type;
   std::string accept;
+  std::string last_event_id;
   std::string local_address;  ///< the numeric address to which the client has connected
   bool has_length = false;    ///< the request has Content-Length or Transfer-Encoding
 };
@@ -53,11 +52,21 @@ struct HttpRequest {
   std::string body;
 };
 
+/// A connection that is no longer HTTP, for example because it now carries events.
+struct HandedOver {
+  boost::asio::ip::tcp::socket socket;  ///< of the server's loop; nothing is under way on it
+  std::string received;                 ///< what the client has sent behind its request
+};
+
 struct HttpAnswer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   std::vector<std::pair<std::string, std::string>> fields{};  ///< for example Allow
+  /// If set, the answer has no body. When its head is sent, the connection leaves the server, which
+  /// no longer counts it, and this function gets it, on the loop. It is destroyed without a call if
+  /// the connection ends before, or if the request is HEAD.
+  std::function<void(HandedOver)> hand_over{};
 };
 
 /// Answers a request. Call it on the loop, at once or later. Only the first call has an effect, and

@@ -17,6 +17,7 @@
 #include "starling/knn/words/query.hpp"
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/limits.hpp"
 
 namespace starling::stream {
 
@@ -35,7 +36,7 @@ struct Snapshot {
   /// `page_bytes_max` bytes, unless it has only one list.
   Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
            Answers copied, const std::unordered_map<Slot, QueryId>& queries,
-           std::size_t page_bytes_max);
+           std::size_t page_bytes_max = protocol::chunk_bytes_max);
 
   std::size_t page_count() const { return page_starts.size() - 1; }
   std::span<const QueryReport> page(std::size_t index) const;

@@ -237,6 +237,8 @@ const std::set<std::string_view> tested_elsewhere{
     "subscribers-max",          // connection_limit_test.cpp
     "http-connections-max",     // http_limits_test.cpp
     "http-body-bytes-max",      // hostile_http_test.cpp
+    "http-events-max",          // events_test.cpp
+    "http-stream-bytes-max",    // slow_events_test.cpp
 };
 
 TEST(ReachedLimits, EveryLimitIsReachedInSomeTest) {

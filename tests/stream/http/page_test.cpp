@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the curl commands of docs/http.md, in their order, against a server, and compares the
 // answers with the page. The section of vectors has a server of its own. A server ticks after each
-// change.
+// change, and while events are read.
 #include <fstream>
+#include <functional>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/http_client.hpp"
 #include "tests/stream/support/running_server.hpp"
 
@@ -42,6 +45,7 @@ struct Command {
   std::string target;
   std::string body;
   HttpClient::Fields fields;
+  bool is_endless = false;  ///< its answer ends only with --max-time
 };
 
 Command command_of(std::string_view text) {
@@ -56,6 +60,10 @@ Command command_of(std::string_view text) {
       const std::string& field = words.at(++i);
       command.fields.emplace_back(field.substr(0, field.find(':')),
                                   field.substr(field.find(':') + 2));
+    } else if (words[i] == "-N") {
+      command.is_endless = true;
+    } else if (words[i] == "--max-time") {
+      ++i;
     } else if (words[i] == "-d" || words[i] == "--data-binary") {
       command.body = words.at(++i);
       if (command.method == "GET") command.method = "POST";
@@ -75,6 +83,38 @@ std::string next_block(const std::string& page, const std::string& language, std
   const std::size_t end = page.find("\n```\n", begin + opening.size());
   from = end;
   return page.substr(begin + opening.size(), end - begin - opening.size());
+}
+
+/// Replaces the epoch, which is random, by 1.
+std::string without_epoch(const std::string& text) {
+  static const std::regex in_id("id: [0-9]+-");
+  static const std::regex in_data("\"epoch\":\"[0-9]+\"");
+  return std::regex_replace(std::regex_replace(text, in_id, "id: 1-"), in_data, "\"epoch\":\"1\"");
+}
+
+std::size_t events_in(const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find("event: "); at != std::string::npos;
+       at = text.find("event: ", at + 1))
+    ++count;
+  return count;
+}
+
+/// Reads `count` events, and calls `tick` before all but the first.
+std::string events_of(const std::string& endpoint, const Command& command, std::size_t count,
+                      const std::function<void()>& tick) {
+  const std::string path = "/v1/streams/";
+  const std::string name = command.target.substr(path.size());
+  EventClient reader({.endpoint = endpoint,
+                      .stream = name.substr(0, name.find('/')),
+                      .space = Space::wgs84,
+                      .keeps_texts = true});
+  EXPECT_EQ(reader.connect(), 200u);
+  for (std::size_t i = 1; i <= count; ++i) {
+    if (i > 1) tick();
+    EXPECT_TRUE(reader.read_until([&] { return reader.counts().events == i; }));
+  }
+  return reader.texts();
 }
 
 /// Returns the page in two parts: what is about positions, and the section of vectors.
@@ -102,8 +142,17 @@ std::size_t run_commands(const std::string& text, const SpaceOptions& space) {
   std::size_t commands = 0;
   for (std::string block; !(block = next_block(text, "sh", at)).empty(); ++commands) {
     const Command command = command_of(block);
+    if (command.is_endless) {
+      const std::string expected = next_block(text, "text", at) + "\n\n";
+      const auto tick = [&] { EXPECT_TRUE(client.advance_tick(tau_us += 1'000'000)); };
+      const std::string events =
+          events_of(server.endpoints().http, command, events_in(expected), tick);
+      EXPECT_EQ(without_epoch(events), without_epoch(expected)) << block;
+      continue;
+    }
     const HttpReply reply = http.ask(command.method, command.target, command.body, command.fields);
-    EXPECT_EQ(reply.body, next_block(text, "json", at) + "\n") << block;
+    EXPECT_EQ(without_epoch(reply.body), without_epoch(next_block(text, "json", at) + "\n"))
+        << block;
     const bool is_change = command.method != "GET" && command.target != "/v1/neighbors";
     if (is_change) {
       EXPECT_TRUE(client.advance_tick(tau_us += 1'000'000));
@@ -114,7 +163,7 @@ std::size_t run_commands(const std::string& text, const SpaceOptions& space) {
 
 TEST(HttpPage, EachCommandHasTheAnswerThatFollowsIt) {
   const auto [positions, vectors] = parts_of_page();
-  EXPECT_EQ(run_commands(positions, {.space = Space::wgs84}), 13u);
+  EXPECT_EQ(run_commands(positions, {.space = Space::wgs84}), 16u);
   const SpaceOptions space{.space = Space::vector, .dimension = 3, .metric = Metric::cosine};
   EXPECT_EQ(run_commands(vectors, space), 3u);
 }

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/held_engine.hpp"
 #include "tests/stream/support/http_client.hpp"
 #include "tests/stream/support/running_server.hpp"
@@ -38,7 +39,9 @@ Sample sample_of(const Route& route) {
     return {"/v1/neighbors", R"({"k":1,"x":0,"y":0})"};
   if (route.path == "/v1/neighbors") return {"/v1/neighbors?k=1&x=0&y=0", ""};
   if (route.path == "/v1/streams/{name}")
-    return {"/v1/streams/cars", route.method == "PUT" ? "{}" : ""};
+    return {route.method == "GET" ? "/v1/streams/riders" : "/v1/streams/cars",
+            route.method == "PUT" ? "{}" : ""};
+  if (route.path == "/v1/streams/{name}/events") return {"/v1/streams/riders/events", ""};
   if (route.path == "/v1/streams/{name}/queries/{id}")
     return {"/v1/streams/riders/queries/2", route.method == "PUT" ? R"({"k":1,"x":0,"y":0})" : ""};
   return {std::string(route.path), ""};
@@ -59,6 +62,8 @@ unsigned status_with(const RunningServer& server, const Route& route, const std:
 
 unsigned status_of_sample(const RunningServer& server, const Route& route, Fields fields = {}) {
   const Sample sample = sample_of(route);
+  if (route.has_no_end)
+    return EventClient({.endpoint = server.endpoints().http, .stream = "riders"}).connect();
   HttpClient http(server.endpoints().http);
   if (route.body != RouteBody::none) fields.emplace_back("Content-Type", "application/json");
   return http.ask(route.method, sample.target, sample.body, fields).status;
@@ -98,8 +103,16 @@ unsigned status_of_unhealthy(const Route& route) {
   return status_of_sample(server, route);
 }
 
+unsigned status_without_a_place(const Route& route) {
+  const PreparedServer full([](ServerOptions& options) { options.http_events.readers_max = 1; });
+  EventClient first({.endpoint = full.server.endpoints().http, .stream = "riders"});
+  EXPECT_EQ(first.connect(), 200u);
+  return status_of_sample(full.server, route);
+}
+
 unsigned status_without_a_session(const Route& route) {
   if (route.path == "/healthz") return status_of_unhealthy(route);
+  if (route.has_no_end) return status_without_a_place(route);
   ServerOptions options = manual_options();
   options.sessions.sessions_max = 1;
   const RunningServer server(options);
@@ -170,7 +183,8 @@ TEST(HttpRoutes, RoutesThatDeclareNotFoundAnswerItForWhatIsUnknown) {
   for (const Route& route : http_routes()) {
     const bool declares = std::ranges::find(route.statuses, 404u) != route.statuses.end();
     EXPECT_EQ(declares, route.path == "/v1/streams/{name}/queries/{id}" ||
-                            (route.path == "/v1/streams/{name}" && route.method == "DELETE") ||
+                            (route.path == "/v1/streams/{name}" && route.method != "PUT") ||
+                            route.path == "/v1/streams/{name}/events" ||
                             (route.path == "/v1/objects/{id}" && route.method == "GET"))
         << route.method << route.path;
     if (declares) {

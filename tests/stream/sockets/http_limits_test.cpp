@@ -200,6 +200,50 @@ TEST_F(HttpLimits, ARequestThatNoHandlerAnswersIsRefusedInTime) {
   late({.body = "too late"});  // has no effect
 }
 
+TEST_F(HttpLimits, AConnectionIsHandedOverAndNoLongerCounted) {
+  std::vector<HandedOver> handed_over;
+  HttpHandlers handlers = silent_handlers();
+  handlers.handle = [&](HttpRequest, const HttpRespond& respond) {
+    respond({.status = 101,
+             .body = {},
+             .fields = {{"Upgrade", "echo"}},
+             .hand_over = [&](HandedOver connection) {
+               asio::write(connection.socket, asio::buffer(connection.received));
+               handed_over.push_back(std::move(connection));
+               loop.stop();
+             }});
+  };
+  HttpServer server(loop, {.connections_max = 1}, handlers);
+  for (int i = 0; i < 3; ++i) {
+    auto socket = connect(server);
+    asio::write(socket, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\nearly")));
+    loop.restart();
+    loop.run_for(std::chrono::seconds(30));
+    ASSERT_EQ(handed_over.size(), 1u);
+    EXPECT_EQ(server.connection_count(), 0u);
+    handed_over.clear();
+    std::string answer;
+    boost::system::error_code error;
+    asio::read(socket, asio::dynamic_buffer(answer), error);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 101 Switching Protocols\r\n")) << answer;
+    EXPECT_TRUE(answer.ends_with("\r\n\r\nearly")) << answer;
+    EXPECT_EQ(answer.find("Connection: close"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Content-Length"), std::string::npos) << answer;
+  }
+}
+
+TEST_F(HttpLimits, AHeadRequestHandsNothingOver) {
+  HttpHandlers handlers = silent_handlers();
+  bool is_handed_over = false;
+  handlers.handle = [&](HttpRequest, const HttpRespond& respond) {
+    respond({.body = {}, .hand_over = [&](HandedOver) { is_handed_over = true; }});
+  };
+  HttpServer server(loop, {}, handlers);
+  const std::string answer = exchange(server, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+  EXPECT_FALSE(is_handed_over);
+}
+
 TEST_F(HttpLimits, AClientThatDoesNotReadIsClosedInTime) {
   HttpHandlers handlers = counting_handlers();
   handlers.handle = [](HttpRequest, const HttpRespond& respond) {

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Divides the work between the loop and the thread: see event_hub.hpp. What the thread owns is only
+// used by functions that are posted to it. The loop posts nothing that waits for the thread.
+#include "starling/stream/events/event_hub.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/events/followed_stream.hpp"
+#include "starling/stream/events/snapshot_fetch.hpp"
+#include "starling/stream/http/objects_body.hpp"
+#include "starling/stream/http/problem.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+
+namespace {
+
+/// A reader's place among those that the server admits.
+struct Slot {
+  using Count = std::shared_ptr<std::atomic<unsigned>>;
+  Slot(Count all_readers, Count stream_readers)
+      : all(std::move(all_readers)), of_stream(std::move(stream_readers)) {
+    ++*all;
+    ++*of_stream;
+  }
+  ~Slot() {
+    --*all;
+    --*of_stream;
+  }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  Count all;
+  Count of_stream;
+};
+
+std::chrono::microseconds beat_period(const EventLimits& limits) {
+  constexpr std::int64_t least_us = 5'000;
+  constexpr std::int64_t most_us = 250'000;
+  const std::int64_t shortest_us = std::min(limits.heartbeat_us, limits.stall_us);
+  return std::chrono::microseconds(std::clamp(shortest_us / 4, least_us, most_us));
+}
+
+}  // namespace
+
+/// What the loop knows of a stream that has, or had, readers.
+struct EventHub::Followed {
+  std::shared_ptr<FollowedStream> stream;  ///< of the thread
+  std::shared_ptr<std::atomic<unsigned>> readers = std::make_shared<std::atomic<unsigned>>(0);
+  /// Of messages that are posted to the thread.
+  std::shared_ptr<std::atomic<std::size_t>> waiting_bytes =
+      std::make_shared<std::atomic<std::size_t>>(0);
+  std::int64_t idle_since_us = 0;  ///< on the steady clock; 0: it had readers when last looked at
+};
+
+struct EventHub::Thread {
+  explicit Thread(const Parts& parts)
+      : limits(parts.limits),
+        form{coordinate_names(parts.space), parts.name_of},
+        snapshots({.loop = parts.loop,
+                   .beside = context,
+                   .send = parts.send,
+                   .reply_owner = parts.reply_owner,
+                   .form = form,
+                   .bytes_max = parts.limits.bytes_max}),
+        thread([this] { context.run(); }) {}
+  ~Thread() {
+    idle_work.reset();
+    thread.join();
+  }
+
+  template <class Work>
+  void post(Work work) {
+    asio::post(context, std::move(work));
+  }
+
+  void add(const std::shared_ptr<FollowedStream>& stream) {
+    if (is_closed) return;
+    streams.insert(stream);
+    if (streams.size() == 1) beat_later();
+  }
+
+  void close() {
+    is_closed = true;
+    timer.cancel();
+    for (const auto& stream : streams) stream->close();
+    streams.clear();
+  }
+
+  void beat_later() {
+    timer.expires_after(beat_period(limits));
+    timer.async_wait([this](const boost::system::error_code& error) {
+      if (error || is_closed || streams.empty()) return;
+      for (const auto& stream : streams) stream->beat(steady_now_us());
+      std::erase_if(streams, [](const auto& stream) { return stream->is_over(); });
+      if (!streams.empty()) beat_later();
+    });
+  }
+
+  EventLimits limits;
+  ListForm form;
+  EventCounts counts;
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> idle_work{context.get_executor()};
+  asio::steady_timer timer{context};
+  std::unordered_set<std::shared_ptr<FollowedStream>> streams;
+  bool is_closed = false;
+  SnapshotFetch snapshots;  ///< of the loop
+  std::thread thread;
+};
+
+EventHub::EventHub(Parts parts)
+    : parts_(std::move(parts)), thread_(std::make_unique<Thread>(parts_)) {}
+
+EventHub::~EventHub() {
+  close();
+}
+
+void EventHub::get_lists(ListsQuestion question, HttpRespond respond) {
+  const std::string stream = question.stream;
+  thread_->snapshots.fetch(
+      stream, std::move(question.query_ids), [this, stream, respond](SnapshotFetch::Result result) {
+        if (result.problem) return respond(problem_answer(*result.problem));
+        thread_->post([this, stream, respond, snapshot = std::move(result.snapshot)] {
+          const auto body = std::make_shared<std::string>(json_of(stream, *snapshot));
+          asio::post(parts_.loop, [respond, body] {
+            respond({.content_type = "application/json", .body = std::move(*body)});
+          });
+        });
+      });
+}
+
+void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
+  if (const auto fault = parts_.fault_of_stream(question.stream))
+    return respond(problem_answer(*fault));
+  if (*readers_ >= parts_.limits.readers_max || is_closed_) {
+    const protocol::ReachedLimit limit{"http-events-max", parts_.limits.readers_max};
+    return respond(problem_answer(protocol::Problem{
+        protocol::ErrorCode::busy,
+        "There are as many readers of events as " + to_string(limit) +
+            " allows; try again when one has left, or start the server with a larger "
+            "--http-events-max.",
+        limit}));
+  }
+  const Followed& followed = follow(question.stream);
+  const auto slot = std::make_shared<const Slot>(readers_, followed.readers);
+  HttpAnswer answer{.content_type = "text/event-stream", .body = {}};
+  answer.hand_over = [this, slot, stream = std::weak_ptr(followed.stream),
+                      last_event_id = question.last_event_id](HandedOver connection) {
+    const auto protocol = connection.socket.local_endpoint().protocol();
+    auto socket =
+        std::make_shared<Tcp::socket>(thread_->context, protocol, connection.socket.release());
+    thread_->post([this, slot, stream, last_event_id, socket] {
+      const auto held = stream.lock();
+      if (held && !thread_->is_closed) held->add(std::move(*socket), last_event_id, slot);
+    });
+  };
+  respond(std::move(answer));
+}
+
+EventHub::Followed& EventHub::follow(const std::string& stream) {
+  const auto found = followed_.find(stream);
+  if (found != followed_.end()) return *found->second;
+  if (followed_.size() >= parts_.limits.readers_max) forget_longest_idle();
+  auto followed = std::make_unique<Followed>();
+  followed->stream = std::make_shared<FollowedStream>(
+      stream, FollowedStream::Parts{
+                  .limits = thread_->limits,
+                  .form = thread_->form,
+                  .counts = thread_->counts,
+                  .epoch = parts_.epoch,
+                  .fetch = [this](const std::weak_ptr<FollowedStream>& of) { fetch(of); }});
+  thread_->post([this, added = followed->stream] { thread_->add(added); });
+  return *followed_.emplace(stream, std::move(followed)).first->second;
+}
+
+/// The thread calls this function.
+void EventHub::fetch(const std::weak_ptr<FollowedStream>& stream) {
+  asio::post(parts_.loop, [this, name = stream.lock()->name(), stream] {
+    thread_->snapshots.fetch(name, {}, [this, stream](SnapshotFetch::Result result) {
+      thread_->post([stream, result = std::move(result)] {
+        if (const auto held = stream.lock()) held->take(result);
+      });
+    });
+  });
+}
+
+void EventHub::publish(std::string_view stream, const protocol::TickHeader& header,
+                       const protocol::TickMessage& message) {
+  const auto found = followed_.find(stream);
+  if (found == followed_.end()) return;
+  Followed& followed = *found->second;
+  // If the thread does not keep up, the tick is lost for the readers, who get a gap.
+  std::size_t bytes = message.bytes();
+  std::optional<protocol::TickMessage> kept;
+  if (*followed.waiting_bytes + bytes <= parts_.limits.bytes_max)
+    kept = message;
+  else
+    bytes = 0;
+  *followed.waiting_bytes += bytes;
+  thread_->post([to = followed.stream, waiting = followed.waiting_bytes, bytes, header,
+                 kept = std::move(kept)]() mutable {
+    *waiting -= bytes;
+    to->publish(header, std::move(kept));
+  });
+  if (header.stream_removed) forget(found);
+}
+
+void EventHub::expire(std::int64_t now_us) {
+  for (auto entry = followed_.begin(); entry != followed_.end();) {
+    const auto next = std::next(entry);
+    Followed& followed = *entry->second;
+    if (*followed.readers > 0)
+      followed.idle_since_us = 0;
+    else if (followed.idle_since_us == 0)
+      followed.idle_since_us = now_us;
+    else if (now_us - followed.idle_since_us >= parts_.limits.linger_us)
+      leave(entry);
+    entry = next;
+  }
+}
+
+void EventHub::forget_longest_idle() {
+  auto oldest = followed_.end();
+  for (auto entry = followed_.begin(); entry != followed_.end(); ++entry) {
+    if (*entry->second->readers > 0) continue;
+    if (oldest == followed_.end() || entry->second->idle_since_us < oldest->second->idle_since_us)
+      oldest = entry;
+  }
+  if (oldest != followed_.end()) leave(oldest);
+}
+
+/// Ends to follow a stream without readers.
+void EventHub::leave(Streams::iterator entry) {
+  thread_->post([this, left = entry->second->stream] { thread_->streams.erase(left); });
+  forget(entry);
+}
+
+/// Ends to follow a stream. The thread still serves its readers.
+void EventHub::forget(Streams::iterator entry) {
+  // The last owner must be the thread, which uses the stream's connections.
+  thread_->post([owned = std::move(entry->second->stream)] {});
+  followed_.erase(entry);
+}
+
+void EventHub::close() {
+  if (std::exchange(is_closed_, true)) return;
+  while (!followed_.empty()) forget(followed_.begin());
+  thread_->post([thread = thread_.get()] { thread->close(); });
+}
+
+const EventCounts& EventHub::counts() const {
+  return thread_->counts;
+}
+
+std::size_t EventHub::reader_count() const {
+  return *readers_;
+}
+
+}  // namespace starling::stream

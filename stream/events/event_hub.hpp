@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams over HTTP: their lists as one answer, and Server-Sent Events. A thread of its own makes
+// the JSON and serves the readers of events, so that neither their number nor their slowness delays
+// a tick. The loop only hands over connections, and the ticks of streams that have readers. Server
+// owns the EventHub.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/knn/words/space.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/events/event_limits.hpp"
+#include "starling/stream/http/stream_questions.hpp"
+#include "starling/stream/http/wire_gateway.hpp"
+#include "starling/stream/sockets/http_server.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+class FollowedStream;
+
+/// Only the loop calls the functions.
+class EventHub {
+ public:
+  /// What the hub uses of the server.
+  struct Parts {
+    boost::asio::io_context& loop;
+    EventLimits limits;
+    Space space = Space::planar2;
+    std::uint64_t epoch = 0;
+    /// As WireGateway's functions of the same names.
+    std::function<void(WireGateway::Make, WireGateway::Take)> send;
+    std::function<std::shared_ptr<const void>()> reply_owner;
+    /// Returns std::nullopt if there is a stream of this name.
+    std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
+    /// Returns the name of an object; empty: it has none. Any thread may call it.
+    std::function<std::string_view(ObjectId)> name_of;
+  };
+
+  explicit EventHub(Parts parts);
+  /// The loop must not run after the destruction.
+  ~EventHub();
+
+  /// Answers with the lists that the stream holds now.
+  void get_lists(ListsQuestion question, HttpRespond respond);
+  /// Answers with events. Refuses the reader if there are as many as EventLimits allows.
+  void get_events(EventsQuestion question, HttpRespond respond);
+
+  /// Returns whether publish() has anything to do.
+  bool is_following() const { return !followed_.empty(); }
+  /// Takes the message of one stream's tick, if the stream has readers. Call it for each tick in
+  /// order.
+  void publish(std::string_view stream, const protocol::TickHeader& header,
+               const protocol::TickMessage& message);
+  /// Forgets streams that have had no reader for a while. Call it about once a second.
+  void expire(std::int64_t now_us);
+  /// Ends all connections, and accepts no further reader.
+  void close();
+
+  const EventCounts& counts() const;
+  std::size_t reader_count() const;
+
+ private:
+  struct Thread;
+  struct Followed;
+  using Streams = std::map<std::string, std::unique_ptr<Followed>, std::less<>>;
+
+  Followed& follow(const std::string& stream);
+  void fetch(const std::weak_ptr<FollowedStream>& stream);
+  void forget_longest_idle();
+  void leave(Streams::iterator entry);
+  void forget(Streams::iterator entry);
+
+  Parts parts_;
+  std::shared_ptr<std::atomic<unsigned>> readers_ = std::make_shared<std::atomic<unsigned>>(0);
+  std::unique_ptr<Thread> thread_;
+  Streams followed_;
+  bool is_closed_ = false;
+};
+
+}  // namespace starling::stream

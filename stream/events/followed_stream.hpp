@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stream and its readers of events. A new reader gets a snapshot and then each tick; one that
+// comes back goes on after its last event, if the ring still holds what follows. A reader that
+// falls out of the ring gets a gap and a new snapshot. EventHub owns the streams, and calls them on
+// its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/events/event_limits.hpp"
+#include "starling/stream/events/event_ring.hpp"
+#include "starling/stream/events/event_text.hpp"
+#include "starling/stream/events/list_text.hpp"
+#include "starling/stream/events/snapshot_fetch.hpp"
+#include "starling/stream/sockets/push_connection.hpp"
+
+namespace starling::stream {
+
+class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
+ public:
+  struct Parts {
+    const EventLimits& limits;
+    const ListForm& form;
+    EventCounts& counts;
+    std::uint64_t epoch = 0;
+    /// Asks for a snapshot, which take() of this stream gets later.
+    std::function<void(std::weak_ptr<FollowedStream>)> fetch;
+  };
+
+  FollowedStream(std::string name, Parts parts);
+
+  const std::string& name() const { return name_; }
+  /// Returns true if the stream is removed and all readers have been told.
+  bool is_over() const { return is_removed_ && readers_.empty(); }
+
+  /// Adds a reader whose connection has the head of the answer. `slot` is released when it ends.
+  void add(boost::asio::ip::tcp::socket socket, std::string_view last_event_id,
+           std::shared_ptr<const void> slot);
+  /// Takes the message of the stream's next tick. Without a message, the tick is lost.
+  void publish(const protocol::TickHeader& header, std::optional<protocol::TickMessage> message);
+  void take(const SnapshotFetch::Result& result);
+  /// Disconnects readers that stall, sends heartbeats, and tries again to get a snapshot. Call it a
+  /// few times a second.
+  void beat(std::int64_t now_us);
+  /// Ends all connections.
+  void close();
+
+ private:
+  struct Reader {
+    std::shared_ptr<PushConnection> connection{};
+    std::shared_ptr<const void> slot{};
+    std::optional<std::uint64_t> last{};  ///< the number of its last event
+    bool has_restarted = false;           ///< its events are those of an earlier server
+    bool needs_snapshot = true;
+    bool is_ending = false;
+  };
+  /// A snapshot that readers may get.
+  struct Ready {
+    std::uint64_t sequence = 0;
+    std::vector<EventText> events;
+  };
+
+  void serve_all();
+  void serve(Reader& reader);
+  std::vector<EventText> next_events(Reader& reader);
+  std::vector<EventText> catch_up(Reader& reader);
+  void append_gap(Reader& reader, std::vector<EventText>& texts);
+  void send(Reader& reader, std::vector<EventText> texts);
+  void end(Reader& reader, EventText last);
+  void want_snapshot();
+  void forget_old_snapshot();
+
+  std::string name_;
+  Parts parts_;
+  EventRing ring_;
+  std::unordered_map<PushConnection*, std::shared_ptr<Reader>> readers_;
+  std::optional<Ready> snapshot_;
+  bool is_fetching_ = false;
+  std::int64_t retry_us_ = 0;  ///< on the steady clock: when a snapshot may be fetched again
+  bool is_removed_ = false;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fetches the lists of streams from the server itself, page by page through the wire's GetSnapshot,
+// and makes them JSON on a thread beside the loop. EventHub owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/events/list_text.hpp"
+#include "starling/stream/events/stream_snapshot.hpp"
+#include "starling/stream/http/wire_gateway.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+/// Only the loop calls the functions.
+class SnapshotFetch {
+ public:
+  struct Parts {
+    boost::asio::io_context& loop;
+    boost::asio::io_context& beside;  ///< runs on another thread
+    /// As WireGateway's functions of the same names.
+    std::function<void(WireGateway::Make, WireGateway::Take)> send;
+    std::function<std::shared_ptr<const void>()> reply_owner;
+    const ListForm& form;
+    std::size_t bytes_max = 0;  ///< of the JSON of one snapshot
+  };
+
+  /// `snapshot` is null if there is a problem.
+  struct Result {
+    std::shared_ptr<const StreamSnapshot> snapshot;
+    std::optional<protocol::Problem> problem;
+  };
+  using Done = std::function<void(Result)>;
+
+  /// The objects that `parts` names must live as long as the loop and the thread run.
+  explicit SnapshotFetch(Parts parts) : parts_(std::move(parts)) {}
+
+  /// Fetches the lists of these queries; of all queries if there is none. Calls `done` on the loop,
+  /// later. The caller limits how many fetches wait.
+  void fetch(std::string stream, std::vector<std::uint64_t> query_ids, Done done);
+
+ private:
+  struct Fetch {
+    std::string stream;
+    std::vector<std::uint64_t> query_ids;
+    Done done;
+    StreamSnapshot snapshot{};
+    std::optional<protocol::Problem> problem{};
+  };
+
+  void begin_next();
+  void ask(const std::shared_ptr<Fetch>& fetch, std::uint64_t page);
+  void take(const std::shared_ptr<Fetch>& fetch, const protocol::ReplyBody& reply);
+  void add_page(const std::shared_ptr<Fetch>& fetch, const protocol::SnapshotPage& page);
+  void append(Fetch& fetch, const protocol::ListChunk& lists) const;
+  void end(const std::shared_ptr<Fetch>& fetch);
+  protocol::Problem too_long() const;
+
+  Parts parts_;
+  std::deque<std::shared_ptr<Fetch>> waiting_;
+  std::size_t under_way_ = 0;
+};
+
+}  // namespace starling::stream

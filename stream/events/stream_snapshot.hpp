@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lists that a stream holds at one tick, as JSON. SnapshotFetch makes it; the answer of GET
+// /v1/streams/NAME and the event `snapshot` contain it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/knn/words/types.hpp"
+#include "starling/protocol/wire/list_chunk.hpp"
+#include "starling/stream/events/list_text.hpp"
+
+namespace starling::stream {
+
+struct StreamSnapshot {
+  std::uint64_t epoch = 0;
+  Tick tick{};
+  std::int64_t time_us = 0;
+  std::uint64_t sequence = 0;
+  std::vector<std::string> pieces;  ///< each a JSON array of lists; at least one
+  std::size_t bytes = 0;            ///< of all pieces
+};
+
+/// Appends the lists to the pieces of the snapshot. Returns false, before it has appended all, if
+/// the pieces would have more than `bytes_max` bytes.
+bool append_lists(StreamSnapshot& snapshot, const protocol::ListChunk& lists, const ListForm& form,
+                  std::size_t bytes_max);
+
+/// Appends the fields that say of which tick a snapshot is.
+void append_head(JsonText& json, const std::string& stream, const StreamSnapshot& snapshot);
+
+/// Returns the whole snapshot as one JSON object.
+std::string json_of(const std::string& stream, const StreamSnapshot& snapshot);
+
+}  // namespace starling::stream

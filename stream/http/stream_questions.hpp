@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the routes of a stream's lists and events ask. EventHub answers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace starling::stream {
+
+struct ListsQuestion {
+  std::string stream;
+  std::vector<std::uint64_t> query_ids{};  ///< empty: all queries
+};
+
+struct EventsQuestion {
+  std::string stream;
+  std::string last_event_id{};  ///< as the reader sends it; empty: it has no event
+};
+
+}  // namespace starling::stream
