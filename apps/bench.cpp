@@ -298,6 +298,11 @@ std::function<int()> add_server(CLI::App& command) {
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   server
+      ->add_option("--event-readers", options->event_readers,
+                   "For tick: this many readers of another stream's events, over HTTP")
+      ->check(CLI::Range(0u, 128u))
+      ->capture_default_str();
+  server
       ->add_option("--streams", options->streams,
                    "For million: the streams among which the queries are divided. Each has a "
                    "subscriber")

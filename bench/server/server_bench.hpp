@@ -20,6 +20,7 @@ struct ServerBenchOptions {
   double scale = 1;                      ///< factor for objects, queries, rates and subscribers
   /// For updates and updates-wgs84: how many clients send, each its own part of the objects.
   unsigned producers = 1;
+  unsigned event_readers = 0;      ///< for tick: of the events of another stream, over HTTP
   unsigned streams = 1;            ///< for million: the streams, each with a subscriber
   double share = 0.7;              ///< for soak: the load as a share of the measured capacity
   std::vector<double> rates_hz{};  ///< for million: ticks per second, a row for each; empty: 10

@@ -104,6 +104,7 @@ void ServerChild::wait_until_ready(const std::string& endpoints_path) {
   const std::string json = text_of(endpoints_path);
   commands_ = field(json, "commands");
   results_ = field(json, "results");
+  http_ = field(json, "http");
 }
 
 bool ServerChild::has_ended() {

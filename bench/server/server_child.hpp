@@ -29,6 +29,7 @@ class ServerChild {
 
   const std::string& commands() const { return commands_; }
   const std::string& results() const { return results_; }
+  const std::string& http() const { return http_; }  ///< for example "127.0.0.1:7413"
 
   ProcessMemory memory() const;
   double cpu_seconds() const;
@@ -40,6 +41,7 @@ class ServerChild {
   pid_t pid_ = 0;
   std::string commands_;
   std::string results_;
+  std::string http_;
 };
 
 /// Returns the processor time of this process.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads `tick` and `standing` measure the time of a tick: from the first update sent until
 // the subscriber holds every list that the tick reports. Ticks are advanced on request.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "starling/bench/server/event_readers.hpp"
 #include "starling/bench/server/server_listener.hpp"
 #include "starling/bench/server/server_load.hpp"
 #include "starling/bench/server/server_workloads.hpp"
@@ -14,6 +18,8 @@ namespace starling::bench {
 namespace {
 
 constexpr const char* stream = "bench";
+constexpr const char* watched_stream = "watched";  ///< by readers of events
+constexpr std::size_t watched_queries = 10;
 constexpr std::int64_t tick_us = 1'000'000;
 
 struct TickWorkload {
@@ -28,8 +34,15 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   const ServerChild server(options.program, with_flags({"--tick", "manual"}, options));
   LoadClient client(server);
   client.put_stream(stream, feed.queries());
+  if (options.event_readers > 0) {
+    auto queries = feed.queries();
+    queries.resize(std::min(queries.size(), watched_queries));
+    client.put_stream(watched_stream, queries);
+  }
   client.client().advance_tick(0).value();
   Listener listener(server, stream);
+  std::optional<EventReaders> readers;
+  if (options.event_readers > 0) readers.emplace(server, watched_stream, options.event_readers);
 
   TimedTicks timed(client, listener, tick_us);
   const auto tick_ms = [&](const Rows& rows) {
@@ -40,14 +53,18 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   for (std::size_t i = 0; i < workload.warm_up; ++i) tick_ms(feed.step(i));
   timed.forget_warm_up();
   const Meter meter(server);
+  const std::uint64_t bytes_before = readers ? readers->bytes() : 0;
   std::vector<double> latencies_ms;
   for (std::size_t i = 0; i < workload.ticks; ++i)
     latencies_ms.push_back(tick_ms(feed.step(workload.warm_up + i)));
+  const auto event_bytes = readers ? static_cast<double>(readers->bytes() - bytes_before) : 0;
   handler(meter.row(std::move(name), {{"latency_median_ms", median(latencies_ms)},
                                       {"latency_p99_ms", percentile(latencies_ms, 0.99)},
                                       {"engine_median_ms", median(timed.engine_ms())},
                                       {"first_ms", first_ms},
                                       {"lists_per_tick", timed.lists_per_tick()},
+                                      {"event_readers", static_cast<double>(options.event_readers)},
+                                      {"event_mib", event_bytes / (1 << 20)},
                                       {"ticks", static_cast<double>(workload.ticks)}}));
 }
 
