@@ -178,6 +178,7 @@ EventHub::Followed& EventHub::follow(const std::string& stream) {
   auto followed = std::make_unique<Followed>();
   followed->stream = std::make_shared<FollowedStream>(
       stream, FollowedStream::Parts{
+                  .context = thread_->context,
                   .limits = thread_->limits,
                   .form = thread_->form,
                   .counts = thread_->counts,

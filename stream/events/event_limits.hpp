@@ -15,6 +15,9 @@ struct EventLimits {
   /// readers.
   std::size_t bytes_max = std::size_t{16} << 20;
   std::size_t ticks_max = 1024;  ///< the most ticks of one stream that are held for readers
+  /// The least time between two flushes of one stream to its readers, so that the thread is not
+  /// busy with short writes if ticks are more frequent. Each reader still gets each tick.
+  std::int64_t flush_us = 20'000;
   /// A reader is disconnected if it reads nothing for this long although events wait.
   std::int64_t stall_us = 30'000'000;
   std::int64_t heartbeat_us = 15'000'000;  ///< an idle reader gets a comment this often

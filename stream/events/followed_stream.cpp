@@ -2,7 +2,10 @@
 // Decides what each reader gets next: see followed_stream.hpp.
 #include "starling/stream/events/followed_stream.hpp"
 
+#include <chrono>
 #include <utility>
+
+#include <boost/asio/io_context.hpp>
 
 #include "starling/knn/base/clocks.hpp"
 
@@ -24,7 +27,8 @@ constexpr std::int64_t retry_after_us = 250'000;
 FollowedStream::FollowedStream(std::string name, Parts parts)
     : name_(std::move(name)),
       parts_(std::move(parts)),
-      ring_(parts_.form, parts_.limits.bytes_max, parts_.limits.ticks_max) {}
+      ring_(parts_.form, parts_.limits.bytes_max, parts_.limits.ticks_max),
+      flush_timer_(parts_.context) {}
 
 void FollowedStream::add(boost::asio::ip::tcp::socket socket, std::string_view last_event_id,
                          std::shared_ptr<const void> slot) {
@@ -51,6 +55,8 @@ void FollowedStream::add(boost::asio::ip::tcp::socket socket, std::string_view l
   readers_.emplace(reader->connection.get(), reader);
   reader->connection->start();
   serve(*reader);
+  if (is_removed_) return flush();
+  flush_soon();
 }
 
 void FollowedStream::publish(const protocol::TickHeader& header,
@@ -61,6 +67,26 @@ void FollowedStream::publish(const protocol::TickHeader& header,
     ring_.lose(header.sequence);
   is_removed_ = is_removed_ || header.stream_removed;
   forget_old_snapshot();
+  if (readers_.empty()) return;
+  if (is_removed_) return flush();
+  flush_soon();
+}
+
+void FollowedStream::flush_soon() {
+  const std::int64_t due_us = flushed_us_ + parts_.limits.flush_us;
+  if (steady_now_us() >= due_us) return flush();
+  if (std::exchange(is_flush_due_, true)) return;
+  flush_timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::microseconds(due_us)));
+  flush_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto held = weak.lock();
+    if (held && !error) held->flush();
+  });
+}
+
+void FollowedStream::flush() {
+  is_flush_due_ = false;
+  flushed_end_ = ring_.end();
+  flushed_us_ = steady_now_us();
   serve_all();
 }
 
@@ -96,6 +122,7 @@ void FollowedStream::beat(std::int64_t now_us) {
 }
 
 void FollowedStream::close() {
+  flush_timer_.cancel();
   const auto readers = readers_;
   for (const auto& [connection, reader] : readers) connection->close();
 }
@@ -122,7 +149,7 @@ std::vector<EventText> FollowedStream::next_events(Reader& reader) {
   std::size_t bytes = 0;
   while (bytes < given_bytes && texts.size() < given_events_max) {
     const std::uint64_t next = *reader.last + 1;
-    if (next >= ring_.end()) break;
+    if (next >= flushed_end_) break;
     EventText text = next < ring_.first() ? nullptr : ring_.event(next);
     if (text == nullptr) {
       reader.needs_snapshot = true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/events/event_limits.hpp"
@@ -30,6 +31,7 @@ namespace starling::stream {
 class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
  public:
   struct Parts {
+    boost::asio::io_context& context;  ///< of the thread
     const EventLimits& limits;
     const ListForm& form;
     EventCounts& counts;
@@ -71,6 +73,8 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
     std::vector<EventText> events;
   };
 
+  void flush_soon();
+  void flush();
   void serve_all();
   void serve(Reader& reader);
   std::vector<EventText> next_events(Reader& reader);
@@ -84,6 +88,10 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   std::string name_;
   Parts parts_;
   EventRing ring_;
+  std::uint64_t flushed_end_ = 0;  ///< readers get events before this number
+  std::int64_t flushed_us_ = 0;    ///< on the steady clock
+  bool is_flush_due_ = false;
+  boost::asio::steady_timer flush_timer_;
   std::unordered_map<PushConnection*, std::shared_ptr<Reader>> readers_;
   std::optional<Ready> snapshot_;
   bool is_fetching_ = false;

@@ -29,6 +29,7 @@ class EventWorld {
     options.processor.space.space = space;
     if (space == Space::vector) options.processor.space.dimension = 3;
     options.http_events.ticks_max = 8;
+    options.http_events.flush_us = 1'000;
     options.snapshots.burst = 1'000'000;
     return options;
   }
