@@ -183,6 +183,7 @@ void EventClient::dispatch() {
 void EventClient::take_snapshot(const element& root) {
   ++counts_.snapshot_parts;
   const std::uint64_t parts = root["parts"].get_uint64();
+  EXPECT_FALSE(is_live_) << "lists are replaced without a gap";
   EXPECT_EQ(root["part"].get_uint64().value(), next_part_);
   EXPECT_EQ(!id_.empty(), next_part_ == parts) << "only the last part has an id";
   read_lists(root["lists"], options_.space, incoming_);
