@@ -14,6 +14,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <unistd.h>
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/stream/events/followed_stream.hpp"
@@ -46,6 +47,21 @@ struct Slot {
   Count all;
   Count of_stream;
 };
+
+/// Moves a socket to `context`, which another thread runs. Returns null if the connection is
+/// broken.
+std::shared_ptr<Tcp::socket> moved_to(asio::io_context& context, Tcp::socket socket) {
+  boost::system::error_code error;
+  const auto protocol = socket.local_endpoint(error).protocol();
+  if (error) return nullptr;
+  const auto handle = socket.release(error);
+  if (error) return nullptr;
+  auto moved = std::make_shared<Tcp::socket>(context);
+  moved->assign(protocol, handle, error);
+  if (!error) return moved;
+  ::close(handle);
+  return nullptr;
+}
 
 std::chrono::microseconds beat_period(const EventLimits& limits) {
   constexpr std::int64_t least_us = 5'000;
@@ -160,9 +176,8 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   HttpAnswer answer{.content_type = "text/event-stream", .body = {}};
   answer.hand_over = [this, slot, stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {
-    const auto protocol = connection.socket.local_endpoint().protocol();
-    auto socket =
-        std::make_shared<Tcp::socket>(thread_->context, protocol, connection.socket.release());
+    const auto socket = moved_to(thread_->context, std::move(connection.socket));
+    if (socket == nullptr) return;
     thread_->post([this, slot, stream, last_event_id, socket] {
       const auto held = stream.lock();
       if (held && !thread_->is_closed) held->add(std::move(*socket), last_event_id, slot);
