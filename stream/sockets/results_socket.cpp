@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -40,12 +41,13 @@ using WaitingBytes = std::atomic<std::size_t>;
 /// A frame that ZeroMQ holds. Its bytes count as waiting.
 struct Lent {
   Lent(protocol::Frame the_frame, std::shared_ptr<WaitingBytes> the_waiting)
-      : frame(std::move(the_frame)), waiting(std::move(the_waiting)) {
-    *waiting += frame.size();
+      : frame(std::move(the_frame)), bytes(frame.bytes()), waiting(std::move(the_waiting)) {
+    *waiting += bytes.size();
   }
-  ~Lent() { *waiting -= frame.size(); }
+  ~Lent() { *waiting -= bytes.size(); }
 
   protocol::Frame frame;
+  std::span<const std::byte> bytes;       ///< of `frame`
   std::shared_ptr<WaitingBytes> waiting;  ///< shared, because a frame may outlive the socket
 };
 
@@ -53,7 +55,7 @@ struct Lent {
 /// sent the part to the last subscriber.
 zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& waiting) {
   auto lent = std::make_unique<Lent>(std::move(frame), waiting);
-  const std::span bytes = lent->frame.bytes();
+  const std::span bytes = lent->bytes;
   zmq::message_t part(
       const_cast<std::byte*>(bytes.data()), bytes.size(),
       [](void*, void* hint) { delete static_cast<Lent*>(hint); }, lent.get());
