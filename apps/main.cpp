@@ -27,6 +27,7 @@
 #include "starling/apps/streams/streams.hpp"
 #include "starling/apps/subscribe/subscribe.hpp"
 #include "starling/apps/top/top.hpp"
+#include "starling/apps/view/view.hpp"
 
 namespace {
 
@@ -49,6 +50,7 @@ int run(int argument_count, char** arguments) {
       {"streams", starling::apps::add_streams(program)},
       {"subscribe", starling::apps::add_subscribe(program)},
       {"top", starling::apps::add_top(program)},
+      {"view", starling::apps::add_view(program)},
   };
   starling::apps::add_config_file(program);
   starling::apps::make_numbers_strict(program);

@@ -23,6 +23,7 @@
 
 #include "starling/apps/check_config.hpp"
 #include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/http_flag.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/apps/shared/text/screen.hpp"
 #include "starling/knn/base/time_text.hpp"
@@ -80,18 +81,8 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
                  "The endpoint at which ticks are published to subscribers")
       ->type_name("ENDPOINT")
       ->capture_default_str();
-  app.add_option_function<std::string>(
-         "--http",
-         [&server](const std::string& text) {
-           const std::size_t colon = text.rfind(':');
-           const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-           if (!CLI::detail::lexical_cast(port, server.http_port) || colon == 0)
-             throw CLI::ValidationError("--http", "\"" + text + "\" is not HOST:PORT");
-           server.http_host = text.substr(0, colon);
-         },
-         "The address of the HTTP server: /healthz, /metrics and the JSON of docs/http.md")
-      ->type_name("HOST:PORT")
-      ->default_str(server.http_host + ":" + std::to_string(server.http_port));
+  add_http_flag(app, server.http_host, server.http_port,
+                "The address of the HTTP server: /healthz, /metrics and the JSON of docs/http.md");
   app.add_flag("--insecure", server.insecure,
                "Listen also on addresses that other machines can reach. There is no authentication "
                "and no encryption: whoever reaches an endpoint can read and change everything");

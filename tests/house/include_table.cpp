@@ -140,12 +140,15 @@ const std::vector<Room>& house_rooms() {
       {"apps/top",
        {"knn/base", "knn/words", "protocol/client", "apps/shared", "apps/shared/server",
         "apps/shared/text"}},
+      {"apps/view",
+       {"knn/tables", "knn/words", "stream", "stream/sockets", "sim/files", "sim/host",
+        "sim/replay", "sim/traces", "apps/shared"}},
       {"apps",
        {"knn/base",    "protocol/wire",    "protocol/client", "stream/sockets", "stream",
         "sim/files",   "sim/traces",       "bench/ticks",     "bench/vectors",  "bench/server",
         "apps/shared", "apps/shared/text", "apps/ask",        "apps/knn",       "apps/put",
         "apps/remove", "apps/replay",      "apps/simulate",   "apps/streams",   "apps/subscribe",
-        "apps/top"}},
+        "apps/top",    "apps/view"}},
   };
   return rooms;
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the position from an anchor, which moves whenever the speed changes: see playback.hpp.
+#include "starling/apps/view/playback.hpp"
+
+#include <algorithm>
+
+namespace starling::apps {
+
+Playback::Playback(double speed, Clock::time_point now)
+    : speed_(std::clamp(speed, speed_min, speed_max)), anchor_(now) {}
+
+Playback::Wake Playback::wake_now() const {
+  if (is_stopped_) return Wake::stop;
+  return position_us(Clock::now()) < reached_us_ ? Wake::back : Wake::due;
+}
+
+Playback::Wake Playback::wait_for(std::int64_t at_us) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const Clock::time_point now = Clock::now();
+    const Wake wake = wake_now();
+    if (wake != Wake::due) return wake;
+    const std::int64_t left_us = at_us - position_us(now);
+    if (left_us <= 0) {
+      reached_us_ = at_us;
+      return Wake::due;
+    }
+    if (is_paused_)
+      changed_.wait(lock);
+    else
+      changed_.wait_until(
+          lock, now + std::chrono::microseconds(
+                          static_cast<std::int64_t>(static_cast<double>(left_us) / speed_) + 1));
+  }
+}
+
+Playback::Wake Playback::wait_at_end() {
+  std::unique_lock lock(mutex_);
+  move_to(reached_us_, Clock::now());  // the clock does not run past the end
+  is_paused_ = true;
+  changed_.wait(lock, [this] { return wake_now() != Wake::due; });
+  move_to(position_us(Clock::now()), Clock::now());
+  is_paused_ = false;
+  return wake_now();
+}
+
+void Playback::begin_pass() {
+  const std::lock_guard lock(mutex_);
+  reached_us_ = 0;
+}
+
+void Playback::toggle_pause() {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  move_to(position_us(now), now);
+  is_paused_ = !is_paused_;
+  changed_.notify_all();
+}
+
+bool Playback::is_paused() const {
+  const std::lock_guard lock(mutex_);
+  return is_paused_;
+}
+
+double Playback::scale_speed(double factor) {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  move_to(position_us(now), now);
+  speed_ = std::clamp(speed_ * factor, speed_min, speed_max);
+  changed_.notify_all();
+  return speed_;
+}
+
+void Playback::skip(std::int64_t by_us) {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  move_to(std::max<std::int64_t>(position_us(now) + by_us, 0), now);
+  changed_.notify_all();
+}
+
+void Playback::restart() {
+  const std::lock_guard lock(mutex_);
+  move_to(0, Clock::now());
+  is_paused_ = false;
+  changed_.notify_all();
+}
+
+void Playback::stop() {
+  const std::lock_guard lock(mutex_);
+  is_stopped_ = true;
+  changed_.notify_all();
+}
+
+std::int64_t Playback::position_us() const {
+  const std::lock_guard lock(mutex_);
+  return position_us(Clock::now());
+}
+
+std::int64_t Playback::position_us(Clock::time_point now) const {
+  if (is_paused_) return anchor_us_;
+  const std::chrono::duration<double, std::micro> since = now - anchor_;
+  return anchor_us_ + static_cast<std::int64_t>(since.count() * speed_);
+}
+
+void Playback::move_to(std::int64_t at_us, Clock::time_point now) {
+  anchor_us_ = at_us;
+  anchor_ = now;
+}
+
+}  // namespace starling::apps

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock of `starling view`: which moment of the recording is due. A thread replays the
+// recording and waits for the clock; another thread pauses it, moves it, or changes its speed.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace starling::apps {
+
+/// Any thread may call any function. Times are microseconds of the recording since its first tick.
+class Playback {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr double speed_min = 1.0 / 64;
+  static constexpr double speed_max = 4096;
+
+  /// `speed` is a multiple of real time; it is brought into the range above.
+  explicit Playback(double speed, Clock::time_point now = Clock::now());
+
+  enum class Wake : std::uint8_t {
+    due,   ///< the moment has come
+    back,  ///< the clock was moved back; replay from the beginning
+    stop,  ///< stop() was called
+  };
+  /// Waits until the clock has reached `at_us`. The moments of one pass may not fall.
+  Wake wait_for(std::int64_t at_us);
+  /// Waits, at the end of the recording, until the clock is moved back or stopped.
+  Wake wait_at_end();
+  /// A new pass begins: its moments begin at 0 again.
+  void begin_pass();
+
+  void toggle_pause();
+  bool is_paused() const;
+  /// Multiplies the speed, and returns the new one.
+  double scale_speed(double factor);
+  /// Moves the clock by so much, at most back to 0.
+  void skip(std::int64_t by_us);
+  /// Moves the clock back to 0, and lets it run.
+  void restart();
+  void stop();
+
+  std::int64_t position_us() const;
+
+ private:
+  std::int64_t position_us(Clock::time_point now) const;
+  void move_to(std::int64_t at_us, Clock::time_point now);
+  Wake wake_now() const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  double speed_;
+  bool is_paused_ = false;
+  bool is_stopped_ = false;
+  std::int64_t anchor_us_ = 0;  ///< the position at `anchor_`
+  Clock::time_point anchor_;
+  std::int64_t reached_us_ = 0;  ///< the last moment of this pass that was due
+};
+
+}  // namespace starling::apps

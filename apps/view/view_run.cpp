@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread replays and one serves; the caller's thread reads keys: see view_run.hpp. A server
+// drops rows that are older than what it has, so a new one takes its place, at the same address,
+// when the user moves back.
+#include "starling/apps/view/view_run.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+#include <zmq.hpp>
+
+#include "starling/apps/shared/progress_line.hpp"
+#include "starling/apps/shared/stop_signals.hpp"
+#include "starling/apps/view/keys.hpp"
+#include "starling/apps/view/playback.hpp"
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/host/server_host.hpp"
+#include "starling/sim/replay/replay.hpp"
+#include "starling/stream/server.hpp"
+#include "starling/stream/sockets/file_limit.hpp"
+
+namespace starling::apps {
+namespace {
+
+constexpr std::int64_t skipped_us = 60'000'000;
+constexpr std::chrono::milliseconds look_again{100};
+
+/// Thrown out of a pass, because the clock was moved back or stopped.
+struct PassEnds {};
+
+class View {
+ public:
+  explicit View(const ViewPlan& plan)
+      : plan_(plan), trace_(plan.paths, plan.trace), playback_(plan.speed) {
+    print_notes("view", trace_);
+    options_.tick_period_us.reset();
+    options_.commands_endpoint = "tcp://127.0.0.1:*";
+    options_.results_endpoint = "tcp://127.0.0.1:*";
+    options_.http_host = plan.http_host;
+    options_.http_port = plan.http_port;
+    options_.tau_step_max_us = 0;
+    options_.processor.space.space = trace_.space();
+    options_.processor.objects.object_ttl_us = plan.object_ttl_us;
+  }
+
+  void run() {
+    std::jthread player([this] {
+      try {
+        while (play_pass()) continue;
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      is_over_ = true;
+    });
+    Keys keys;
+    while (!is_over_ && !stop_.asked_to_stop())
+      if (const auto key = keys.next(look_again)) act_on(*key);
+    playback_.stop();
+    player.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  /// Replays the recording once, into a new server. Returns false if that was the last time.
+  bool play_pass() {
+    playback_.begin_pass();
+    sim::NameTable names;
+    const auto rows = read_rows(names);
+    stream::Server server(options_, choose_engine(plan_.engine).make(options_.processor.space));
+    options_.http_port = port_of(server.endpoints().http);
+    std::exception_ptr failure;
+    std::jthread serving([&] {
+      try {
+        server.run();
+      } catch (...) {
+        failure = std::current_exception();
+        playback_.stop();
+      }
+    });
+    bool goes_on = false;
+    try {
+      goes_on = replay_into(server, *rows, names);
+    } catch (...) {
+      server.stop();
+      throw;
+    }
+    server.stop();
+    serving.join();
+    if (failure) std::rethrow_exception(failure);
+    return goes_on;
+  }
+
+  std::unique_ptr<sim::RowStream> read_rows(sim::NameTable& names) {
+    ProgressLine progress;
+    sim::RowSorter sorter(plan_.sort);
+    sim::TraceCounts counts;
+    trace_.read(Lattice(options_.processor.space), names, counts, [&](const sim::TraceRow& row) {
+      sorter.add(row);
+      if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
+    });
+    if (sorter.row_count() == 0)
+      throw sim::InputError("there is nothing to view; " + describe_left_out(counts));
+    return sorter.finish();
+  }
+
+  bool replay_into(const stream::Server& server, sim::RowStream& rows,
+                   const sim::NameTable& names) {
+    zmq::context_t zmq;
+    sim::ServerHost host(
+        zmq, {.commands = server.endpoints().commands, .results = server.endpoints().results},
+        "view");
+    host.put_names(names, "objects' names");
+    sim::start_replay(host, {.stream = "view", .queries = {}}, false);
+    say_once_where(server.endpoints().http);
+    sim::ReplayOptions options;
+    options.tick_us = plan_.tick_us;
+    Playback::Wake wake = Playback::Wake::due;
+    options.wait = [&](std::int64_t since_first_us) {
+      wake = playback_.wait_for(since_first_us);
+      if (wake != Playback::Wake::due) throw PassEnds();
+    };
+    try {
+      sim::replay(rows, options, host, nullptr, {});
+      std::fputs("view: the recording has ended; r plays it again, q ends\n", stderr);
+      wake = playback_.wait_at_end();
+    } catch (const PassEnds&) {  // `wake` says why
+    }
+    return wake == Playback::Wake::back;
+  }
+
+  void say_once_where(const std::string& http) {
+    if (std::exchange(is_said_, true)) return;
+    std::printf("http://%s/\n", http.c_str());
+    std::fflush(stdout);
+    std::fputs(
+        "view: space pauses, + and - change the speed, the arrows go a minute back and forth, r "
+        "plays from the beginning, q ends\n",
+        stderr);
+  }
+
+  void act_on(char key) {
+    switch (key) {
+      case ' ':
+        playback_.toggle_pause();
+        std::fputs(playback_.is_paused() ? "view: paused\n" : "view: goes on\n", stderr);
+        break;
+      case '+':
+      case '=':
+        say_speed(playback_.scale_speed(2));
+        break;
+      case '-':
+        say_speed(playback_.scale_speed(0.5));
+        break;
+      case '>':
+        playback_.skip(skipped_us);
+        break;
+      case '<':
+        playback_.skip(-skipped_us);
+        break;
+      case 'r':
+        playback_.restart();
+        break;
+      case 'q':
+        playback_.stop();
+        break;
+      default:
+        break;
+    }
+  }
+
+  static void say_speed(double speed) { std::fprintf(stderr, "view: %g times real time\n", speed); }
+
+  static std::uint16_t port_of(const std::string& endpoint) {
+    return static_cast<std::uint16_t>(std::stoul(endpoint.substr(endpoint.rfind(':') + 1)));
+  }
+
+  const ViewPlan& plan_;
+  StopSignals stop_;  ///< made before any thread
+  const sim::Trace trace_;
+  Playback playback_;
+  stream::ServerOptions options_;
+  bool is_said_ = false;
+  std::exception_ptr error_;
+  std::atomic<bool> is_over_ = false;
+};
+
+}  // namespace
+
+void run_view(const ViewPlan& plan) {
+  spdlog::set_level(spdlog::level::warn);
+  stream::raise_file_limit();
+  View(plan).run();
+}
+
+}  // namespace starling::apps

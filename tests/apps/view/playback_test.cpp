@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the clock of `starling view`: what is due, and what moves it.
+#include "starling/apps/view/playback.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace starling::apps {
+namespace {
+
+using namespace std::chrono_literals;
+using Wake = Playback::Wake;
+
+std::chrono::duration<double> time_of(const auto& act) {
+  const auto start = Playback::Clock::now();
+  act();
+  return Playback::Clock::now() - start;
+}
+
+TEST(Playback, RunsAtItsSpeed) {
+  Playback playback(100);
+  const auto took = time_of([&] { EXPECT_EQ(playback.wait_for(20'000'000), Wake::due); });
+  EXPECT_GE(took, 190ms);
+  EXPECT_GE(playback.position_us(), 20'000'000);
+}
+
+TEST(Playback, StandsStillWhileItIsPaused) {
+  Playback playback(4096);
+  EXPECT_EQ(playback.wait_for(1'000), Wake::due);
+  playback.toggle_pause();
+  EXPECT_TRUE(playback.is_paused());
+  const std::int64_t held_us = playback.position_us();
+  std::jthread later([&] {
+    std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(playback.position_us(), held_us);
+    playback.toggle_pause();
+  });
+  const auto took = time_of([&] { EXPECT_EQ(playback.wait_for(held_us + 1'000'000), Wake::due); });
+  EXPECT_GE(took, 100ms);
+}
+
+TEST(Playback, AJumpAheadMakesAllBetweenDueAtOnce) {
+  Playback playback(Playback::speed_min);
+  playback.skip(3'600'000'000);
+  const auto took = time_of([&] {
+    for (std::int64_t at_us = 0; at_us <= 3'600'000'000; at_us += 60'000'000)
+      EXPECT_EQ(playback.wait_for(at_us), Wake::due);
+  });
+  EXPECT_LT(took, 5s);
+}
+
+TEST(Playback, MovedBackItAsksForANewPass) {
+  Playback playback(1);
+  playback.skip(600'000'000);
+  EXPECT_EQ(playback.wait_for(600'000'000), Wake::due);
+  playback.skip(-60'000'000);
+  EXPECT_EQ(playback.wait_for(601'000'000), Wake::back);
+  playback.begin_pass();
+  EXPECT_EQ(playback.wait_for(539'000'000), Wake::due);
+  playback.skip(-3'600'000'000);
+  EXPECT_LT(playback.position_us(), 60'000'000) << "there is nothing before the beginning";
+}
+
+TEST(Playback, AnotherSpeedCountsFromNowOn) {
+  Playback playback(1);
+  playback.skip(100'000'000);
+  EXPECT_EQ(playback.scale_speed(2), 2);
+  EXPECT_LT(playback.position_us(), 110'000'000);
+  EXPECT_EQ(playback.scale_speed(1e9), Playback::speed_max);
+  EXPECT_EQ(playback.scale_speed(1e-9), Playback::speed_min);
+  EXPECT_EQ(Playback(0).scale_speed(1), Playback::speed_min);
+}
+
+TEST(Playback, AtTheEndOnlyAMoveBackPlaysAgain) {
+  Playback playback(4096);
+  EXPECT_EQ(playback.wait_for(5'000'000), Wake::due);
+  std::jthread later([&] {
+    std::this_thread::sleep_for(50ms);
+    playback.skip(60'000'000);
+    playback.toggle_pause();
+    std::this_thread::sleep_for(50ms);
+    playback.skip(-600'000'000);
+  });
+  const auto took = time_of([&] { EXPECT_EQ(playback.wait_at_end(), Wake::back); });
+  EXPECT_GE(took, 100ms);
+  EXPECT_FALSE(playback.is_paused());
+}
+
+TEST(Playback, StopsWhereverItWaits) {
+  for (const bool is_paused : {false, true}) {
+    Playback playback(Playback::speed_min);
+    if (is_paused) playback.toggle_pause();
+    std::jthread later([&] {
+      std::this_thread::sleep_for(20ms);
+      playback.stop();
+    });
+    EXPECT_EQ(playback.wait_for(3'600'000'000), Wake::stop);
+    EXPECT_EQ(playback.wait_at_end(), Wake::stop);
+  }
+}
+
+}  // namespace
+}  // namespace starling::apps
