@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/events/event_limits.hpp"
+#include "starling/stream/http/recording.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
@@ -61,6 +63,8 @@ struct ServerOptions {
   std::vector<std::string> http_hosts{};
   /// Further origins whose pages may send changes over HTTP, such as "https://map.example.org".
   std::vector<std::string> http_origins{};
+  /// The recording that is played into this server, for /v1/playback; null: none.
+  std::shared_ptr<Recording> recording{};
   /// After a question arrives or is answered, the loop polls for work this long before it sleeps.
   /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy
   /// cores, the 99th percentile of the time to answer a question is 256 to 272 us with 100 us of

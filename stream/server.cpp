@@ -21,7 +21,7 @@
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/stream/events/event_hub.hpp"
 #include "starling/stream/http/api.hpp"
-#include "starling/stream/http/problem.hpp"
+#include "starling/stream/json/problem.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
@@ -327,7 +327,8 @@ struct Server::State {
                   events.get_events(std::move(question), std::move(respond));
                 },
             .metrics = [this] { return metrics.text(gauges()); },
-            .last_error = [this] { return ticker.last_error(); }};
+            .last_error = [this] { return ticker.last_error(); },
+            .recording = options.recording};
   }
 
   EventHub::Parts event_parts() {

@@ -49,12 +49,16 @@ void Playback::begin_pass() {
   reached_us_ = 0;
 }
 
-void Playback::toggle_pause() {
+void Playback::pause(bool is_paused) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   move_to(position_us(now), now);
-  is_paused_ = !is_paused_;
+  is_paused_ = is_paused;
   changed_.notify_all();
+}
+
+void Playback::toggle_pause() {
+  pause(!is_paused());
 }
 
 bool Playback::is_paused() const {
@@ -62,20 +66,32 @@ bool Playback::is_paused() const {
   return is_paused_;
 }
 
-double Playback::scale_speed(double factor) {
+void Playback::set_speed(double speed) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   move_to(position_us(now), now);
-  speed_ = std::clamp(speed_ * factor, speed_min, speed_max);
+  speed_ = std::clamp(speed, speed_min, speed_max);
   changed_.notify_all();
+}
+
+double Playback::speed() const {
+  const std::lock_guard lock(mutex_);
   return speed_;
 }
 
-void Playback::skip(std::int64_t by_us) {
+double Playback::scale_speed(double factor) {
+  set_speed(speed() * factor);
+  return speed();
+}
+
+void Playback::seek(std::int64_t at_us) {
   const std::lock_guard lock(mutex_);
-  const Clock::time_point now = Clock::now();
-  move_to(std::max<std::int64_t>(position_us(now) + by_us, 0), now);
+  move_to(std::max<std::int64_t>(at_us, 0), Clock::now());
   changed_.notify_all();
+}
+
+void Playback::skip(std::int64_t by_us) {
+  seek(position_us() + by_us);
 }
 
 void Playback::restart() {

@@ -33,12 +33,17 @@ class Playback {
   /// A new pass begins: its moments begin at 0 again.
   void begin_pass();
 
+  void pause(bool is_paused);
   void toggle_pause();
   bool is_paused() const;
+  void set_speed(double speed);
+  double speed() const;
   /// Multiplies the speed, and returns the new one.
   double scale_speed(double factor);
   /// Moves the clock by so much, at most back to 0.
   void skip(std::int64_t by_us);
+  /// Moves the clock to this moment, at least 0.
+  void seek(std::int64_t at_us);
   /// Moves the clock back to 0, and lets it run.
   void restart();
   void stop();

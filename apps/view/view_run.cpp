@@ -4,9 +4,11 @@
 // when the user moves back.
 #include "starling/apps/view/view_run.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/host/server_host.hpp"
 #include "starling/sim/replay/replay.hpp"
+#include "starling/stream/http/recording.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
 
@@ -33,6 +36,38 @@ constexpr std::chrono::milliseconds look_again{100};
 /// Thrown out of a pass, because the clock was moved back or stopped.
 struct PassEnds {};
 
+/// The recording as the HTTP endpoint shows and changes it. Event times are those of Playback,
+/// counted from the first tick.
+class PlayedRecording : public stream::Recording {
+ public:
+  explicit PlayedRecording(Playback& playback) : playback_(playback) {}
+
+  void set_span(std::int64_t begin_us, std::int64_t end_us) {
+    begin_us_ = begin_us;
+    end_us_ = end_us;
+  }
+
+  stream::PlaybackState state() const override {
+    return {.time_us = std::min(begin_us_ + playback_.position_us(), end_us_.load()),
+            .begin_us = begin_us_,
+            .end_us = end_us_,
+            .speed = playback_.speed(),
+            .is_paused = playback_.is_paused()};
+  }
+
+  void change(const stream::PlaybackChange& change) override {
+    if (change.speed) playback_.set_speed(*change.speed);
+    if (change.is_paused) playback_.pause(*change.is_paused);
+    if (change.time_us)
+      playback_.seek(std::clamp(*change.time_us, begin_us_.load(), end_us_.load()) - begin_us_);
+  }
+
+ private:
+  Playback& playback_;
+  std::atomic<std::int64_t> begin_us_ = 0;
+  std::atomic<std::int64_t> end_us_ = 0;
+};
+
 class View {
  public:
   explicit View(const ViewPlan& plan)
@@ -44,6 +79,7 @@ class View {
     options_.http_host = plan.http_host;
     options_.http_port = plan.http_port;
     options_.tau_step_max_us = 0;
+    options_.recording = recording_;
     options_.processor.space.space = trace_.space();
     options_.processor.objects.object_ttl_us = plan.object_ttl_us;
   }
@@ -99,13 +135,18 @@ class View {
     ProgressLine progress;
     sim::RowSorter sorter(plan_.sort);
     sim::TraceCounts counts;
+    std::int64_t oldest_us = std::numeric_limits<std::int64_t>::max();
     trace_.read(Lattice(options_.processor.space), names, counts, [&](const sim::TraceRow& row) {
       sorter.add(row);
+      oldest_us = std::min(oldest_us, row.time_us);
       if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
     });
     if (sorter.row_count() == 0)
       throw sim::InputError("there is nothing to view; " + describe_left_out(counts));
-    return sorter.finish();
+    auto rows = sorter.finish();
+    recording_->set_span(sim::first_tick_us(oldest_us, plan_.tick_us),
+                         sim::first_tick_us(rows->newest_us(), plan_.tick_us));
+    return rows;
   }
 
   bool replay_into(const stream::Server& server, sim::RowStream& rows,
@@ -183,6 +224,7 @@ class View {
   StopSignals stop_;  ///< made before any thread
   const sim::Trace trace_;
   Playback playback_;
+  const std::shared_ptr<PlayedRecording> recording_ = std::make_shared<PlayedRecording>(playback_);
   stream::ServerOptions options_;
   bool is_said_ = false;
   std::exception_ptr error_;

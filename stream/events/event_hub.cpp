@@ -20,7 +20,7 @@
 #include "starling/stream/events/followed_stream.hpp"
 #include "starling/stream/events/snapshot_fetch.hpp"
 #include "starling/stream/http/objects_body.hpp"
-#include "starling/stream/http/problem.hpp"
+#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

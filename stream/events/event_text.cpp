@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "starling/stream/http/problem.hpp"
+#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

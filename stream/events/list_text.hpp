@@ -10,7 +10,7 @@
 
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
-#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/json/json_text.hpp"
 
 namespace starling::stream {
 

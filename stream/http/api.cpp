@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/http/json_text.hpp"
 #include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/parameters.hpp"
-#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
+#include "starling/stream/json/json_text.hpp"
+#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/http/gatekeeper.hpp"
+#include "starling/stream/http/recording.hpp"
 #include "starling/stream/http/routes.hpp"
 #include "starling/stream/http/stream_questions.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
@@ -44,6 +46,7 @@ class HttpApi {
     std::function<void(EventsQuestion, HttpRespond)> events;
     std::function<std::string()> metrics;
     std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
+    std::shared_ptr<Recording> recording{};   ///< null: the server plays none
   };
 
   explicit HttpApi(Parts parts);
@@ -72,6 +75,8 @@ class HttpApi {
   void delete_stream(HttpCall call);
   void delete_query(HttpCall call);
   void get_stats(HttpCall call);
+  void get_playback(HttpCall call);
+  void put_playback(HttpCall call);
 
  private:
   void ask(protocol::QuerySpec question, HttpCall call);

@@ -14,8 +14,8 @@
 #include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
-#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
+#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

@@ -7,12 +7,12 @@
 #include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
-#include "starling/stream/http/json_reader.hpp"
-#include "starling/stream/http/json_text.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
-#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
+#include "starling/stream/json/json_reader.hpp"
+#include "starling/stream/json/json_text.hpp"
+#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

@@ -7,7 +7,7 @@
 #include <compare>
 #include <cstddef>
 
-#include "starling/stream/http/value_text.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {
 

@@ -13,7 +13,7 @@
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/http/json_reader.hpp"
+#include "starling/stream/json/json_reader.hpp"
 
 namespace starling::stream {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "starling/stream/http/problem.hpp"
-#include "starling/stream/http/value_text.hpp"
+#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {
 

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "starling/stream/http/media_types.hpp"
-#include "starling/stream/http/problem.hpp"
+#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/json/json_text.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
 namespace starling::stream {

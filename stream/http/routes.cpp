@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "starling/stream/http/api.hpp"
-#include "starling/stream/http/problem.hpp"
-#include "starling/stream/http/value_text.hpp"
+#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {
 
@@ -29,6 +29,9 @@ constexpr auto remove_statuses =
     std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
 constexpr auto remove_object_statuses =
     std::to_array<unsigned>({200, 400, 403, 413, 417, 421, 429, 431, 503});
+constexpr auto playback_statuses = std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431});
+constexpr auto put_playback_statuses =
+    std::to_array<unsigned>({200, 400, 403, 404, 411, 413, 415, 417, 421, 431});
 constexpr auto put_stream_statuses =
     std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto put_query_statuses =
@@ -56,6 +59,8 @@ constexpr auto table = std::to_array<Route>({
     {"DELETE", "/v1/streams/{name}/queries/{id}", RouteBody::none, remove_statuses,
      &HttpApi::delete_query},
     {"GET", "/v1/stats", RouteBody::none, busy_statuses, &HttpApi::get_stats},
+    {"GET", "/v1/playback", RouteBody::none, playback_statuses, &HttpApi::get_playback},
+    {"PUT", "/v1/playback", RouteBody::json, put_playback_statuses, &HttpApi::put_playback},
 });
 
 /// Takes the text up to the next '/' off `path`, which begins with '/'.

@@ -81,6 +81,23 @@ class ViewTest(FolderCase):
         self.assertIn("the recording has ended", self.end(view, signal.SIGTERM))
         self.assertEqual(view.returncode, 0)
 
+    def change(self, change):
+        request = urllib.request.Request(self.page + "v1/playback", json.dumps(change).encode(),
+                                         {"Content-Type": "application/json"}, method="PUT")
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
+            return json.load(reply)
+
+    def test_the_recording_is_moved_paused_and_sped_up_over_http(self):
+        self.begin(self.recording(7200), "--speed", "2")
+        state = self.change({"time": "2026-03-01T13:00:00Z", "paused": True})
+        self.assertEqual(state, {"time_us": START_US + HOUR_US, "begin_us": START_US,
+                                 "end_us": START_US + 7199 * 1_000_000, "speed": 2, "paused": True})
+        self.wait_for(lambda answer: answer["time_us"] == START_US + HOUR_US)
+        self.change({"time": START_US + HOUR_US // 2})
+        self.wait_for_back(START_US + HOUR_US // 2)
+        self.change({"speed": 1000, "paused": False})
+        self.wait_for(lambda answer: answer["time_us"] > START_US + HOUR_US)
+
     def test_keys_pause_go_back_and_end(self):
         child, terminal = pty.fork()
         if child == 0:

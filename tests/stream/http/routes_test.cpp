@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -41,6 +42,7 @@ Sample sample_of(const Route& route) {
   if (route.path == "/v1/streams/{name}")
     return {route.method == "GET" ? "/v1/streams/riders" : "/v1/streams/cars",
             route.method == "PUT" ? "{}" : ""};
+  if (route.path == "/v1/playback") return {"/v1/playback", route.method == "PUT" ? "{}" : ""};
   if (route.path == "/v1/streams/{name}/events") return {"/v1/streams/riders/events", ""};
   if (route.path == "/v1/streams/{name}/queries/{id}")
     return {"/v1/streams/riders/queries/2", route.method == "PUT" ? R"({"k":1,"x":0,"y":0})" : ""};
@@ -69,7 +71,26 @@ unsigned status_of_sample(const RunningServer& server, const Route& route, Field
   return http.ask(route.method, sample.target, sample.body, fields).status;
 }
 
-/// A server with a stream, a query, an object and a tick. `adapt` changes its options.
+/// A recording that keeps what it is told.
+class HeldRecording : public Recording {
+ public:
+  PlaybackState state() const override {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+  void change(const PlaybackChange& change) override {
+    const std::lock_guard lock(mutex_);
+    state_.time_us = change.time_us.value_or(state_.time_us);
+    state_.speed = change.speed.value_or(state_.speed);
+    state_.is_paused = change.is_paused.value_or(state_.is_paused);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  PlaybackState state_{.time_us = 5, .begin_us = 1, .end_us = 9};
+};
+
+/// A server with a stream, a query, an object, a recording and a tick. `adapt` changes its options.
 class PreparedServer {
  public:
   explicit PreparedServer(const std::function<void(ServerOptions&)>& adapt = [](auto&) {})
@@ -86,6 +107,7 @@ class PreparedServer {
  private:
   static ServerOptions options_with(const std::function<void(ServerOptions&)>& adapt) {
     ServerOptions options = manual_options();
+    options.recording = std::make_shared<HeldRecording>();
     adapt(options);
     return options;
   }
@@ -185,12 +207,29 @@ TEST(HttpRoutes, RoutesThatDeclareNotFoundAnswerItForWhatIsUnknown) {
     EXPECT_EQ(declares, route.path == "/v1/streams/{name}/queries/{id}" ||
                             (route.path == "/v1/streams/{name}" && route.method != "PUT") ||
                             route.path == "/v1/streams/{name}/events" ||
+                            route.path == "/v1/playback" ||
                             (route.path == "/v1/objects/{id}" && route.method == "GET"))
         << route.method << route.path;
     if (declares) {
       EXPECT_EQ(status_of_sample(empty, route), 404u) << route.method;
     }
   }
+}
+
+TEST(HttpRoutes, ARecordingIsMovedPausedAndSpedUp) {
+  const PreparedServer prepared;
+  HttpClient http(prepared.server.endpoints().http);
+  const std::string path = "/v1/playback";
+  EXPECT_EQ(http.get(path).body,
+            "{\"time_us\":5,\"begin_us\":1,\"end_us\":9,\"speed\":1,\"paused\":false}\n");
+  EXPECT_EQ(http.put(path, R"({"paused":true,"speed":2.5})").body,
+            "{\"time_us\":5,\"begin_us\":1,\"end_us\":9,\"speed\":2.5,\"paused\":true}\n");
+  EXPECT_EQ(http.put(path, R"({"time":"1970-01-01T00:00:01Z"})").status, 200u);
+  EXPECT_THAT(http.get(path).body, HasSubstr("{\"time_us\":1000000,"));
+  for (const char* wrong : {R"({"speed":0})", R"({"speed":"2"})", R"({"time":"noon"})",
+                            R"({"paused":1})", R"({"rate":2})", "[]"})
+    EXPECT_EQ(http.put(path, wrong).status, 400u) << wrong;
+  EXPECT_THAT(http.get(path).body, HasSubstr("\"speed\":2.5,\"paused\":true"));
 }
 
 TEST(HttpRoutes, OtherPathsAndMethodsAreRefused) {

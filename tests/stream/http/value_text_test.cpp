@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the reader of percent-encoded text, and the writer of JSON.
-#include "starling/stream/http/value_text.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 #include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/json/json_text.hpp"
 
 namespace starling::stream {
 namespace {

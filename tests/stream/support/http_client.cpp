@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "starling/stream/http/media_types.hpp"
-#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/routes.hpp"
+#include "starling/stream/json/problem.hpp"
 #include "tests/stream/support/openapi_file.hpp"
 #include "tests/stream/support/running_server.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses JSON and reads the fields of objects: see json_reader.hpp.
-#include "starling/stream/http/json_reader.hpp"
+#include "starling/stream/json/json_reader.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/stream/http/problem.hpp"
-#include "starling/stream/http/value_text.hpp"
+#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes problem documents, and chooses their statuses: see problem.hpp.
-#include "starling/stream/http/problem.hpp"
+#include "starling/stream/json/problem.hpp"
 
 #include <cstdint>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/json/json_text.hpp"
 
 namespace starling::stream {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Appends values and escapes strings: see json_text.hpp.
-#include "starling/stream/http/json_text.hpp"
+#include "starling/stream/json/json_text.hpp"
 
 #include <charconv>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads numbers and percent-encoded words: see value_text.hpp.
-#include "starling/stream/http/value_text.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 #include <charconv>
 #include <cmath>
