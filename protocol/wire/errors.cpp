@@ -76,6 +76,12 @@ std::string to_string(const ReachedLimit& limit) {
   return limit.name + " (" + std::to_string(limit.value) + ")";
 }
 
+std::string_view without_first_row(std::string_view sentence) {
+  for (const std::string_view row : {"Query 0: ", "Question 0: "})
+    if (sentence.starts_with(row)) return sentence.substr(row.size());
+  return sentence;
+}
+
 Problem out_of_memory() {
   return {
       ErrorCode::busy,

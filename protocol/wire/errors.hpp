@@ -93,6 +93,10 @@ struct Problem {
   ReachedLimit limit{};
 };
 
+/// Returns the sentence of a Problem without "Query 0: " or "Question 0: ". Its reader has sent
+/// only one query or question, and does not number them.
+std::string_view without_first_row(std::string_view sentence);
+
 /// Returns the refusal of a request for which the server has no memory. The code of the refusal is
 /// busy, so that the client may send the request again.
 Problem out_of_memory();

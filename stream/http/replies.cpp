@@ -67,8 +67,11 @@ void append_feature(JsonText& json, const GeoFeature& feature) {
 }
 
 HttpAnswer refusal_answer(const protocol::ReplyBody& reply) {
-  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply))
-    return problem_answer(error->problem);
+  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) {
+    protocol::Problem problem = error->problem;
+    problem.sentence = protocol::without_first_row(problem.sentence);
+    return problem_answer(problem);
+  }
   return problem_answer(503, "The server gave no answer to this request; send it again.");
 }
 

@@ -37,7 +37,7 @@ struct GeoFeature {
 GeoFeature feature_of(const protocol::Objects& objects, std::size_t row);
 void append_feature(JsonText& json, const GeoFeature& feature);
 
-/// Returns the answer for a reply that is an error.
+/// Returns the answer for a reply that is an error. The request had at most one query or question.
 HttpAnswer refusal_answer(const protocol::ReplyBody& reply);
 
 /// Returns the error answer for a batch of one row that was rejected. `what` names the row.

@@ -70,11 +70,7 @@ std::string refusal_text(const protocol::Problem& problem, std::string_view stre
   if (problem.code == protocol::ErrorCode::unknown_stream && !stream.empty())
     return "there is no stream " + sim::quoted_text(stream) +
            " on this server; make it with: starling put stream " + sim::printable_text(stream);
-  // The commands ask one question and put one query, so the number of the row tells a user nothing.
-  std::string_view sentence = problem.sentence;
-  for (const std::string_view row : {"Question 0: ", "Query 0: "})
-    if (sentence.starts_with(row)) sentence.remove_prefix(row.size());
-  return std::string(sentence);
+  return std::string(protocol::without_first_row(problem.sentence));
 }
 
 std::string rejection_text(RowReason reason, const protocol::ReachedLimit& limit) {

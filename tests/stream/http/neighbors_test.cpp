@@ -40,7 +40,7 @@ TEST_F(HttpQuestions, ParametersThatCannotBeUsedAreRefused) {
            {"k=-1&x=1&y=2", "k must be a whole number, not \\\"-1\\\""},
            {"k=1&x=1&y=2e", "y must be a number"},
            {"k=1&x=nan&y=2", "not"},
-           {"k=1&x=1e300&y=2", "Question 0"},
+           {"k=1&x=1e300&y=2", "\"detail\":\"its position"},
            {"k=1&x=1&y=2&distance_max_m=-1", "distance_max_m is negative"},
            {"k=1&x=1&y=2&age_max=30", "age_max must be a duration such as 30s"},
            {"k=1&x=1&y=2&age_max=99999999999999d", "age_max must be a duration"},

@@ -16,6 +16,8 @@ TEST(RefusalText, NamesTheCommandThatMakesAStream) {
   EXPECT_EQ(refusal_text({ErrorCode::unknown_stream, "PutStream first"}, "ships"),
             "there is no stream 'ships' on this server; make it with: starling put stream ships");
   EXPECT_EQ(refusal_text({ErrorCode::k_out_of_range, "Question 0: k is 9."}), "k is 9.");
+  EXPECT_EQ(refusal_text({ErrorCode::k_out_of_range, "Query 0: k is 9."}), "k is 9.");
+  EXPECT_EQ(refusal_text({ErrorCode::k_out_of_range, "Query 10: k is 9."}), "Query 10: k is 9.");
 }
 
 TEST(RefusalText, EachReasonHasASentenceOfItsOwn) {
