@@ -317,7 +317,6 @@ struct Server::State {
                            auto function) { work_beside(bytes, std::move(function)); },
             .base_time_us = [this] { return ticker.base_time_us(); },
             .name_of = [this](ObjectId id) { return handler.names().find(id); },
-            .streams = [this] { return streams(); },
             .lists =
                 [this](ListsQuestion question, HttpRespond respond) {
                   events.get_lists(std::move(question), std::move(respond));
@@ -351,15 +350,6 @@ struct Server::State {
     if (!events.is_following()) return;
     for (std::size_t i = 0; i < plans.size(); ++i)
       events.publish(plans[i].stream, plans[i].header, messages[i]);
-  }
-
-  std::vector<StreamDefinition> streams() {
-    const QueryTable& queries = handler.settled().queries();
-    std::vector<StreamDefinition> all;
-    for (std::size_t i = 0; i < queries.stream_id_end(); ++i)
-      if (const auto id = static_cast<StreamId>(i); queries.is_live(id))
-        all.push_back(queries.stream(id));
-    return all;
   }
 
   bool may_read() const {

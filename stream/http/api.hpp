@@ -41,7 +41,6 @@ class HttpApi {
     /// tick.
     std::function<std::optional<std::int64_t>()> base_time_us;
     std::function<std::string_view(ObjectId)> name_of;  ///< empty: the object has no name
-    std::function<std::vector<StreamDefinition>()> streams;
     std::function<void(ListsQuestion, HttpRespond)> lists;
     std::function<void(EventsQuestion, HttpRespond)> events;
     std::function<std::string()> metrics;

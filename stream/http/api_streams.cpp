@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The routes of streams and their standing queries.
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -47,7 +50,9 @@ ReportWith read_with(const JsonFields& fields) {
   return with;
 }
 
-void append(JsonText& json, const StreamDefinition& stream) {
+/// Stream is a StreamDefinition or what ListStreams says of a stream.
+template <class Stream>
+void append(JsonText& json, const Stream& stream) {
   json.begin_object().key("name").text(stream.name);
   json.key("on").text(name_of(stream.on));
   json.key("with").begin_array();
@@ -55,6 +60,40 @@ void append(JsonText& json, const StreamDefinition& stream) {
     if (stream.with.*column) json.text(name);
   json.end_array().end_object();
 }
+
+/// Lists all streams. It asks for one page after another, so that no turn of the loop is long.
+class StreamList : public std::enable_shared_from_this<StreamList> {
+ public:
+  StreamList(WireGateway& gateway, const protocol::Limits& limits, HttpRespond respond)
+      : gateway_(gateway),
+        rows_max_(std::min(limits.page_rows_max, rows_at_once)),
+        respond_(std::move(respond)) {
+    json_.begin_object().key("streams").begin_array();
+  }
+
+  void ask(std::uint64_t page) {
+    gateway_.send(
+        [page, rows_max = rows_max_] {
+          return protocol::ListStreams{.page = page, .rows_max = rows_max};
+        },
+        [self = shared_from_this()](const protocol::ReplyBody& reply) {
+          const auto* streams = std::get_if<protocol::Streams>(&reply);
+          if (streams == nullptr) return self->respond_(refusal_answer(reply));
+          for (const protocol::StreamInfo& stream : streams->streams) append(self->json_, stream);
+          if (streams->next_page != 0) return self->ask(streams->next_page);
+          self->json_.end_array().end_object();
+          self->respond_(json_answer(self->json_));
+        });
+  }
+
+ private:
+  static constexpr std::uint32_t rows_at_once = 512;  // 0.3 ms, with the longest names
+
+  WireGateway& gateway_;
+  std::uint32_t rows_max_;  ///< of a page
+  HttpRespond respond_;
+  JsonText json_;
+};
 
 std::vector<std::string_view> query_fields(Space space) {
   std::vector<std::string_view> fields = place_names(space);
@@ -118,11 +157,7 @@ protocol::QuerySpec read_query(std::string_view body, const protocol::Limits& li
 
 void HttpApi::get_streams(HttpCall call) {
   const Parameters none(call.query, {});
-  JsonText json;
-  json.begin_object().key("streams").begin_array();
-  for (const StreamDefinition& stream : parts_.streams()) append(json, stream);
-  json.end_array().end_object();
-  call.respond(json_answer(json));
+  std::make_shared<StreamList>(gateway_, parts_.limits, std::move(call.respond))->ask(0);
 }
 
 void HttpApi::put_stream(HttpCall call) {

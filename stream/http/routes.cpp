@@ -48,7 +48,7 @@ constexpr auto table = std::to_array<Route>({
      &HttpApi::delete_object},
     {"GET", "/v1/neighbors", RouteBody::none, ask_statuses, &HttpApi::get_neighbors},
     {"POST", "/v1/neighbors", RouteBody::json, post_question_statuses, &HttpApi::post_neighbors},
-    {"GET", "/v1/streams", RouteBody::none, read_statuses, &HttpApi::get_streams},
+    {"GET", "/v1/streams", RouteBody::none, busy_statuses, &HttpApi::get_streams},
     {"GET", "/v1/streams/{name}", RouteBody::none, lists_statuses, &HttpApi::get_stream},
     {"GET", "/v1/streams/{name}/events", RouteBody::none, events_statuses, &HttpApi::get_events,
      true},

@@ -42,6 +42,17 @@ TEST_F(HttpStreams, AStreamIsPutListedAndChanged) {
             "{\"name\":\"a b/c\",\"on\":\"membership\",\"with\":[\"position\",\"tags\"]}]}\n");
 }
 
+TEST_F(HttpStreams, AllPagesOfStreamsAreListed) {
+  std::string listed;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    ASSERT_TRUE(client.put_stream({.name = name, .on = ReportOn::order, .with = {}}));
+    listed.append(i == 0 ? "" : ",")
+        .append(R"({"name":")" + name + R"(","on":"order","with":["distance"]})");
+  }
+  EXPECT_EQ(http.get("/v1/streams").body, "{\"streams\":[" + listed + "]}\n");
+}
+
 TEST_F(HttpStreams, AQueryReportsUntilItIsRemoved) {
   ASSERT_EQ(http.put("/v1/streams/riders", "{}").status, 200u);
   ASSERT_EQ(http.post("/v1/objects", R"([{"id":"7","x":3,"y":4,"time":1,"tags":1},
@@ -102,7 +113,7 @@ TEST_F(HttpStreams, WhatCannotBePutIsRefused) {
            {query, R"({"x":0,"y":0})", 400, "k is missing"},
            {query, R"({"k":1})", 400, "needs one anchor"},
            {query, R"({"k":1,"x":0,"y":0,"follow":"1"})", 400, "needs one anchor"},
-           {query, R"({"k":0,"x":0,"y":0})", 400, "k is 0"},
+           {query, R"({"k":0,"x":0,"y":0})", 400, "\"detail\":\"k is 0"},
            {query, R"({"k":1,"x":1e300,"y":0})", 400, "position_out_of_range"},
            {query, R"({"k":1,"x":0,"y":0,"lease":"1us"})", 400, "lease must be at least 1ms"},
            {"/v1/streams/cars/queries/1", R"({"k":1,"x":0,"y":0})", 404,
