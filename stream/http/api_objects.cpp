@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The routes of objects. A body becomes batches of at most `rows_at_once` rows, sent one after
-// another, so that none holds the loop for long. The objects' names go before their positions: if a
-// name is refused, for example because its hash is taken, so is its object.
+// another, so that none holds the loop for long. Rows with the same columns go together. The
+// objects' names go before their positions: if a name is refused, for example because its hash is
+// taken, so is its object.
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <numeric>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -55,12 +59,38 @@ struct Batch {
   }
 };
 
-/// Returns whether one batch can have both objects: a batch says something about the tags, labels
-/// and values of all its rows, or of none.
-bool fit_together(const PostedObject& a, const PostedObject& b) {
-  return a.tags.has_value() == b.tags.has_value() && a.label.has_value() == b.label.has_value() &&
-         a.value.has_value() == b.value.has_value();
+/// Returns which of tags, label and value the object has. All rows of a batch have the same: a
+/// batch without tags leaves those of its objects as they are.
+unsigned columns_of(const PostedObject& object) {
+  return (object.tags ? 1u : 0u) | (object.label ? 2u : 0u) | (object.value ? 4u : 0u);
 }
+
+/// Returns the indexes of the objects in the order in which they are sent: those with the same
+/// columns one after another, so that they share batches. If an object is there several times, its
+/// rows keep their order.
+std::vector<std::uint32_t> sending_order(const std::vector<PostedObject>& objects) {
+  std::vector<std::uint32_t> order(objects.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t at) { return objects[at].id; });
+  // A row that must follow one with greater columns is in the next round.
+  std::vector<std::uint32_t> rounds(objects.size());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const PostedObject& before = objects[order[i - 1]];
+    const PostedObject& object = objects[order[i]];
+    if (before.id == object.id)
+      rounds[order[i]] = rounds[order[i - 1]] + (columns_of(object) < columns_of(before) ? 1u : 0u);
+  }
+  std::ranges::sort(order, {}, [&](std::uint32_t at) {
+    return std::tuple(rounds[at], columns_of(objects[at]), at);
+  });
+  return order;
+}
+
+/// The objects of a body.
+struct PostedObjects {
+  std::vector<PostedObject> objects;
+  std::vector<std::uint32_t> order;  ///< in which they are sent, as indexes
+};
 
 /// Returns how many objects, or their names, fit in a request of the wire.
 std::size_t batch_rows_max(const protocol::Limits& limits) {
@@ -74,35 +104,41 @@ std::size_t batch_rows_max(const protocol::Limits& limits) {
 class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
  public:
   ObjectPost(WireGateway& gateway, std::function<std::string_view(ObjectId)> name_of,
-             const protocol::Limits& limits, std::vector<PostedObject> objects, HttpRespond respond)
+             const protocol::Limits& limits, PostedObjects posted, HttpRespond respond)
       : gateway_(gateway),
         name_of_(std::move(name_of)),
         components_(limits.space == Space::planar2 ? 2 : 3),
         dimension_(limits.dimension),
         rows_max_(batch_rows_max(limits)),
-        objects_(std::move(objects)),
+        objects_(std::move(posted.objects)),
+        order_(std::move(posted.order)),
         respond_(std::move(respond)) {}
 
   void send_next() {
     first_ = end_;
     if (first_ == objects_.size()) return respond_(outcomes_.answer());
     while (end_ < objects_.size() && end_ - first_ < rows_max_ &&
-           fit_together(objects_[first_], objects_[end_]))
+           columns_of(objects_[order_[first_]]) == columns_of(objects_[order_[end_]]))
       ++end_;
     send_names();
   }
 
  private:
+  std::span<const std::uint32_t> batch_indexes() const {
+    return std::span(order_).subspan(first_, end_ - first_);
+  }
+
   void send_names() {
     const auto ids = std::make_shared<std::vector<std::uint64_t>>();
-    for (std::size_t i = first_; i < end_; ++i)
-      if (!objects_[i].name.empty()) ids->push_back(to_number(objects_[i].id));
+    for (const std::uint32_t index : batch_indexes())
+      if (!objects_[index].name.empty()) ids->push_back(to_number(objects_[index].id));
     if (ids->empty()) return send_positions({});
     gateway_.send(
         [self = shared_from_this(), ids] {
           protocol::PutNames names{.ids = *ids, .texts = {}};
-          for (std::size_t i = self->first_; i < self->end_; ++i)
-            if (!self->objects_[i].name.empty()) names.texts.push_back(self->objects_[i].name);
+          for (const std::uint32_t index : self->batch_indexes())
+            if (const std::string& name = self->objects_[index].name; !name.empty())
+              names.texts.push_back(name);
           return names;
         },
         [self = shared_from_this()](const protocol::ReplyBody& reply) {
@@ -116,8 +152,8 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
     const auto batch = std::make_shared<Batch>();
     batch->components = components_;
     batch->dimension = dimension_;
-    for (std::size_t i = first_; i < end_; ++i)
-      if (!reject_name(i, names)) add(*batch, i);
+    for (const std::uint32_t index : batch_indexes())
+      if (!reject_name(index, names)) add(*batch, index);
     if (batch->ids.empty()) return send_next();
     gateway_.send([batch] { return batch->body(); },
                   [self = shared_from_this(), batch](const protocol::ReplyBody& reply) {
@@ -128,9 +164,9 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
                   });
   }
 
-  void add(Batch& batch, std::size_t index) {
+  void add(Batch& batch, std::uint32_t index) {
     const PostedObject& object = objects_[index];
-    batch.indexes.push_back(static_cast<std::uint32_t>(index));
+    batch.indexes.push_back(index);
     batch.ids.push_back(to_number(object.id));
     batch.times_us.push_back(*object.time_us);
     if (dimension_ == 0)
@@ -143,7 +179,7 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   }
 
   /// Returns whether the server did not take the object's name. `names` is the reply to all names.
-  bool reject_name(std::size_t index, const protocol::BatchReply& names) {
+  bool reject_name(std::uint32_t index, const protocol::BatchReply& names) {
     const PostedObject& object = objects_[index];
     if (object.name.empty() || names.rejected == 0) return false;
     const std::string_view stored = name_of_(object.id);
@@ -152,7 +188,7 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
     if (stored.empty())
       for (const protocol::ReasonCount& each : names.reasons)
         if (each.reason != RowReason::name_collision) why = each;
-    outcomes_.reject(static_cast<std::uint32_t>(index), why.reason, why.limit);
+    outcomes_.reject(index, why.reason, why.limit);
     return true;
   }
 
@@ -160,8 +196,8 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
     if (first_ == 0) return respond_(refusal_answer(reply));
     const auto* error = std::get_if<protocol::ErrorReply>(&reply);
     protocol::Problem problem = error != nullptr ? error->problem : protocol::out_of_memory();
-    problem.sentence += " The objects before index " + std::to_string(first_) +
-                        " are applied; sending all of them again is safe.";
+    problem.sentence += " Before that, the server took " + std::to_string(first_) +
+                        " objects of the body; sending all of them again is safe.";
     respond_(problem_answer(problem));
   }
 
@@ -171,22 +207,25 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   std::uint32_t dimension_;  ///< 0: the objects have positions
   std::size_t rows_max_;     ///< of a batch
   std::vector<PostedObject> objects_;
+  std::vector<std::uint32_t> order_;
   HttpRespond respond_;
-  std::size_t first_ = 0;  ///< of the batch under way
+  std::size_t first_ = 0;  ///< in order_, of the batch under way
   std::size_t end_ = 0;
   RowOutcomes outcomes_;
 };
 
 /// The result of reading a body.
 struct ReadBody {
-  std::vector<PostedObject> objects;
+  PostedObjects posted;
   std::optional<HttpAnswer> refusal;
 };
 
 ReadBody read_body(const HttpRequest& request, const protocol::Limits& limits) {
   try {
     const bool is_lines = is_json_lines(media_type_of(request.head.content_type));
-    return {read_objects(request.body, is_lines, limits), std::nullopt};
+    ReadBody read{{read_objects(request.body, is_lines, limits), {}}, std::nullopt};
+    read.posted.order = sending_order(read.posted.objects);
+    return read;
   } catch (const BadRequest& bad) {
     return {{}, problem_answer(bad.status, bad.sentence)};
   } catch (const std::bad_alloc&) {
@@ -202,12 +241,13 @@ void HttpApi::post_objects(HttpCall call) {
   const auto send = [this, shared](ReadBody read) {
     if (read.refusal) return shared->respond(std::move(*read.refusal));
     const auto is_without = [](const PostedObject& object) { return !object.time_us; };
-    if (std::ranges::any_of(read.objects, is_without)) {
+    std::vector<PostedObject>& objects = read.posted.objects;
+    if (std::ranges::any_of(objects, is_without)) {
       const std::int64_t now_us = base_time_us();
-      for (PostedObject& object : read.objects)
+      for (PostedObject& object : objects)
         if (!object.time_us) object.time_us = now_us;
     }
-    std::make_shared<ObjectPost>(gateway_, parts_.name_of, parts_.limits, std::move(read.objects),
+    std::make_shared<ObjectPost>(gateway_, parts_.name_of, parts_.limits, std::move(read.posted),
                                  shared->respond)
         ->send_next();
   };

@@ -119,6 +119,22 @@ TEST_F(HttpObjects, RowsWithAndWithoutTagsKeepTheirOrder) {
   EXPECT_THAT(neighbors("k=1&x=0&y=0&tags_forbidden=2"), HasSubstr("\"neighbors\":[]"));
 }
 
+TEST_F(HttpObjects, AlternatingRowsWithAndWithoutTagsAreAllApplied) {
+  std::string body;
+  for (int i = 0; i < 500; ++i) {
+    const std::string id = std::to_string(i);
+    body += R"({"id":")" + id + R"(","x":)" + id + R"(,"y":0,"time":5)" +
+            (i % 2 == 0 ? "}\n" : ",\"tags\":1}\n");
+  }
+  body += R"({"id":"500","x":1e300,"y":0,"time":5})";
+  EXPECT_EQ(http.post("/v1/objects", body, "application/x-ndjson").body,
+            "{\"accepted\":500,\"late\":0,\"rejected\":1,\"reasons\":["
+            "{\"index\":500,\"reason\":\"position_out_of_range\"}]}\n");
+  ASSERT_TRUE(client.advance_tick(1000));
+  EXPECT_THAT(neighbors("k=1&x=0&y=0&tags_required=1"), HasSubstr("\"id\":\"1\""));
+  EXPECT_THAT(neighbors("k=1&x=499&y=0&tags_forbidden=1"), HasSubstr("\"id\":\"498\""));
+}
+
 TEST_F(HttpObjects, WithoutATimeTheServersTimeCounts) {
   EXPECT_THAT(http.post("/v1/objects", R"({"id":"1","x":1,"y":0})").body,
               HasSubstr("there was no tick yet"));
