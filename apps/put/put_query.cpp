@@ -4,6 +4,8 @@
 
 #include <array>
 #include <iostream>
+#include <stdexcept>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <zmq.hpp>
@@ -31,6 +33,22 @@ void check_flags(const PutQueryFlags& flags) {
   if (!flags.every_object && !flags.subject.is_empty())
     throw CLI::ValidationError("--subject-required",
                                "only a query with --every-object has subjects");
+}
+
+/// Puts the name of a query whose id is a text. Subscribers show it as they show those of objects.
+/// Throws std::runtime_error if the server has another text with the same hash: the query would
+/// replace that one's.
+void put_name(protocol::Client& client, const std::string& text) {
+  if (protocol::is_decimal_id(text)) return;
+  const std::array ids{to_number(protocol::id_of_text(text))};
+  const auto reply = value_of(client.put_names({.ids = ids, .texts = {text}}));
+  for (const protocol::ReasonCount& each : reply.reasons) {
+    const std::string why = rejection_text(each.reason, each.limit);
+    if (each.reason == protocol::RowReason::name_collision)
+      throw std::runtime_error("the query " + sim::quoted_text(text) + " is refused: " + why);
+    std::cerr << "starling put: the query " << sim::quoted_text(text) << " has no name: " << why
+              << '\n';
+  }
 }
 
 }  // namespace
@@ -71,14 +89,10 @@ int put_query(const PutQueryFlags& flags) {
   if (!flags.lease.empty())
     query.lease_ms = static_cast<std::uint64_t>(duration_us(flags.lease)) / 1000;
 
+  put_name(client, flags.id);
   RowTotals totals;
   totals.add(
       value_of(client.put_queries({.stream = flags.stream, .queries = {query}}), flags.stream));
-  // Subscribers show the name of a query as they show those of objects.
-  if (totals.accepted > 0 && !protocol::is_decimal_id(flags.id)) {
-    const std::array ids{to_number(query.id)};
-    value_of(client.put_names({.ids = ids, .texts = {flags.id}}));
-  }
   print_totals(totals, flags.json, std::cout);
   return totals.rejected > 0 ? 1 : 0;
 }

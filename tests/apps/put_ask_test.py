@@ -178,6 +178,16 @@ class PutAskTest(ServerCase):
         self.assertEqual(gone, {"accepted": 1, "late": 0, "rejected": 1,
                                 "reasons": {"unknown_query": 1}})
 
+    def test_a_query_whose_name_is_refused_says_so(self):
+        self.serve("--names-max", "1")
+        self.ask_server("put", "stream", "ships")
+        query = ["-k", "1", "--x", "0", "--y", "0"]
+        self.assertEqual(self.ask_server("put", "query", "ships", "harbour", *query).stderr, "")
+        put = self.ask_server("put", "query", "ships", "port", *query)
+        self.assertEqual(put.stdout, "1 accepted, 0 late, 0 rejected\n")
+        self.assertEqual(put.stderr, "starling put: the query 'port' has no name: the server has no "
+                                     "room for more names; its limit is names-max (1)\n")
+
     def test_streams_are_listed_and_removed_with_their_queries(self):
         self.serve()
         self.assertIn("the server has no streams", self.ask_server("streams").stderr)
