@@ -18,6 +18,7 @@ namespace {
 
 // A session holds few snapshots at a time (SnapshotLimits), and a new one replaces the oldest.
 constexpr std::size_t under_way_max = 2;
+constexpr std::size_t waiting_max = 256;  // further ones are refused
 
 constexpr std::size_t list_bytes_min = 28;  // {"query":"1","neighbors":[]}
 
@@ -29,6 +30,11 @@ protocol::Problem problem_of(const protocol::ReplyBody& reply) {
 }  // namespace
 
 void SnapshotFetch::fetch(std::string stream, std::vector<std::uint64_t> query_ids, Done done) {
+  if (waiting_.size() >= waiting_max)
+    return asio::post(parts_.loop, [done = std::move(done)] {
+      done({nullptr,
+            protocol::Problem{ErrorCode::busy, "Too many clients ask for lists; ask again.", {}}});
+    });
   waiting_.push_back(
       std::make_shared<Fetch>(Fetch{std::move(stream), std::move(query_ids), std::move(done)}));
   begin_next();

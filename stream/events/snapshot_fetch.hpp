@@ -48,7 +48,7 @@ class SnapshotFetch {
   explicit SnapshotFetch(Parts parts) : parts_(std::move(parts)) {}
 
   /// Fetches the lists of these queries; of all queries if there is none. Calls `done` on the loop,
-  /// later. The caller limits how many fetches wait.
+  /// later. Refuses the fetch if many wait, for example for clients that have left.
   void fetch(std::string stream, std::vector<std::uint64_t> query_ids, Done done);
 
  private:

@@ -86,7 +86,6 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::not_manual:
       return 400;
     case ErrorCode::unknown_stream:
-    case ErrorCode::page_expired:
       return 404;
     case ErrorCode::frame_too_large:
     case ErrorCode::too_many_rows:
@@ -101,6 +100,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::sequence_forgotten:
     case ErrorCode::busy:
     case ErrorCode::tick_failed:
+    case ErrorCode::page_expired:
     case ErrorCode::shutting_down:
     case ErrorCode::answer_failed:
       return 503;
