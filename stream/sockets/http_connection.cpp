@@ -17,6 +17,10 @@ namespace http = boost::beast::http;
 
 namespace {
 
+/// The system takes at most about twice this much at a time, and keeps no more for a client that
+/// does not read, also after a hand-over. Without this limit it may take several megabytes, which
+/// holds the loop for a millisecond.
+constexpr int system_bytes_max = 256 * 1024;
 constexpr std::size_t read_bytes_max = 65536;  ///< at a time, so that the loop is soon free again
 constexpr std::chrono::milliseconds discard_time{1000};
 constexpr unsigned switching_protocols = 101;
@@ -68,7 +72,10 @@ HttpConnection::HttpConnection(asio::ip::tcp::socket socket, const HttpOptions& 
       ended_(std::move(ended)),
       stream_(std::move(socket)),
       answer_deadline_(stream_.get_executor()),
-      buffer_(read_bytes_max) {}
+      buffer_(read_bytes_max) {
+  Error ignored;
+  stream_.socket().set_option(asio::socket_base::send_buffer_size(system_bytes_max), ignored);
+}
 
 HttpConnection::~HttpConnection() {
   ended_(this);

@@ -13,18 +13,9 @@ namespace starling::stream {
 namespace asio = boost::asio;
 using Error = boost::system::error_code;
 
-namespace {
-
-// The system keeps at most about this much for a peer that does not read. Without a limit of ours
-// it may keep several megabytes for each.
-constexpr int system_bytes_max = 256 * 1024;
-
-}  // namespace
-
 PushConnection::PushConnection(asio::ip::tcp::socket socket, Handlers handlers)
     : socket_(std::move(socket)), handlers_(std::move(handlers)), progress_us_(steady_now_us()) {
   Error ignored;
-  socket_.set_option(asio::socket_base::send_buffer_size(system_bytes_max), ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
