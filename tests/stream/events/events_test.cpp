@@ -208,7 +208,7 @@ TEST_F(FewEvents, ReadersBeyondTheLimitAreRefusedAndCostNothing) {
   }
   EXPECT_EQ(readers(), 20);
   const std::size_t before = resident_bytes();
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 10'000; ++i) {
     EventClient refused = reader();
     ASSERT_EQ(refused.connect(), 503u) << i;
     if (i == 0) {
