@@ -122,6 +122,10 @@ class Routes {
        .work = [](std::size_t, const auto& function) { function()(); },
        .base_time_us = [] { return std::optional<std::int64_t>(1); },
        .name_of = [](ObjectId) { return std::string_view("a name"); },
+       .lists = [](const auto&,
+                   const stream::HttpRespond& respond) { respond({.status = 404, .body = {}}); },
+       .events = [](const auto&,
+                    const stream::HttpRespond& respond) { respond({.status = 404, .body = {}}); },
        .metrics = [] { return std::string(); },
        .last_error = [] { return std::string(); }}};
 };
