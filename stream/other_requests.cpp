@@ -165,9 +165,10 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
     if (const Slot slot = queries.find(*stream, QueryId{id}); slot != no_slot)
       slots.push_back(slot);
   std::unordered_map<Slot, QueryId> ids;
-  for (const Slot slot : slots) ids.emplace(slot, queries.id_of(slot));
-  std::erase_if(slots, [seen = std::unordered_map<Slot, bool>()](Slot slot) mutable {
-    return std::exchange(seen[slot], true);
+  ids.reserve(slots.size());
+  std::erase_if(slots, [&](Slot slot) {
+    const bool is_new = ids.emplace(slot, queries.id_of(slot)).second;
+    return !is_new;
   });
 
   settled().engine().read_lists(
