@@ -189,7 +189,9 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
 EventHub::Followed& EventHub::follow(const std::string& stream) {
   const auto found = followed_.find(stream);
   if (found != followed_.end()) return *found->second;
-  if (followed_.size() >= parts_.limits.readers_max) forget_longest_idle();
+  const auto is_full = [this] { return followed_.size() >= parts_.limits.readers_max; };
+  if (is_full()) expire(steady_now_us());  // notes also which streams have become idle just now
+  if (is_full()) forget_longest_idle();
   auto followed = std::make_unique<Followed>();
   followed->stream = std::make_shared<FollowedStream>(
       stream, FollowedStream::Parts{
