@@ -25,7 +25,7 @@ struct Gauges {
   double http_events_dropped = 0;         ///< so far: ticks that readers of events missed
   double http_event_gaps = 0;             ///< so far
   double http_event_readers_stalled = 0;  ///< disconnected so far, because they read nothing
-  double connections_refused = 0;         ///< so far, because of connections-max or subscribers-max
+  double connections_refused = 0;         ///< so far, because of the limits on connections
   double log_lines_dropped = 0;           ///< so far
   double subscriptions = 0;
   double joins = 0;  ///< all subscriptions ever made, including ended ones

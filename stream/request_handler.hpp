@@ -100,7 +100,7 @@ class RequestHandler {
   const SessionTable& sessions() const { return sessions_; }
   const SnapshotStore& snapshots() const { return snapshots_; }
   const NameTable& names() const { return names_; }
-  /// Returns the refusal of a request that names this stream, or std::nullopt if there is one.
+  /// Returns the refusal of a request that names this stream, or std::nullopt if the stream exists.
   std::optional<protocol::Problem> fault_of_stream(std::string_view stream);
 
  private:

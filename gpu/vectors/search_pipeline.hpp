@@ -34,9 +34,10 @@ struct PieceSteps {
   std::function<void(Piece)> done;
 };
 
-/// While the device searches a piece, the queries of the next piece come, the lists of the piece
-/// before are fetched, and the host is done with them. Copies run beside kernels only if their host
-/// memory is page-locked; the copies of other memory hold the host, but not the kernels.
+/// While the device searches a piece, the lists of the piece before are copied to the host, done()
+/// takes them, and the queries of the next piece are copied to the device. Copies run beside
+/// kernels only if their host memory is page-locked. The copy of other memory blocks the calling
+/// thread, but not the kernels.
 class SearchPipeline {
  public:
   explicit SearchPipeline(DeviceMemory& memory)

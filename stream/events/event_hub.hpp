@@ -45,7 +45,7 @@ class EventHub {
     /// As WireGateway's functions of the same names.
     std::function<void(WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
-    /// Returns std::nullopt if there is a stream of this name.
+    /// Returns the refusal of a request that names this stream, or std::nullopt if it exists.
     std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
     /// Returns the name of an object; empty: it has none. Any thread may call it.
     std::function<std::string_view(ObjectId)> name_of;

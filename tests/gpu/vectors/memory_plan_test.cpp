@@ -17,7 +17,7 @@
 namespace starling::gpu {
 namespace {
 
-/// A view of `rows` rows that nobody may read.
+/// A view of `rows` rows. Reading them is an error.
 VectorsView unread_rows(std::uint32_t rows, std::uint32_t dimension) {
   static const float one = 0;
   return {{&one, std::size_t{rows} * dimension}, dimension};
