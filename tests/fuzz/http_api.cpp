@@ -122,10 +122,8 @@ class Routes {
        .work = [](std::size_t, const auto& function) { function()(); },
        .base_time_us = [] { return std::optional<std::int64_t>(1); },
        .name_of = [](ObjectId) { return std::string_view("a name"); },
-       .lists = [](const auto&,
-                   const stream::HttpRespond& respond) { respond({.status = 404, .body = {}}); },
-       .events = [](const auto&,
-                    const stream::HttpRespond& respond) { respond({.status = 404, .body = {}}); },
+       .lists = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
+       .events = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
        .metrics = [] { return std::string(); },
        .last_error = [] { return std::string(); }}};
 };
@@ -158,6 +156,8 @@ std::vector<std::string> seeds() {
       "{\"id\":\"8\",\"vector\":[1,2],\"label\":null,\"value\":0.5}]",
       "PUT /v1/streams/riders/queries/1\n{\"k\":2,\"vector\":[1,2],\"distance_max\":1}",
       "GET /v1/streams\n",
+      "GET /v1/streams/riders?queries=1,taxi\n",
+      "GET /v1/streams/riders/events\n",
       "GET /v1/stats\n",
   };
 }
