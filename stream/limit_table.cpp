@@ -274,6 +274,11 @@ constexpr auto table = std::to_array<Limit>({
      .reached = "status 503",
      .field = field([](auto& options) -> auto& { return options.http_events.readers_max; }),
      .used = &Gauges::http_event_readers},
+    {.name = "http-views-max",
+     .bounds = "WebSockets, which do not count as connections",
+     .reached = "status 503",
+     .field = field([](auto& options) -> auto& { return options.http_sockets.sockets_max; }),
+     .used = &Gauges::http_sockets},
 });
 
 }  // namespace

@@ -193,6 +193,20 @@ struct Metrics::State {
   prometheus::Counter& http_event_readers_stalled =
       counter(registry, "starling_http_event_readers_stalled_total",
               "Readers of events that were disconnected because they read nothing.");
+  prometheus::Gauge& http_views = gauge("starling_http_views", "Views that WebSockets show.");
+  prometheus::Counter& http_socket_messages =
+      counter(registry, "starling_http_socket_messages_total", "Messages sent over WebSockets.");
+  prometheus::Counter& http_socket_bytes = counter(registry, "starling_http_socket_bytes_total",
+                                                   "Bytes of messages sent over WebSockets.");
+  prometheus::Counter& http_socket_lost_ticks =
+      counter(registry, "starling_http_socket_lost_ticks_total",
+              "Ticks of followed streams that WebSockets missed because their client was slow.");
+  prometheus::Counter& http_socket_broken_rules =
+      counter(registry, "starling_http_socket_broken_rules_total",
+              "WebSockets that were closed because of a frame that is not allowed.");
+  prometheus::Counter& http_sockets_stalled =
+      counter(registry, "starling_http_sockets_stalled_total",
+              "WebSockets that were closed because their client was silent.");
   prometheus::Gauge& objects = gauge("starling_objects", "Objects that are alive.");
   prometheus::Gauge& queries = gauge("starling_queries", "Standing queries.");
   prometheus::Gauge& streams = gauge("starling_streams", "Streams.");
@@ -222,6 +236,13 @@ void Metrics::State::set(const Gauges& gauges) {
   http_event_gaps.Increment(gauges.http_event_gaps - http_event_gaps.Value());
   http_event_readers_stalled.Increment(gauges.http_event_readers_stalled -
                                        http_event_readers_stalled.Value());
+  http_views.Set(gauges.http_views);
+  http_socket_messages.Increment(gauges.http_socket_messages - http_socket_messages.Value());
+  http_socket_bytes.Increment(gauges.http_socket_bytes - http_socket_bytes.Value());
+  http_socket_lost_ticks.Increment(gauges.http_socket_lost_ticks - http_socket_lost_ticks.Value());
+  http_socket_broken_rules.Increment(gauges.http_socket_broken_rules -
+                                     http_socket_broken_rules.Value());
+  http_sockets_stalled.Increment(gauges.http_sockets_stalled - http_sockets_stalled.Value());
   objects.Set(gauges.objects);
   queries.Set(gauges.queries);
   streams.Set(gauges.streams);

@@ -25,6 +25,13 @@ struct Gauges {
   double http_events_dropped = 0;         ///< so far: ticks that readers of events missed
   double http_event_gaps = 0;             ///< so far
   double http_event_readers_stalled = 0;  ///< disconnected so far, because they read nothing
+  double http_sockets = 0;                ///< WebSockets
+  double http_views = 0;                  ///< views that are shown
+  double http_socket_messages = 0;        ///< sent so far
+  double http_socket_bytes = 0;           ///< of these messages
+  double http_socket_lost_ticks = 0;      ///< so far
+  double http_socket_broken_rules = 0;    ///< closed so far because of a bad frame
+  double http_sockets_stalled = 0;        ///< closed so far because of silence
   double connections_refused = 0;         ///< so far, because of the limits on connections
   double log_lines_dropped = 0;           ///< so far
   double subscriptions = 0;

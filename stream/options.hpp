@@ -21,6 +21,7 @@
 #include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
+#include "starling/stream/websocket/socket_limits.hpp"
 
 namespace starling::stream {
 
@@ -58,6 +59,7 @@ struct ServerOptions {
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
   EventLimits http_events;
+  SocketLimits http_sockets;
   std::size_t http_body_bytes_max = std::size_t{1} << 20;
   /// Further names of this server that the Host of an HTTP request may have, without a port.
   std::vector<std::string> http_hosts{};

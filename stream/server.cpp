@@ -36,6 +36,7 @@
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/system_random.hpp"
 #include "starling/stream/ticker.hpp"
+#include "starling/stream/websocket/socket_hub.hpp"
 
 namespace starling::stream {
 
@@ -216,6 +217,7 @@ struct Server::State {
         handler(options, handler_parts()),
         api(api_parts()),
         events(event_parts()),
+        views(socket_parts()),
         decoder(loop, options.decode_threads,
                 {.may_begin = [this] { return handler.has_room(); },
                  .takes_more = [this] { return handler.takes_more_updates(); },
@@ -223,6 +225,9 @@ struct Server::State {
         expiry(loop),
         insecure_warning(loop),
         signals(loop) {
+    processor.watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
+      views.take_rows(rows, tick, tau_us);
+    });
     if (options.stop_on_signals) wait_for_signal();
   }
 
@@ -325,6 +330,8 @@ struct Server::State {
                 [this](EventsQuestion question, HttpRespond respond) {
                   events.get_events(std::move(question), std::move(respond));
                 },
+            .socket = [this](const HttpHead& head,
+                             const HttpRespond& respond) { views.open(head, respond); },
             .metrics = [this] { return metrics.text(gauges()); },
             .last_error = [this] { return ticker.last_error(); },
             .recording = options.recording};
@@ -345,11 +352,32 @@ struct Server::State {
             .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
   }
 
+  SocketHub::Parts socket_parts() {
+    return {.loop = loop,
+            .limits = options.http_sockets,
+            .space = options.processor.space,
+            .epoch = publisher.epoch(),
+            .random = system_random,
+            .deliver =
+                [this](Peer peer, ReceivedBytes received) {
+                  receive(std::move(peer), std::move(received));
+                },
+            .fault_of_stream =
+                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
+            .is_free = [this] { return !updates.is_busy(); },
+            .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
+  }
+
   void follow_tick(const std::vector<StreamPlan>& plans,
                    const std::vector<protocol::TickMessage>& messages) {
-    if (!events.is_following()) return;
-    for (std::size_t i = 0; i < plans.size(); ++i)
-      events.publish(plans[i].stream, plans[i].header, messages[i]);
+    if (events.is_following())
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        events.publish(plans[i].stream, plans[i].header, messages[i]);
+    if (views.is_following())
+      for (std::size_t i = 0; i < plans.size(); ++i)
+        views.publish(plans[i].stream, plans[i].header, messages[i]);
+    views.show();
   }
 
   bool may_read() const {
@@ -413,7 +441,8 @@ struct Server::State {
   }
 
   void send(const Peer& peer, const protocol::Frame& frame) {
-    if (peer.in_process) return api.replied(frame.bytes());
+    if (peer.in_process && peer.routing_id.empty()) return api.replied(frame.bytes());
+    if (peer.in_process) return views.replied(peer.routing_id, frame);
     const auto sent = commands->send(peer, frame.bytes());
     if (sent == CommandSocket::Sent::queued) return;
     metrics.reply_dropped();
@@ -439,6 +468,13 @@ struct Server::State {
             .http_events_dropped = number(events.counts().dropped.load()),
             .http_event_gaps = number(events.counts().gaps.load()),
             .http_event_readers_stalled = number(events.counts().stalled.load()),
+            .http_sockets = number(views.counts().sockets.load()),
+            .http_views = number(views.counts().views.load()),
+            .http_socket_messages = number(views.counts().messages.load()),
+            .http_socket_bytes = number(views.counts().bytes.load()),
+            .http_socket_lost_ticks = number(views.counts().lost_ticks.load()),
+            .http_socket_broken_rules = number(views.counts().broken_rules.load()),
+            .http_sockets_stalled = number(views.counts().stalled.load()),
             .connections_refused = number(commands->refused_count() + results->refused_count() +
                                           http->refused_count()),
             .log_lines_dropped = number(log_lines_dropped),
@@ -527,6 +563,7 @@ struct Server::State {
     results->stop_reading();
     http->close();
     events.close();
+    views.close();
     ticker.stop([this] {
       ticks_done = true;
       stop_if_idle();
@@ -557,6 +594,7 @@ struct Server::State {
   RequestHandler handler;
   HttpApi api;
   EventHub events;
+  SocketHub views;
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;

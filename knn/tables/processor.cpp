@@ -155,6 +155,7 @@ bool Processor::begin_tick(std::int64_t tau_us) {
   last_begun_ = Tick{to_number(last_begun_) + 1};
   last_tau_us_ = tau_us;
   under_way_.push_back({last_begun_, objects_.newest_time_us(), std::move(warning)});
+  if (rows_watcher_) rows_watcher_(engine_->staging(), last_begun_, tau_us);
   check_invariant(engine_->begin_tick(last_begun_, tau_us),
                   "an engine that has room takes the next tick");
   queries_.tick_begun();

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/knn/base/return_pool.hpp"
@@ -126,6 +128,10 @@ class Processor {
   /// removed until the lists fit. The streams of these queries report the removals, and
   /// TickReport::warning says how many queries were removed.
   bool begin_tick(std::int64_t tau_us);
+  /// A function that begin_tick calls with the rows that the tick takes, before the engine gets
+  /// them. The rows are valid during the call.
+  using RowsWatcher = std::function<void(const Staging&, Tick, std::int64_t tau_us)>;
+  void watch_rows(RowsWatcher watcher) { rows_watcher_ = std::move(watcher); }
   /// Turns the engine's result into the reports of the streams. Call once for each result, in
   /// order, on the thread that drives the processor.
   TickReport finish_tick(std::unique_ptr<TickResult> result);
@@ -174,6 +180,7 @@ class Processor {
   Tick last_finished_{};
   std::optional<std::int64_t> last_tau_us_;
   std::deque<UnderWay> under_way_;  ///< in tick order
+  RowsWatcher rows_watcher_;        ///< may be empty
   ReturnPool<std::vector<StreamReport>> stream_reports_;
 };
 

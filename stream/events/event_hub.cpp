@@ -14,13 +14,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <unistd.h>
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/stream/events/followed_stream.hpp"
 #include "starling/stream/events/snapshot_fetch.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/json/problem.hpp"
+#include "starling/stream/sockets/moved_socket.hpp"
 
 namespace starling::stream {
 
@@ -47,21 +47,6 @@ struct Slot {
   Count all;
   Count of_stream;
 };
-
-/// Moves a socket to `context`, which another thread runs. Returns null if the connection is
-/// broken.
-std::shared_ptr<Tcp::socket> moved_to(asio::io_context& context, Tcp::socket socket) {
-  boost::system::error_code error;
-  const auto protocol = socket.local_endpoint(error).protocol();
-  if (error) return nullptr;
-  const auto handle = socket.release(error);
-  if (error) return nullptr;
-  auto moved = std::make_shared<Tcp::socket>(context);
-  moved->assign(protocol, handle, error);
-  if (!error) return moved;
-  ::close(handle);
-  return nullptr;
-}
 
 std::chrono::microseconds beat_period(const EventLimits& limits) {
   constexpr std::int64_t least_us = 5'000;

@@ -43,6 +43,7 @@ class HttpApi {
     std::function<std::string_view(ObjectId)> name_of;  ///< empty: the object has no name
     std::function<void(ListsQuestion, HttpRespond)> lists;
     std::function<void(EventsQuestion, HttpRespond)> events;
+    std::function<void(HttpHead, HttpRespond)> socket;
     std::function<std::string()> metrics;
     std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
     std::shared_ptr<Recording> recording{};   ///< null: the server plays none
@@ -69,6 +70,7 @@ class HttpApi {
   void get_streams(HttpCall call);
   void get_stream(HttpCall call);
   void get_events(HttpCall call);
+  void get_socket(HttpCall call);
   void put_stream(HttpCall call);
   void put_query(HttpCall call);
   void delete_stream(HttpCall call);

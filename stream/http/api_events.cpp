@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of a stream's lists and of its events. EventHub answers them.
+// The routes of a stream's lists and of its events, which EventHub answers, and of WebSockets,
+// which SocketHub answers.
 #include <array>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,11 @@ void HttpApi::get_events(HttpCall call) {
   parts_.events({.stream = std::move(call.names[0]),
                  .last_event_id = std::move(call.request.head.last_event_id)},
                 std::move(call.respond));
+}
+
+void HttpApi::get_socket(HttpCall call) {
+  const Parameters none(call.query, {});
+  parts_.socket(std::move(call.request.head), std::move(call.respond));
 }
 
 }  // namespace starling::stream

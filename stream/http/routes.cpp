@@ -25,6 +25,8 @@ constexpr auto find_statuses =
 constexpr auto lists_statuses = std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431, 503});
 constexpr auto events_statuses =
     std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
+constexpr auto socket_statuses =
+    std::to_array<unsigned>({101, 400, 403, 413, 417, 421, 426, 431, 503});
 constexpr auto remove_statuses =
     std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
 constexpr auto remove_object_statuses =
@@ -58,6 +60,7 @@ constexpr auto table = std::to_array<Route>({
      &HttpApi::put_query},
     {"DELETE", "/v1/streams/{name}/queries/{id}", RouteBody::none, remove_statuses,
      &HttpApi::delete_query},
+    {"GET", "/v1/ws", RouteBody::none, socket_statuses, &HttpApi::get_socket, true},
     {"GET", "/v1/stats", RouteBody::none, busy_statuses, &HttpApi::get_stats},
     {"GET", "/v1/playback", RouteBody::none, playback_statuses, &HttpApi::get_playback},
     {"PUT", "/v1/playback", RouteBody::json, put_playback_statuses, &HttpApi::put_playback},

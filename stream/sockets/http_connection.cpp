@@ -186,6 +186,10 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   handlers_.answered(answer.status);
   waiting_since_.reset();
   const auto& request = parser_->get();
+  if (answer.hand_over && answer.is_headless) {
+    hand_over_ = std::move(answer.hand_over);
+    return hand_over();
+  }
   const unsigned version = request.version() == 10 ? 10 : 11;
   response_.emplace(static_cast<http::status>(answer.status), version);
   response_->set(http::field::content_type, answer.content_type);
@@ -254,6 +258,10 @@ HttpHead HttpConnection::head() const {
           .content_type = field(http::field::content_type),
           .accept = field(http::field::accept),
           .last_event_id = text_of(request["Last-Event-ID"]),
+          .upgrade = field(http::field::upgrade),
+          .connection = field(http::field::connection),
+          .websocket_key = field(http::field::sec_websocket_key),
+          .websocket_version = field(http::field::sec_websocket_version),
           .local_address = local.address().to_string(),
           .has_length = request.count(http::field::content_length) > 0 ||
                         request.count(http::field::transfer_encoding) > 0};

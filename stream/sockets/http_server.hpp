@@ -43,6 +43,10 @@ struct HttpHead {
   std::string content_type;
   std::string accept;
   std::string last_event_id;
+  std::string upgrade;
+  std::string connection;
+  std::string websocket_key;
+  std::string websocket_version;
   std::string local_address;  ///< the numeric address to which the client has connected
   bool has_length = false;    ///< the request has Content-Length or Transfer-Encoding
 };
@@ -67,6 +71,8 @@ struct HttpAnswer {
   /// no longer counts it, and this function gets it, on the loop. It is destroyed without a call if
   /// the connection ends before, or if the request is HEAD.
   std::function<void(HandedOver)> hand_over{};
+  /// If set, `hand_over` gets the connection at once, and writes the head itself.
+  bool is_headless = false;
 };
 
 /// Answers a request. Call it on the loop, at once or later. Only the first call has an effect, and

@@ -124,6 +124,7 @@ class Routes {
        .name_of = [](ObjectId) { return std::string_view("a name"); },
        .lists = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
        .events = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
+       .socket = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
        .metrics = [] { return std::string(); },
        .last_error = [] { return std::string(); }}};
 };

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies staged rows, and reads the table of objects in parts: see position_feed.hpp.
+#include "starling/stream/websocket/position_feed.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t slots_at_once = 8192;
+constexpr std::chrono::milliseconds retry_time{1};
+constexpr unsigned waits_max = 20;  // then the loop waits for the update, as other requests do
+
+}  // namespace
+
+void PositionFeed::begin() {
+  is_on_ = true;
+  walk_again();
+}
+
+void PositionFeed::end() {
+  is_on_ = false;
+  is_walking_ = false;
+  timer_.cancel();
+}
+
+std::shared_ptr<MirrorRows> PositionFeed::new_rows() {
+  ++*pending_;
+  // The owner of the rows also owns their place among those that wait.
+  auto held = std::make_shared<std::pair<ReturnPool<MirrorRows>::Owned, std::shared_ptr<void>>>(
+      pool_.take_owned(),
+      std::shared_ptr<void>(nullptr, [pending = pending_](void*) { --*pending; }));
+  held->first->births.clear();
+  held->first->rows.clear();
+  return {held, held->first.get()};
+}
+
+void PositionFeed::take(const Staging& staging, const MirrorTime& time) {
+  time_ = time;
+  if (!is_on_) return;
+  if (staging.objects.size() > parts_.copied_rows_max || is_behind()) return walk_again();
+  const auto rows = new_rows();
+  rows->births.assign(staging.births.begin(), staging.births.end());
+  rows->rows.assign(staging.objects.begin(), staging.objects.end());
+  parts_.send(rows);
+  if (!is_walking_) parts_.mark(true, time_);
+}
+
+void PositionFeed::walk_again() {
+  needs_walk_ = true;
+  parts_.mark(false, time_);
+  if (!is_walking_) walk();
+}
+
+void PositionFeed::walk() {
+  needs_walk_ = false;
+  is_walking_ = true;
+  next_slot_ = 0;
+  walk_later();
+}
+
+void PositionFeed::walk_later() {
+  if (is_behind() || (!parts_.is_free() && waits_ < waits_max)) {
+    ++waits_;
+    timer_.expires_after(retry_time);
+    return timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error && is_walking_) walk_on();
+    });
+  }
+  // The timer that has ended lets other handlers run first, and end() can cancel it.
+  timer_.expires_after(std::chrono::seconds(0));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && is_walking_) walk_on();
+  });
+}
+
+void PositionFeed::walk_on() {
+  if (is_behind() || (!parts_.is_free() && waits_ < waits_max)) return walk_later();
+  waits_ = 0;
+  const ObjectTable& objects = parts_.objects();
+  const auto rows = new_rows();
+  const std::size_t end = std::min<std::size_t>(next_slot_ + slots_at_once, objects.slot_end());
+  for (; next_slot_ < end; ++next_slot_) {
+    const auto slot = static_cast<Slot>(next_slot_);
+    ObjectRow row;
+    row.slot = slot;
+    if (objects.is_alive(slot)) {
+      const LiveObject object = objects.object_at(slot);
+      row.generation = 1;  // any that is alive
+      row.tags = object.tags;
+      row.position = object.position;
+      rows->births.push_back({.slot = slot, .id = object.id});
+    }
+    rows->rows.push_back(row);
+  }
+  const bool is_last = next_slot_ >= objects.slot_end();
+  parts_.send(rows);
+  if (!is_last) return walk_later();
+  is_walking_ = false;
+  if (needs_walk_) return walk();
+  parts_.mark(true, time_);
+}
+
+}  // namespace starling::stream

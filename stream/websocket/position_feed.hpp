@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends the positions of objects to the mirror, while a view is shown. First it reads the whole
+// table, in parts between which the loop does other work. From then on it copies the rows that each
+// tick takes, while they are staged anyway. If a tick takes more rows than the loop may copy in a
+// millisecond, the feed reads the table again instead; positions are then up to a tick newer.
+// SocketHub owns the feed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "starling/knn/base/return_pool.hpp"
+#include "starling/knn/engine/staging.hpp"
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/types.hpp"
+#include "starling/stream/websocket/position_mirror.hpp"
+
+namespace starling::stream {
+
+/// The tick whose rows the mirror has.
+struct MirrorTime {
+  Tick tick{};
+  std::int64_t tau_us = 0;
+};
+
+/// Only the loop calls the functions.
+class PositionFeed {
+ public:
+  struct Parts {
+    boost::asio::io_context& loop;
+    std::size_t copied_rows_max = 0;
+    /// Returns whether `objects` would return at once. Otherwise it waits for an update.
+    std::function<bool()> is_free;
+    std::function<const ObjectTable&()> objects;
+    /// Gives rows to the mirror, in order.
+    std::function<void(std::shared_ptr<const MirrorRows>)> send;
+    /// Says whether the mirror has all objects, once it has the rows that were sent before.
+    std::function<void(bool is_complete, const MirrorTime&)> mark;
+  };
+
+  explicit PositionFeed(Parts parts) : parts_(std::move(parts)), timer_(parts_.loop) {}
+
+  /// Sends all objects, and then the rows of ticks.
+  void begin();
+  void end();
+  /// Takes the rows that a tick takes.
+  void take(const Staging& staging, const MirrorTime& time);
+
+ private:
+  void walk_again();
+  void walk();
+  void walk_on();
+  void walk_later();
+  bool is_behind() const { return *pending_ >= pending_max; }
+  std::shared_ptr<MirrorRows> new_rows();
+
+  static constexpr int pending_max = 8;  ///< parts that wait for the mirror
+
+  Parts parts_;
+  boost::asio::steady_timer timer_;
+  ReturnPool<MirrorRows> pool_{pending_max};
+  std::shared_ptr<std::atomic<int>> pending_ = std::make_shared<std::atomic<int>>(0);
+  MirrorTime time_;
+  bool is_on_ = false;
+  bool is_walking_ = false;
+  bool needs_walk_ = false;
+  unsigned waits_ = 0;
+  std::size_t next_slot_ = 0;
+};
+
+}  // namespace starling::stream

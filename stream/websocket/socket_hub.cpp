@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Divides the work between the loop and the thread: see socket_hub.hpp. The loop posts nothing that
+// waits for the thread.
+#include "starling/stream/websocket/socket_hub.hpp"
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+
+#include "starling/stream/http/problem.hpp"
+#include "starling/stream/sockets/moved_socket.hpp"
+#include "starling/stream/websocket/position_feed.hpp"
+#include "starling/stream/websocket/socket_thread.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+
+namespace {
+
+constexpr std::size_t key_bytes = 24;  // 16 bytes in base64: RFC 6455, section 4.1
+
+bool is_websocket(const HttpHead& head) {
+  return head.method == "GET" && beast::iequals(head.upgrade, "websocket") &&
+         beast::http::token_list(head.connection).exists("upgrade") &&
+         head.websocket_version == "13" && head.websocket_key.size() == key_bytes;
+}
+
+/// Returns the request as Beast reads it again on the thread.
+std::string head_text(const HttpHead& head) {
+  return "GET " + head.target + " HTTP/1.1\r\nHost: " + head.host +
+         "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+         "Sec-WebSocket-Key: " +
+         head.websocket_key + "\r\n\r\n";
+}
+
+/// A place among the sockets that the server admits.
+struct SocketPlace {
+  explicit SocketPlace(SocketCounts& of) : counts(of) { ++counts.sockets; }
+  ~SocketPlace() { --counts.sockets; }
+  SocketPlace(const SocketPlace&) = delete;
+  SocketPlace& operator=(const SocketPlace&) = delete;
+  SocketCounts& counts;
+};
+
+}  // namespace
+
+struct SocketHub::State {
+  State(SocketThread::Parts thread_parts, PositionFeed::Parts feed_parts)
+      : positions(std::move(feed_parts)), thread(std::move(thread_parts)) {}
+
+  PositionFeed positions;  ///< of the loop
+  std::uint64_t feed = 0;  ///< the number of the rows that the thread asked for last
+  std::atomic<std::size_t> waiting_bytes{0};  ///< of ticks that are posted to the thread
+  std::atomic<bool> is_show_posted{false};
+  SocketThread thread;
+};
+
+SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
+  const auto to_loop = [this](auto work) { asio::post(parts_.loop, std::move(work)); };
+  state_ = std::make_unique<State>(
+      SocketThread::Parts{
+          .limits = parts_.limits,
+          .space = parts_.space,
+          .epoch = parts_.epoch,
+          .name_of = parts_.name_of,
+          .request =
+              [this, to_loop](const std::string& reader, std::vector<std::byte> message) {
+                to_loop([this, reader, message = std::move(message)]() mutable {
+                  deliver(reader, std::move(message));
+                });
+              },
+          .follow =
+              [this, to_loop](const std::string& reader, std::uint64_t request_id,
+                              std::string stream) {
+                to_loop([this, reader, request_id, stream = std::move(stream)] {
+                  follow(reader, request_id, stream);
+                });
+              },
+          .unfollow =
+              [this, to_loop](const std::string& stream) {
+                to_loop([this, stream] { unfollow(stream); });
+              },
+          .feed = [this,
+                   to_loop](std::uint64_t number) { to_loop([this, number] { feed(number); }); }},
+      PositionFeed::Parts{
+          .loop = parts_.loop,
+          .copied_rows_max = parts_.limits.copied_rows_max,
+          .is_free = parts_.is_free,
+          .objects = parts_.objects,
+          .send =
+              [this](std::shared_ptr<const MirrorRows> rows) {
+                state_->thread.post([this, number = state_->feed, rows = std::move(rows)] {
+                  state_->thread.take_rows(number, *rows);
+                });
+              },
+          .mark =
+              [this](bool is_complete, const MirrorTime& time) {
+                state_->thread.post([this, number = state_->feed, is_complete, time] {
+                  state_->thread.mark(number, is_complete, time);
+                });
+              }});
+}
+
+SocketHub::~SocketHub() {
+  close();
+}
+
+void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
+  if (!is_websocket(head)) {
+    HttpAnswer answer = problem_answer(
+        426,
+        "This path is a WebSocket (RFC 6455, version 13). protocol/README.md describes its "
+        "messages.");
+    answer.fields.emplace_back("Upgrade", "websocket");
+    return respond(std::move(answer));
+  }
+  if (counts().sockets >= parts_.limits.sockets_max || is_closed_) {
+    const protocol::ReachedLimit limit{"http-views-max", parts_.limits.sockets_max};
+    return respond(problem_answer(protocol::Problem{
+        protocol::ErrorCode::busy,
+        "There are as many WebSockets as " + to_string(limit) +
+            " allows; try again when one has ended, or start the server with a larger "
+            "--http-views-max.",
+        limit}));
+  }
+  const auto place = std::make_shared<const SocketPlace>(state_->thread.counts());
+  HttpAnswer answer{.status = 101, .body = {}};
+  answer.is_headless = true;
+  answer.hand_over = [this, place, text = head_text(head)](HandedOver connection) {
+    const auto socket = moved_to(state_->thread.context(), std::move(connection.socket));
+    if (socket == nullptr) return;
+    state_->thread.post(
+        [this, place, socket, reader = new_reader(), head = text + connection.received] {
+          state_->thread.add(reader, std::move(*socket), head, place);
+        });
+  };
+  respond(std::move(answer));
+}
+
+/// Returns the name of a reader, which is its routing id too. Clients of the commands endpoint may
+/// choose their own routing ids, so a reader's must not be guessed.
+std::string SocketHub::new_reader() {
+  return "websocket " + std::to_string(parts_.random()) + " " + std::to_string(parts_.random());
+}
+
+void SocketHub::deliver(const std::string& reader, std::vector<std::byte> message) {
+  if (is_closed_) return;
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(message));
+  parts_.deliver(Peer{.routing_id = reader, .has_delimiter = false, .in_process = true},
+                 ReceivedBytes{owner, *owner});
+}
+
+void SocketHub::replied(const std::string& routing_id, const protocol::Frame& frame) {
+  if (is_closed_) return;
+  state_->thread.post([this, routing_id, frame] { state_->thread.take_reply(routing_id, frame); });
+}
+
+void SocketHub::follow(const std::string& reader, std::uint64_t request_id,
+                       const std::string& stream) {
+  if (is_closed_) return;
+  const auto problem = parts_.fault_of_stream(stream);
+  if (!problem) ++followed_[stream];
+  state_->thread.post([this, reader, request_id, stream, problem] {
+    state_->thread.followed(reader, request_id, stream, problem);
+  });
+}
+
+void SocketHub::unfollow(const std::string& stream) {
+  const auto found = followed_.find(stream);
+  if (found != followed_.end() && --found->second == 0) followed_.erase(found);
+}
+
+void SocketHub::feed(std::uint64_t number) {
+  state_->positions.end();
+  state_->feed = number;
+  if (number != 0 && !is_closed_) state_->positions.begin();
+}
+
+void SocketHub::publish(const std::string& stream, const protocol::TickHeader& header,
+                        const protocol::TickMessage& message) {
+  if (is_closed_ || !followed_.contains(stream)) return;
+  // If the thread does not keep up, the tick is lost for all who follow the stream.
+  std::size_t bytes = message.bytes();
+  std::optional<protocol::TickMessage> kept;
+  if (state_->waiting_bytes + bytes <= parts_.limits.follow_bytes_max)
+    kept = message;
+  else
+    bytes = 0;
+  state_->waiting_bytes += bytes;
+  state_->thread.post(
+      [this, stream, bytes, is_last = header.stream_removed, kept = std::move(kept)]() mutable {
+        state_->waiting_bytes -= bytes;
+        state_->thread.publish(stream, std::move(kept), is_last);
+      });
+}
+
+void SocketHub::take_rows(const Staging& staging, Tick tick, std::int64_t tau_us) {
+  if (!is_closed_) state_->positions.take(staging, {tick, tau_us});
+}
+
+void SocketHub::show() {
+  if (state_->feed == 0 || is_closed_) return;
+  if (state_->is_show_posted.exchange(true)) return;  // the thread is behind: the latest wins
+  state_->thread.post([this] {
+    state_->is_show_posted = false;
+    state_->thread.show();
+  });
+}
+
+void SocketHub::close() {
+  if (std::exchange(is_closed_, true)) return;
+  state_->positions.end();
+  state_->thread.post([this] { state_->thread.close(); });
+}
+
+const SocketCounts& SocketHub::counts() const {
+  return state_->thread.counts();
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client of a WebSocket: its requests, its view, and the streams that it follows. SocketThread
+// owns the readers, and calls them on its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "starling/knn/words/space.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/socket_codec.hpp"
+#include "starling/stream/websocket/position_feed.hpp"
+#include "starling/stream/websocket/shown_view.hpp"
+#include "starling/stream/websocket/socket_limits.hpp"
+#include "starling/stream/websocket/socket_message.hpp"
+#include "starling/stream/websocket/web_socket.hpp"
+
+namespace starling::stream {
+
+/// What the views of all readers have in common.
+struct SharedViews {
+  explicit SharedViews(const SpaceOptions& space) : mirror(space) {}
+
+  PositionMirror mirror;
+  ViewScratch scratch;
+  MirrorTime time;
+  bool is_complete = false;   ///< the mirror has all objects
+  std::uint64_t version = 0;  ///< changes when readers should get a message
+};
+
+class SocketReader {
+ public:
+  struct Parts {
+    const SocketLimits& limits;
+    SocketCounts& counts;
+    Space space = Space::planar2;
+    SharedViews* views = nullptr;  ///< null in a vector space
+    std::uint64_t epoch = 0;
+    std::function<std::string_view(ObjectId)> name_of;
+    // The functions that the reader calls of the server.
+    std::function<void(std::vector<std::byte>)> request;  ///< take_reply() gets the reply later
+    /// followed() gets the outcome later.
+    std::function<void(std::uint64_t request_id, std::string stream)> follow;
+    std::function<void(const std::string& stream)> unfollow;
+    std::function<void()> views_changed;  ///< the reader begins or ends to show a view
+    std::function<void()> ended;          ///< destroys the reader
+  };
+
+  SocketReader(boost::asio::ip::tcp::socket socket, Parts parts);
+  SocketReader(const SocketReader&) = delete;
+  SocketReader& operator=(const SocketReader&) = delete;
+
+  void start(const std::string& head) { socket_->start(head); }
+  bool has_view() const { return view_.has_value(); }
+  void take_reply(const protocol::Frame& frame);
+  void followed(std::uint64_t request_id, const std::string& stream,
+                const std::optional<protocol::Problem>& problem);
+  /// Takes the message of a stream's tick, if the reader follows it.
+  void publish(const std::string& stream, const SharedMessage& message, bool is_last);
+  /// Sends a message of the view if there is something new and the limits allow it.
+  void show();
+  void beat(std::int64_t now_us) { socket_->beat(now_us); }
+  void close() { socket_->close(WebSocket::Code::going_away, "the server stops"); }
+
+ private:
+  void take(std::vector<std::byte> message);
+  void take(const protocol::DecodedSocketRequest& request);
+  void put_view(std::uint64_t request_id, const protocol::View& view);
+  void end_view();
+  void end_follow(const std::string& stream);
+  void answer(std::uint64_t request_id, const std::optional<protocol::Problem>& problem);
+  void send(protocol::Frame frame);
+  void read_if_allowed();
+  bool may_read() const;
+  void end();
+
+  Parts parts_;
+  std::shared_ptr<WebSocket> socket_;
+  boost::asio::steady_timer view_timer_;
+  std::optional<ShownView> view_;
+  std::weak_ptr<const SocketMessage> view_message_;  ///< that is being sent
+  std::uint64_t shown_version_ = 0;
+  std::int64_t next_by_rate_us_ = 0;   ///< on the steady clock
+  std::int64_t next_by_bytes_us_ = 0;  ///< on the steady clock
+  std::set<std::string, std::less<>> streams_;
+  unsigned requests_ = 0;  ///< that wait for their replies
+};
+
+}  // namespace starling::stream

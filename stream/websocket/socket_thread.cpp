@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes what the loop posts to the readers: see socket_thread.hpp.
+#include "starling/stream/websocket/socket_thread.hpp"
+
+#include <chrono>
+
+#include "starling/knn/base/clocks.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::chrono::milliseconds socket_beat{250};
+
+}  // namespace
+
+SocketThread::SocketThread(Parts parts)
+    : parts_(std::move(parts)),
+      views_(parts_.space.is_vector() ? nullptr : std::make_unique<SharedViews>(parts_.space)),
+      thread_([this] { context_.run(); }) {}
+
+SocketThread::~SocketThread() {
+  idle_work_.reset();
+  thread_.join();
+}
+
+SocketReader* SocketThread::find(const std::string& reader) {
+  const auto found = readers_.find(reader);
+  return found == readers_.end() ? nullptr : found->second.reader.get();
+}
+
+SocketReader::Parts SocketThread::reader_parts(const std::string& reader) {
+  return {.limits = parts_.limits,
+          .counts = counts_,
+          .space = parts_.space.space,
+          .views = views_.get(),
+          .epoch = parts_.epoch,
+          .name_of = parts_.name_of,
+          .request = [this, reader](auto message) { parts_.request(reader, std::move(message)); },
+          .follow =
+              [this, reader](std::uint64_t request_id, std::string stream) {
+                parts_.follow(reader, request_id, std::move(stream));
+              },
+          .unfollow = [this](const std::string& stream) { parts_.unfollow(stream); },
+          .views_changed = [this] { views_changed(); },
+          .ended =
+              [this, reader] {
+                const auto ended = readers_.extract(reader);
+                if (is_closed_ && readers_.empty()) context_.stop();
+              }};
+}
+
+void SocketThread::add(const std::string& reader, asio::ip::tcp::socket socket,
+                       const std::string& head, std::shared_ptr<const void> place) {
+  if (is_closed_) return;
+  const auto added = readers_.emplace(
+      reader, Reader{std::move(place),
+                     std::make_unique<SocketReader>(std::move(socket), reader_parts(reader))});
+  if (readers_.size() == 1) beat_later();
+  added.first->second.reader->start(head);
+}
+
+void SocketThread::take_reply(const std::string& reader, const protocol::Frame& frame) {
+  if (SocketReader* const found = find(reader)) found->take_reply(frame);
+}
+
+void SocketThread::followed(const std::string& reader, std::uint64_t request_id,
+                            const std::string& stream,
+                            const std::optional<protocol::Problem>& problem) {
+  if (SocketReader* const found = find(reader))
+    found->followed(request_id, stream, problem);
+  else if (!problem)
+    parts_.unfollow(stream);
+}
+
+void SocketThread::publish(const std::string& stream, std::optional<protocol::TickMessage> tick,
+                           bool is_last) {
+  const SharedMessage message =
+      tick ? std::make_shared<const SocketMessage>(std::move(*tick)) : nullptr;
+  for (const auto& [name, reader] : readers_) reader.reader->publish(stream, message, is_last);
+}
+
+void SocketThread::take_rows(std::uint64_t feed, const MirrorRows& rows) {
+  if (feed == feed_) views_->mirror.apply(rows);
+}
+
+void SocketThread::mark(std::uint64_t feed, bool is_complete, const MirrorTime& time) {
+  if (feed != feed_) return;
+  const bool was_complete = std::exchange(views_->is_complete, is_complete);
+  views_->time = time;
+  if (is_complete && !was_complete) show();
+}
+
+void SocketThread::show() {
+  if (feed_ == 0) return;
+  ++views_->version;
+  for (const auto& [name, reader] : readers_) reader.reader->show();
+}
+
+/// The mirror exists while a view is shown.
+void SocketThread::views_changed() {
+  const bool has_views = counts_.views > 0;
+  if (has_views == (feed_ != 0)) return;
+  feed_ = has_views ? ++last_feed_ : 0;
+  views_->is_complete = false;
+  views_->mirror.clear();
+  views_->scratch = {};
+  parts_.feed(feed_);
+}
+
+void SocketThread::beat_later() {
+  timer_.expires_after(socket_beat);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error || is_closed_ || readers_.empty()) return;
+    for (const auto& [name, reader] : readers_) reader.reader->beat(steady_now_us());
+    beat_later();
+  });
+}
+
+void SocketThread::close() {
+  is_closed_ = true;
+  timer_.cancel();
+  if (readers_.empty()) return context_.stop();
+  std::vector<SocketReader*> open;  // an end changes readers_
+  for (const auto& [name, reader] : readers_) open.push_back(reader.reader.get());
+  for (SocketReader* const reader : open) reader->close();
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread that serves all WebSockets, so that neither their number nor their slowness delays a
+// tick. What it owns is only used by functions that are posted to it. SocketHub owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "starling/knn/words/space.hpp"
+#include "starling/stream/websocket/socket_reader.hpp"
+
+namespace starling::stream {
+
+class SocketThread {
+ public:
+  /// The functions that the thread calls. They only post to the loop.
+  struct Parts {
+    SocketLimits limits;
+    SpaceOptions space;
+    std::uint64_t epoch = 0;
+    std::function<std::string_view(ObjectId)> name_of;
+    std::function<void(const std::string& reader, std::vector<std::byte>)> request;
+    std::function<void(const std::string& reader, std::uint64_t request_id, std::string stream)>
+        follow;
+    std::function<void(const std::string& stream)> unfollow;
+    /// Asks for rows with this number, and for no rows if it is 0.
+    std::function<void(std::uint64_t feed)> feed;
+  };
+
+  explicit SocketThread(Parts parts);
+  /// Call close() before.
+  ~SocketThread();
+
+  SocketCounts& counts() { return counts_; }
+  boost::asio::io_context& context() { return context_; }
+
+  template <class Work>
+  void post(Work work) {
+    boost::asio::post(context_, std::move(work));
+  }
+
+  // The functions below are called on the thread.
+
+  /// Serves a connection. `reader` names it, `head` is its request, and `place` is released when it
+  /// ends.
+  void add(const std::string& reader, boost::asio::ip::tcp::socket socket, const std::string& head,
+           std::shared_ptr<const void> place);
+  void take_reply(const std::string& reader, const protocol::Frame& frame);
+  void followed(const std::string& reader, std::uint64_t request_id, const std::string& stream,
+                const std::optional<protocol::Problem>& problem);
+  /// `tick` is empty if the tick is lost for all who follow the stream.
+  void publish(const std::string& stream, std::optional<protocol::TickMessage> tick, bool is_last);
+  void take_rows(std::uint64_t feed, const MirrorRows& rows);
+  void mark(std::uint64_t feed, bool is_complete, const MirrorTime& time);
+  /// Shows the newest positions.
+  void show();
+  void close();
+
+ private:
+  struct Reader {
+    std::shared_ptr<const void> place;
+    std::unique_ptr<SocketReader> reader;
+  };
+
+  SocketReader* find(const std::string& reader);
+  SocketReader::Parts reader_parts(const std::string& reader);
+  void views_changed();
+  void beat_later();
+
+  Parts parts_;
+  SocketCounts counts_;
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> idle_work_{
+      context_.get_executor()};
+  boost::asio::steady_timer timer_{context_};
+  std::unique_ptr<SharedViews> views_;  ///< null in a vector space
+  std::uint64_t feed_ = 0;              ///< the number of the rows that count; 0: none do
+  std::uint64_t last_feed_ = 0;
+  bool is_closed_ = false;
+  std::map<std::string, Reader> readers_;
+  std::thread thread_;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// One WebSocket, with Boost.Beast. It holds its client to the limits of frames: it closes the
+// socket after a text, a message that is too long or takes too long, too many pings, or silence.
+// SocketReader decides what the messages mean.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/websocket.hpp>
+
+#include "starling/stream/websocket/socket_limits.hpp"
+#include "starling/stream/websocket/socket_message.hpp"
+
+namespace starling::stream {
+
+class WebSocket : public std::enable_shared_from_this<WebSocket> {
+ public:
+  struct Handlers {
+    std::function<void(std::vector<std::byte>)> received;
+    std::function<void()> sent;   ///< all that was given to send() is with the system
+    std::function<void()> ended;  ///< the connection is closed; called once, and no handler after
+  };
+  /// Why the server closes a socket: the codes of RFC 6455.
+  using Code = boost::beast::websocket::close_code;
+
+  /// The thread of `socket`'s context calls the handlers, and only it may call the functions.
+  WebSocket(boost::asio::ip::tcp::socket socket, const SocketLimits& limits, SocketCounts& counts,
+            Handlers handlers);
+
+  /// Answers the request whose head `head` is, which may have bytes of frames behind it, and reads.
+  void start(const std::string& head);
+  /// Queues a message. The caller limits what waits.
+  void send(SharedMessage message);
+  boost::asio::any_io_executor executor() { return stream_.get_executor(); }
+  /// Bytes of the messages that are queued or being sent.
+  std::size_t waiting_bytes() const { return waiting_bytes_; }
+  /// Reads no further message until read_on().
+  void pause() { is_paused_ = true; }
+  void read_on();
+  /// Closes the socket if its message takes too long. Call it a few times a second.
+  void beat(std::int64_t now_us);
+  /// Tells the client, and closes the socket soon.
+  void close(Code code, std::string_view reason);
+
+ private:
+  using Error = boost::beast::error_code;
+  using Stream = boost::beast::websocket::stream<boost::beast::basic_stream<
+      boost::asio::ip::tcp, boost::asio::any_io_executor, boost::beast::simple_rate_policy>>;
+
+  void read();
+  void take(const Error& error);
+  void write();
+  void take_ping();
+  void break_rule(Code code, std::string_view reason);
+  void fail(const Error& error);
+  void end();
+
+  const SocketLimits& limits_;
+  SocketCounts& counts_;
+  Handlers handlers_;
+  Stream stream_;
+  boost::asio::steady_timer close_deadline_;
+  boost::beast::flat_buffer buffer_;
+  std::deque<SharedMessage> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::int64_t message_since_us_ = 0;  ///< when a message was first seen incomplete; 0: none is
+  std::int64_t pings_full_at_us_ = 0;  ///< when the client may send as many pings as at first
+  bool is_open_ = false;
+  bool is_reading_ = false;
+  bool is_paused_ = false;
+  bool is_closing_ = false;
+  bool is_ended_ = false;
+};
+
+}  // namespace starling::stream
