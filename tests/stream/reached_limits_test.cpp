@@ -238,6 +238,7 @@ const std::set<std::string_view> tested_elsewhere{
     "http-connections-max",     // http_limits_test.cpp
     "http-body-bytes-max",      // hostile_http_test.cpp
     "http-events-max",          // events_test.cpp
+    "http-views-max",           // websocket/sockets_test.cpp
     "http-stream-bytes-max",    // slow_events_test.cpp
 };
 
