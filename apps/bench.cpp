@@ -298,6 +298,16 @@ std::function<int()> add_server(CLI::App& command) {
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   server
+      ->add_option("--view-readers", options->view_readers,
+                   "For tick: this many WebSockets with a view of everything")
+      ->check(CLI::Range(0u, 16u))
+      ->capture_default_str();
+  server
+      ->add_option("--view-ticks-per-s", options->view_ticks_per_s,
+                   "At most this many messages a second for each of --view-readers")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
+  server
       ->add_option("--event-readers", options->event_readers,
                    "For tick: this many readers of another stream's events, over HTTP")
       ->check(CLI::Range(0u, 128u))

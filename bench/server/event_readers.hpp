@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventReaders are readers of a stream's events over HTTP. They read all events and drop them, on a
-// thread of their own. The workload `tick` uses them to see whether they delay the ticks of another
-// stream.
+// EventReaders are readers of a stream's events over HTTP, or of views over WebSockets. They read
+// everything and drop it, on a thread of their own. The workload `tick` uses them to see whether
+// they delay the ticks of another stream.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "starling/bench/server/server_child.hpp"
+#include "starling/knn/words/rectangle.hpp"
 
 namespace starling::bench {
 
@@ -20,6 +21,9 @@ class EventReaders {
   /// Opens `count` connections, and returns when each has a snapshot. Throws std::runtime_error if
   /// the server refuses one.
   EventReaders(const ServerChild& server, std::string_view stream, unsigned count);
+  /// Opens `count` WebSockets with a view of `rectangle`.
+  EventReaders(const ServerChild& server, const Rectangle& rectangle, float ticks_per_s,
+               unsigned count);
   ~EventReaders();
   EventReaders(const EventReaders&) = delete;
   EventReaders& operator=(const EventReaders&) = delete;
@@ -29,7 +33,9 @@ class EventReaders {
   std::uint64_t bytes() const;
 
  private:
-  void open(const std::string& endpoint, std::string_view stream);
+  /// Sends the request, and waits until the answer has `awaited`.
+  int open(const std::string& endpoint, const std::string& request, std::string_view awaited);
+  void watch(int socket);
   void read_all();
   void close_all();
 

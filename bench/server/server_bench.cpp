@@ -97,6 +97,7 @@ std::string server_figures_help() {
          "  engine_median_ms  the part of it for the engine's index, search and comparison\n"
          "  first_ms          the first tick: all objects are new, and all lists are reported\n"
          "  echo_*            round trips of ZeroMQ alone on this machine, before the load\n"
+         "  view_mib          what readers of views (--view-readers) got, all together\n"
          "  event_mib         what readers of events (--event-readers) got, all together\n"
          "  lost              messages that a subscriber did not get or could not read\n"
          "  server_cpu_cores  processor time of the server / elapsed time\n"

@@ -20,6 +20,8 @@ struct ServerBenchOptions {
   double scale = 1;                      ///< factor for objects, queries, rates and subscribers
   /// For updates and updates-wgs84: how many clients send, each its own part of the objects.
   unsigned producers = 1;
+  unsigned view_readers = 0;       ///< for tick: of views of everything, over WebSockets
+  float view_ticks_per_s = 10;     ///< for each of them, at most
   unsigned event_readers = 0;      ///< for tick: of the events of another stream, over HTTP
   unsigned streams = 1;            ///< for million: the streams, each with a subscriber
   double share = 0.7;              ///< for soak: the load as a share of the measured capacity

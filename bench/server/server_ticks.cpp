@@ -43,6 +43,10 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   Listener listener(server, stream);
   std::optional<EventReaders> readers;
   if (options.event_readers > 0) readers.emplace(server, watched_stream, options.event_readers);
+  constexpr Rectangle everything{0, 0, 20'000, 20'000};  // in which each workload has its objects
+  std::optional<EventReaders> viewers;
+  if (options.view_readers > 0)
+    viewers.emplace(server, everything, options.view_ticks_per_s, options.view_readers);
 
   TimedTicks timed(client, listener, tick_us);
   const auto tick_ms = [&](const Rows& rows) {
@@ -54,10 +58,12 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   timed.forget_warm_up();
   const Meter meter(server);
   const std::uint64_t bytes_before = readers ? readers->bytes() : 0;
+  const std::uint64_t view_bytes_before = viewers ? viewers->bytes() : 0;
   std::vector<double> latencies_ms;
   for (std::size_t i = 0; i < workload.ticks; ++i)
     latencies_ms.push_back(tick_ms(feed.step(workload.warm_up + i)));
   const auto event_bytes = readers ? static_cast<double>(readers->bytes() - bytes_before) : 0;
+  const auto view_bytes = viewers ? static_cast<double>(viewers->bytes() - view_bytes_before) : 0;
   handler(meter.row(std::move(name), {{"latency_median_ms", median(latencies_ms)},
                                       {"latency_p99_ms", percentile(latencies_ms, 0.99)},
                                       {"engine_median_ms", median(timed.engine_ms())},
@@ -65,6 +71,8 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
                                       {"lists_per_tick", timed.lists_per_tick()},
                                       {"event_readers", static_cast<double>(options.event_readers)},
                                       {"event_mib", event_bytes / (1 << 20)},
+                                      {"view_readers", static_cast<double>(options.view_readers)},
+                                      {"view_mib", view_bytes / (1 << 20)},
                                       {"ticks", static_cast<double>(workload.ticks)}}));
 }
 

@@ -19,6 +19,7 @@
 #include "tests/stream/support/held_engine.hpp"
 #include "tests/stream/support/http_client.hpp"
 #include "tests/stream/support/running_server.hpp"
+#include "tests/stream/support/socket_client.hpp"
 
 namespace starling::stream {
 namespace {
@@ -63,6 +64,7 @@ unsigned status_with(const RunningServer& server, const Route& route, const std:
 }
 
 unsigned status_of_sample(const RunningServer& server, const Route& route, Fields fields = {}) {
+  if (route.path == "/v1/ws") return SocketClient(server.endpoints().http).connect();
   const Sample sample = sample_of(route);
   if (route.has_no_end)
     return EventClient({.endpoint = server.endpoints().http, .stream = "riders"}).connect();
@@ -126,7 +128,12 @@ unsigned status_of_unhealthy(const Route& route) {
 }
 
 unsigned status_without_a_place(const Route& route) {
-  const PreparedServer full([](ServerOptions& options) { options.http_events.readers_max = 1; });
+  const PreparedServer full([](ServerOptions& options) {
+    options.http_events.readers_max = 1;
+    options.http_sockets.sockets_max = 1;
+  });
+  SocketClient open(full.server.endpoints().http);
+  EXPECT_EQ(open.connect(), 101u);
   EventClient first({.endpoint = full.server.endpoints().http, .stream = "riders"});
   EXPECT_EQ(first.connect(), 200u);
   return status_of_sample(full.server, route);
@@ -157,6 +164,7 @@ unsigned provoke(const RunningServer& server, const Route& route, unsigned statu
   const std::string host = "Host: localhost\r\n";
   const std::string json = host + "Content-Type: application/json\r\n";
   switch (status) {
+    case 101:
     case 200:
       return status_of_sample(server, route);
     case 400:
@@ -178,6 +186,8 @@ unsigned provoke(const RunningServer& server, const Route& route, unsigned statu
       return status_with(server, route, json + "Expect: a-miracle\r\nContent-Length: 2\r\n", "");
     case 421:
       return status_with(server, route, "Host: evil.example\r\n", "");
+    case 426:
+      return status_with(server, route, host, "");
     case 429:
       return status_on_a_full_server(route);
     case 431:

@@ -90,11 +90,18 @@ TEST_F(HostileSockets, MessagesWithoutEndAreRefused) {
   socket.send_raw(masked(0x02, "x"));
   EXPECT_EQ(socket.read_to_end(), 1008u);
   ASSERT_EQ(socket.connect(), 101u);
-  std::string empty_fragments = masked(0x02, "");
-  for (int i = 0; i < 1000; ++i) empty_fragments += masked(0x00, "");
-  socket.send_raw(empty_fragments);
+  std::string fragments = masked(0x02, "x");
+  for (int i = 0; i < 1000; ++i) fragments += masked(0x00, "");
+  socket.send_raw(fragments);
   EXPECT_EQ(socket.read_to_end(), 1008u) << "empty fragments";
   EXPECT_EQ(server.stat(broken_rules), 2);
+}
+
+TEST_F(HostileSockets, EmptyFragmentsBeforeAMessageTakeNoMemory) {
+  std::string fragments = masked(0x02, "");
+  for (int i = 0; i < 10'000; ++i) fragments += masked(0x00, "");
+  socket.send_raw(fragments + masked(0x80, "a message that is none"));
+  EXPECT_EQ(identifier_of(socket.receive()), "STRP");
 }
 
 TEST_F(HostileSockets, PingFloodsAreRefused) {
