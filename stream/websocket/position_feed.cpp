@@ -49,13 +49,12 @@ void PositionFeed::take(const Staging& staging, const MirrorTime& time) {
   const auto rows = new_rows();
   rows->births.assign(staging.births.begin(), staging.births.end());
   rows->rows.assign(staging.objects.begin(), staging.objects.end());
-  parts_.send(rows);
-  if (!is_walking_) parts_.mark(true, time_);
+  parts_.send(rows, state(), false);
 }
 
 void PositionFeed::walk_again() {
   needs_walk_ = true;
-  parts_.mark(false, time_);
+  parts_.send(nullptr, state(), true);
   if (!is_walking_) walk();
 }
 
@@ -101,11 +100,10 @@ void PositionFeed::walk_on() {
     rows->rows.push_back(row);
   }
   const bool is_last = next_slot_ >= objects.slot_end();
-  parts_.send(rows);
+  is_walking_ = !is_last;
+  parts_.send(rows, state(), true);
   if (!is_last) return walk_later();
-  is_walking_ = false;
-  if (needs_walk_) return walk();
-  parts_.mark(true, time_);
+  if (needs_walk_) walk();
 }
 
 }  // namespace starling::stream

@@ -29,6 +29,11 @@ struct MirrorTime {
   std::int64_t tau_us = 0;
 };
 
+struct MirrorState {
+  bool is_complete = false;  ///< the mirror has all objects
+  MirrorTime time{};
+};
+
 /// Only the loop calls the functions.
 class PositionFeed {
  public:
@@ -38,10 +43,9 @@ class PositionFeed {
     /// Returns whether `objects` would return at once. Otherwise it waits for an update.
     std::function<bool()> is_free;
     std::function<const ObjectTable&()> objects;
-    /// Gives rows to the mirror, in order.
-    std::function<void(std::shared_ptr<const MirrorRows>)> send;
-    /// Says whether the mirror has all objects, once it has the rows that were sent before.
-    std::function<void(bool is_complete, const MirrorTime&)> mark;
+    /// Gives rows, and states of the mirror once it has them, in order. All but the rows of a tick
+    /// are urgent. The rows of a tick can wait until the tick is published.
+    std::function<void(std::shared_ptr<const MirrorRows>, const MirrorState&, bool is_urgent)> send;
   };
 
   explicit PositionFeed(Parts parts) : parts_(std::move(parts)), timer_(parts_.loop) {}
@@ -53,6 +57,7 @@ class PositionFeed {
   void take(const Staging& staging, const MirrorTime& time);
 
  private:
+  MirrorState state() const { return {!is_walking_ && !needs_walk_, time_}; }
   void walk_again();
   void walk();
   void walk_on();

@@ -52,13 +52,19 @@ struct SocketPlace {
 }  // namespace
 
 struct SocketHub::State {
+  struct Unsent {
+    std::shared_ptr<const MirrorRows> rows;
+    MirrorState mirror;
+  };
+
   State(SocketThread::Parts thread_parts, PositionFeed::Parts feed_parts)
       : positions(std::move(feed_parts)), thread(std::move(thread_parts)) {}
 
   PositionFeed positions;  ///< of the loop
   std::uint64_t feed = 0;  ///< the number of the rows that the thread asked for last
   std::atomic<std::size_t> waiting_bytes{0};  ///< of ticks that are posted to the thread
-  std::atomic<bool> is_show_posted{false};
+  std::atomic<unsigned> waiting_shows{0};
+  std::vector<Unsent> unsent;  ///< of the loop: for the thread, when the next tick is published
   SocketThread thread;
 };
 
@@ -89,23 +95,15 @@ SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
               },
           .feed = [this,
                    to_loop](std::uint64_t number) { to_loop([this, number] { feed(number); }); }},
-      PositionFeed::Parts{
-          .loop = parts_.loop,
-          .copied_rows_max = parts_.limits.copied_rows_max,
-          .is_free = parts_.is_free,
-          .objects = parts_.objects,
-          .send =
-              [this](std::shared_ptr<const MirrorRows> rows) {
-                state_->thread.post([this, number = state_->feed, rows = std::move(rows)] {
-                  state_->thread.take_rows(number, *rows);
-                });
-              },
-          .mark =
-              [this](bool is_complete, const MirrorTime& time) {
-                state_->thread.post([this, number = state_->feed, is_complete, time] {
-                  state_->thread.mark(number, is_complete, time);
-                });
-              }});
+      PositionFeed::Parts{.loop = parts_.loop,
+                          .copied_rows_max = parts_.limits.copied_rows_max,
+                          .is_free = parts_.is_free,
+                          .objects = parts_.objects,
+                          .send = [this](std::shared_ptr<const MirrorRows> rows,
+                                         const MirrorState& mirror, bool is_urgent) {
+                            state_->unsent.push_back({std::move(rows), mirror});
+                            if (is_urgent) send_rows(false);
+                          }});
 }
 
 SocketHub::~SocketHub() {
@@ -179,6 +177,7 @@ void SocketHub::unfollow(const std::string& stream) {
 
 void SocketHub::feed(std::uint64_t number) {
   state_->positions.end();
+  state_->unsent.clear();
   state_->feed = number;
   if (number != 0 && !is_closed_) state_->positions.begin();
 }
@@ -206,12 +205,18 @@ void SocketHub::take_rows(const Staging& staging, Tick tick, std::int64_t tau_us
 }
 
 void SocketHub::show() {
-  if (state_->feed == 0 || is_closed_) return;
-  if (state_->is_show_posted.exchange(true)) return;  // the thread is behind: the latest wins
-  state_->thread.post([this] {
-    state_->is_show_posted = false;
-    state_->thread.show();
-  });
+  if (state_->feed != 0 && !is_closed_) send_rows(true);
+}
+
+/// One post wakes the thread once. If the thread is behind, it shows only the newest positions.
+void SocketHub::send_rows(bool then_shows) {
+  if (then_shows) ++state_->waiting_shows;
+  state_->thread.post(
+      [this, number = state_->feed, rows = std::exchange(state_->unsent, {}), then_shows] {
+        for (const State::Unsent& each : rows)
+          state_->thread.take_rows(number, each.rows.get(), each.mirror);
+        if (then_shows && --state_->waiting_shows == 0) state_->thread.show();
+      });
 }
 
 void SocketHub::close() {

@@ -85,6 +85,7 @@ class SocketHub {
   void follow(const std::string& reader, std::uint64_t request_id, const std::string& stream);
   void unfollow(const std::string& stream);
   void feed(std::uint64_t number);
+  void send_rows(bool then_shows);
 
   Parts parts_;
   std::unique_ptr<State> state_;

@@ -101,7 +101,7 @@ void SocketReader::end_view() {
 
 void SocketReader::show() {
   const SharedViews* views = parts_.views;
-  if (!view_ || !views->is_complete) return;
+  if (!view_ || !views->state.is_complete) return;
   if (shown_version_ == views->version && !view_->has_more()) return;
   if (!view_message_.expired() || socket_->waiting_bytes() > few_bytes) return;  // sent() goes on
   const std::int64_t now_us = steady_now_us();
@@ -116,8 +116,8 @@ void SocketReader::show() {
     });
   }
   shown_version_ = views->version;
-  const auto message =
-      std::make_shared<const SocketMessage>(view_->next(views->time.tick, views->time.tau_us));
+  const auto message = std::make_shared<const SocketMessage>(
+      view_->next(views->state.time.tick, views->state.time.tau_us));
   const protocol::View& view = view_->view();
   next_by_rate_us_ = std::max(next_by_rate_us_, now_us - period_us(view)) + period_us(view);
   const auto took_us =

@@ -34,8 +34,7 @@ struct SharedViews {
 
   PositionMirror mirror;
   ViewScratch scratch;
-  MirrorTime time;
-  bool is_complete = false;   ///< the mirror has all objects
+  MirrorState state;
   std::uint64_t version = 0;  ///< changes when readers should get a message
 };
 

@@ -82,15 +82,12 @@ void SocketThread::publish(const std::string& stream, std::optional<protocol::Ti
   for (const auto& [name, reader] : readers_) reader.reader->publish(stream, message, is_last);
 }
 
-void SocketThread::take_rows(std::uint64_t feed, const MirrorRows& rows) {
-  if (feed == feed_) views_->mirror.apply(rows);
-}
-
-void SocketThread::mark(std::uint64_t feed, bool is_complete, const MirrorTime& time) {
-  if (feed != feed_) return;
-  const bool was_complete = std::exchange(views_->is_complete, is_complete);
-  views_->time = time;
-  if (is_complete && !was_complete) show();
+void SocketThread::take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state) {
+  if (feed != feed_ || feed == 0) return;
+  if (rows != nullptr) views_->mirror.apply(*rows);
+  const bool was_complete = views_->state.is_complete;
+  views_->state = state;
+  if (state.is_complete && !was_complete) show();
 }
 
 void SocketThread::show() {
@@ -104,7 +101,7 @@ void SocketThread::views_changed() {
   const bool has_views = counts_.views > 0;
   if (has_views == (feed_ != 0)) return;
   feed_ = has_views ? ++last_feed_ : 0;
-  views_->is_complete = false;
+  views_->state = {};
   views_->mirror.clear();
   views_->scratch = {};
   parts_.feed(feed_);

@@ -65,8 +65,8 @@ class SocketThread {
                 const std::optional<protocol::Problem>& problem);
   /// `tick` is empty if the tick is lost for all who follow the stream.
   void publish(const std::string& stream, std::optional<protocol::TickMessage> tick, bool is_last);
-  void take_rows(std::uint64_t feed, const MirrorRows& rows);
-  void mark(std::uint64_t feed, bool is_complete, const MirrorTime& time);
+  /// `rows` may be null.
+  void take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state);
   /// Shows the newest positions.
   void show();
   void close();

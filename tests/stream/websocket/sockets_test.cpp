@@ -175,6 +175,25 @@ TEST_F(Sockets, TheLatestWinsForAReaderThatSleeps) {
   EXPECT_EQ(held.objects().size(), objects);
 }
 
+TEST_F(Sockets, AHundredThousandMovingObjectsTakeLessThanAMegabyteATick) {
+  constexpr std::uint64_t objects = 100'000;
+  protocol::View view = everything;
+  view.objects_max = objects;
+  put_objects(objects);
+  HeldView held(socket.ask(view));
+  while (held.objects().size() < objects) held.apply(socket.next_other());
+  for (std::uint64_t tick_number = 1; tick_number < 5; ++tick_number) {
+    put_objects(objects);
+    tick();
+    while (held.head().tick < Tick{tick_number}) {
+      const SocketBytes message = socket.next_other();
+      EXPECT_LT(message.size(), 1'000'000u);
+      EXPECT_GT(message.size(), 8 * objects) << "all have moved";
+      held.apply(message);
+    }
+  }
+}
+
 TEST_F(Sockets, AViewStaysWithinItsBytes) {
   put_objects(20'000);
   protocol::View view = everything;
