@@ -45,6 +45,7 @@ struct ServeFlags {
   SpaceFlags space;
   EngineFlags engine;
   std::string endpoints_file;
+  std::string page;  ///< as the flag says
   std::string log_level = "info";
   bool check_config = false;
   WrittenValues written;  ///< for check_config
@@ -94,6 +95,10 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
                  "A further origin, such as https://map.example.org, whose pages may send changes "
                  "over HTTP. Without this flag, this server's own pages")
       ->type_name("ORIGIN");
+  app.add_option("--page", flags.page,
+                 "Serve the files of this folder at / over HTTP. Without this flag, the live page "
+                 "beside the program, if it is built or installed. none: no page")
+      ->type_name("DIR");
   app.add_option(
          "--endpoints-file", flags.endpoints_file,
          "When the server is ready, write its endpoints to this file, as JSON. It holds the "
@@ -252,6 +257,19 @@ class ServerLog {
   std::shared_ptr<stream::DroppingLog> sink_;
 };
 
+/// Returns the folder of the page; empty: there is none.
+std::string page_folder(const std::string& flag) {
+  if (flag == "none") return {};
+  if (!flag.empty()) return flag;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const auto beside = program.parent_path().parent_path();
+  for (const auto& folder : {beside / "page", beside / "share" / "starling" / "page"})
+    if (std::filesystem::is_regular_file(folder / "index.html", error)) return folder.string();
+  return {};
+}
+
 /// The file appears only when it is complete, so that other programs can wait for it.
 void write_endpoints(const std::string& path, const stream::Endpoints& endpoints) {
   sim::TextOutput file(path, sim::TextOutput::Appears::when_closed);
@@ -304,6 +322,7 @@ int serve(const ServeFlags& flags) {
   const EngineChoice engine = choose_engine(flags.engine);
   stream::ServerOptions options = flags.server;
   options.log_lines_dropped = log.dropped();
+  options.page_folder = page_folder(flags.page);
   stream::Server server(options, engine.make(space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);

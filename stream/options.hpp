@@ -58,6 +58,7 @@ struct ServerOptions {
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
+  std::string page_folder{};  ///< of the files at / over HTTP; empty: there is no page
   EventLimits http_events;
   SocketLimits http_sockets;
   std::size_t http_body_bytes_max = std::size_t{1} << 20;

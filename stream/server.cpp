@@ -23,6 +23,7 @@
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/json/problem.hpp"
 #include "starling/stream/metrics.hpp"
+#include "starling/stream/page/page_files.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publisher.hpp"
@@ -215,6 +216,7 @@ struct Server::State {
                                      const auto& messages) { follow_tick(plans, messages); }},
                processor, space, publisher, *results, metrics, trace.get()),
         handler(options, handler_parts()),
+        page(options.page_folder.empty() ? PageFiles() : PageFiles(options.page_folder)),
         api(api_parts()),
         events(event_parts()),
         views(socket_parts()),
@@ -332,6 +334,7 @@ struct Server::State {
                 },
             .socket = [this](const HttpHead& head,
                              const HttpRespond& respond) { views.open(head, respond); },
+            .page = [this](const HttpHead& head) { return page.answer(head); },
             .metrics = [this] { return metrics.text(gauges()); },
             .last_error = [this] { return ticker.last_error(); },
             .recording = options.recording};
@@ -592,6 +595,7 @@ struct Server::State {
   BesideLoop updates;
   Ticker ticker;
   RequestHandler handler;
+  PageFiles page;
   HttpApi api;
   EventHub events;
   SocketHub views;

@@ -54,6 +54,8 @@ std::optional<HttpAnswer> HttpApi::admit(const HttpHead& head) const {
     const RouteMatch match = find_route(head.method, head.target);
     if (match.route != nullptr && (match.route->is_change() || match.route->has_no_end))
       if (auto refusal = gatekeeper_.check_origin(head)) return refusal;
+    if (match.route == nullptr && match.allowed.empty())
+      if (auto file = parts_.page(head)) return file;
     return check_route(match, head);
   } catch (const BadRequest& bad) {
     return problem_answer(bad.status, bad.sentence);

@@ -44,6 +44,8 @@ class HttpApi {
     std::function<void(ListsQuestion, HttpRespond)> lists;
     std::function<void(EventsQuestion, HttpRespond)> events;
     std::function<void(HttpHead, HttpRespond)> socket;
+    /// Returns the answer of the page, if it has the path.
+    std::function<std::optional<HttpAnswer>(const HttpHead&)> page;
     std::function<std::string()> metrics;
     std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
     std::shared_ptr<Recording> recording{};   ///< null: the server plays none
@@ -51,7 +53,7 @@ class HttpApi {
 
   explicit HttpApi(Parts parts);
 
-  /// Returns the refusal of a request whose body need not be read, or std::nullopt.
+  /// Returns the answer to a request whose body need not be read: a refusal, or a file of the page.
   std::optional<HttpAnswer> admit(const HttpHead& head) const;
   void handle(HttpRequest request, HttpRespond respond);
   /// Call this with each reply to a Peer that is `in_process`.

@@ -258,6 +258,7 @@ HttpHead HttpConnection::head() const {
           .content_type = field(http::field::content_type),
           .accept = field(http::field::accept),
           .last_event_id = text_of(request["Last-Event-ID"]),
+          .if_none_match = field(http::field::if_none_match),
           .upgrade = field(http::field::upgrade),
           .connection = field(http::field::connection),
           .websocket_key = field(http::field::sec_websocket_key),

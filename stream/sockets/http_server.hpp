@@ -43,6 +43,7 @@ struct HttpHead {
   std::string content_type;
   std::string accept;
   std::string last_event_id;
+  std::string if_none_match;
   std::string upgrade;
   std::string connection;
   std::string websocket_key;
@@ -81,7 +82,8 @@ using HttpRespond = std::function<void(HttpAnswer)>;
 
 /// The functions that the server calls on the loop.
 struct HttpHandlers {
-  /// Called before the body is read. Returns std::nullopt, or the answer that refuses the request.
+  /// Called before the body is read. Returns std::nullopt, or the answer if
+  /// it does not depend on the body.
   std::function<std::optional<HttpAnswer>(const HttpHead&)> admit;
   std::function<void(HttpRequest, HttpRespond)> handle;
   /// Returns the answer to a request that is malformed, too large, or not answered in time.

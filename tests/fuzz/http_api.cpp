@@ -125,6 +125,7 @@ class Routes {
        .lists = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
        .events = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
        .socket = [](const auto&, const stream::HttpRespond& respond) { respond({}); },
+       .page = [](const auto&) { return std::nullopt; },
        .metrics = [] { return std::string(); },
        .last_error = [] { return std::string(); }}};
 };

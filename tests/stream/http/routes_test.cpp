@@ -246,7 +246,7 @@ TEST(HttpRoutes, OtherPathsAndMethodsAreRefused) {
   const RunningServer server;
   HttpClient http(server.endpoints().http);
   for (const char* path :
-       {"/", "/v1", "/v1/objects/", "/v1/objects/1/2", "/v1//objects", "/healthz/", "/v1/streams/",
+       {"/v1", "/v1/objects/", "/v1/objects/1/2", "/v1//objects", "/healthz/", "/v1/streams/",
         "/v1/streams//queries/1", "*", "v1/objects"}) {
     const HttpReply reply = http.get(path);
     EXPECT_EQ(reply.status, 404u) << path;
