@@ -62,6 +62,8 @@ class ObjectBatches : public testing::Test {
        .name_of = [](ObjectId) { return std::string_view(); },
        .lists = {},
        .events = {},
+       .socket = {},
+       .page = {},
        .metrics = {},
        .last_error = {}}};
 };
