@@ -90,6 +90,10 @@ bool ObjectTable::is_alive(Slot slot) const {
   return starling::is_alive(records_[slot].generation);
 }
 
+ObjectId ObjectTable::id_at(Slot slot) const {
+  return records_[slot].id;
+}
+
 LiveObject ObjectTable::object_at(Slot slot) const {
   const ObjectRecord& record = records_[slot];
   return {record.id, record.time_us, record.position, record.tags};

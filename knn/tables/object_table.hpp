@@ -72,6 +72,8 @@ class ObjectTable {
   /// Returns the object in a slot whose object is alive. An object has the same slot while it is
   /// alive.
   LiveObject object_at(Slot slot) const;
+  /// Returns the id of the last object that had the slot, alive or not.
+  ObjectId id_at(Slot slot) const;
   /// Every slot is less than this number.
   Slot slot_end() const;
   std::uint64_t alive_count() const { return totals_.alive_count; }

@@ -95,8 +95,9 @@ void PositionFeed::walk_on() {
       row.generation = 1;  // any that is alive
       row.tags = object.tags;
       row.position = object.position;
-      rows->births.push_back({.slot = slot, .id = object.id});
     }
+    // An object that is dead keeps its id, and may come back without a birth.
+    rows->births.push_back({.slot = slot, .id = objects.id_at(slot)});
     rows->rows.push_back(row);
   }
   const bool is_last = next_slot_ >= objects.slot_end();

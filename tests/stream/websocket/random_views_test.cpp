@@ -29,6 +29,7 @@ class RandomViews : public testing::TestWithParam<Space> {
     if (GetParam() != Space::wgs84) options.processor.space.origin = {1000, -500, 0};
     options.processor.objects.tombstone_ttl_us = step_us;  // so that slots are soon used again
     options.processor.objects.object_ttl_us = 20 * step_us;
+    options.http_sockets.copied_rows_max = 15;  // so that the table is also read instead
     options.pages.burst = 1'000'000;
     return options;
   }
