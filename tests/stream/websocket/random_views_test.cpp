@@ -51,7 +51,7 @@ class RandomViews : public testing::TestWithParam<Space> {
     const Position two = random_place(random);
     Rectangle rectangle{one[0], std::min(one[1], two[1]), two[0], std::max(one[1], two[1])};
     if (!is_globe && rectangle.x_min > rectangle.x_max) std::swap(rectangle.x_min, rectangle.x_max);
-    if (rectangle.x_min == rectangle.x_max) rectangle.x_max -= 1e-3;
+    if (rectangle.x_min == rectangle.x_max) rectangle.x_max += rectangle.x_max > 0 ? -1e-3 : 1e-3;
     if (rectangle.y_min == rectangle.y_max) rectangle.y_min -= rectangle.y_min > 0 ? 1 : -1;
     if (rectangle.y_min > rectangle.y_max) std::swap(rectangle.y_min, rectangle.y_max);
     return rectangle;
