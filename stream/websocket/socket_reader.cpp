@@ -111,9 +111,11 @@ void SocketReader::show() {
   if (now_us < next_us) {
     view_timer_.expires_at(
         std::chrono::steady_clock::time_point(std::chrono::microseconds(next_us)));
-    return view_timer_.async_wait([this](const boost::system::error_code& error) {
-      if (!error) show();
-    });
+    // The timer may have ended before the reader, whose handler then comes without an error.
+    return view_timer_.async_wait(
+        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+          if (!error && !alive.expired()) show();
+        });
   }
   shown_version_ = views->version;
   const auto message = std::make_shared<const SocketMessage>(

@@ -87,6 +87,7 @@ class SocketReader {
   Parts parts_;
   std::shared_ptr<WebSocket> socket_;
   boost::asio::steady_timer view_timer_;
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  ///< while this exists
   std::optional<ShownView> view_;
   std::weak_ptr<const SocketMessage> view_message_;  ///< that is being sent
   std::uint64_t shown_version_ = 0;
