@@ -49,13 +49,13 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
   EXPECT_EQ(blocks, 5);
 }
 
-/// Calls `look` with each file of the checkout, except those below a folder named "build" or
-/// ".git".
+/// Calls `look` with each file of the checkout, except those below a folder named "build", ".git"
+/// or "node_modules".
 void for_each_file(const std::function<void(const fs::path&)>& look) {
   const fs::path root = STARLING_SOURCE_DIR;
   for (auto file = fs::recursive_directory_iterator(root); file != fs::end(file); ++file) {
     const std::string name = file->path().filename();
-    if (file->is_directory() && (name == "build" || name == ".git"))
+    if (file->is_directory() && (name == "build" || name == ".git" || name == "node_modules"))
       file.disable_recursion_pending();
     if (file->is_regular_file()) look(file->path());
   }
@@ -93,8 +93,9 @@ TEST(Pages, EveryRelativeLinkLeadsSomewhere) {
 }
 
 TEST(Pages, EverySourceNamesItsLicence) {
-  constexpr std::array<std::string_view, 9> kinds{".cpp", ".hpp",   ".cu", ".cuh", ".fbs",
-                                                  ".py",  ".cmake", ".in", ".yml"};
+  constexpr std::array<std::string_view, 13> kinds{".cpp", ".hpp",   ".cu",  ".cuh", ".fbs",
+                                                   ".py",  ".cmake", ".in",  ".yml", ".ts",
+                                                   ".tsx", ".css",   ".html"};
   constexpr std::size_t head_bytes = 200;
   int sources = 0;
   for_each_file([&](const fs::path& file) {

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds the live page: installs npm's packages if the lock file has changed since the last time,
+# turns the wire's schema into TypeScript, and bundles. If the packages cannot be had, it warns and
+# leaves the page out, and the build goes on; the next build tries again.
+set(installed ${WORK_DIR}/installed.txt)
+file(SHA256 ${SOURCE_DIR}/package-lock.json lock)
+set(lock_installed)
+if(EXISTS ${installed})
+  file(READ ${installed} lock_installed)
+endif()
+if(NOT lock STREQUAL lock_installed)
+  file(REMOVE ${installed})
+  file(COPY ${SOURCE_DIR}/package.json ${SOURCE_DIR}/package-lock.json DESTINATION ${WORK_DIR})
+  execute_process(
+    COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1
+            --fetch-timeout=20000
+    WORKING_DIRECTORY ${WORK_DIR} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE why TIMEOUT 300)
+  if(failed)
+    file(WRITE ${WORK_DIR}/npm.log "${why}")
+    file(REMOVE_RECURSE ${PAGE_DIR})
+    message(WARNING "The live page is left out, because npm could not install its packages: see \
+${WORK_DIR}/npm.log.")
+    return()
+  endif()
+  file(WRITE ${installed} ${lock})
+endif()
+
+# Links, so that imports of packages are looked for beside the installed ones.
+foreach(name src tests tsconfig.json)
+  file(CREATE_LINK ${SOURCE_DIR}/${name} ${WORK_DIR}/${name} SYMBOLIC)
+endforeach()
+execute_process(COMMAND ${FLATC} --ts -o ${WORK_DIR}/generated ${SCHEMA} OUTPUT_QUIET
+                COMMAND_ERROR_IS_FATAL ANY)
+
+include(${SOURCE_DIR}/bundle.cmake)
+bundle(src/page.tsx ${PAGE_DIR}/page.js)
+file(COPY ${SOURCE_DIR}/src/index.html ${WORK_DIR}/node_modules/world-atlas/land-50m.json
+     DESTINATION ${PAGE_DIR})
+file(TOUCH ${PAGE_DIR}/index.html ${PAGE_DIR}/land-50m.json)
+
+# What a browser loads has a limit, so that the page stays quick to load and a server may hold it.
+set(script_bytes_max 300000)
+file(SIZE ${PAGE_DIR}/page.js script_bytes)
+if(script_bytes GREATER script_bytes_max)
+  message(FATAL_ERROR "page.js has ${script_bytes} bytes; at most ${script_bytes_max} are allowed.")
+endif()

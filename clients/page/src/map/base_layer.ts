@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies under the objects: the coastline in wgs84, a metric grid in a planar space.
+import { geoMercator, geoPath } from "d3-geo";
+import { feature } from "topojson-client";
+import type { Topology } from "topojson-specification";
+import type { Zoom } from "./projection";
+import type { Theme } from "./theme";
+
+/** The coastline's square in units of its path; a power of two keeps the projection exact. */
+const COAST_SIZE = 65536;
+const GRID_LINES_MIN_PX = 90;
+
+/** Loads the outline of the land, in the unit square of Mercator times COAST_SIZE. */
+export async function loadCoast(): Promise<Path2D> {
+  const answer = await fetch("land-50m.json");
+  if (!answer.ok) throw new Error(`land-50m.json: the server answered ${answer.status}`);
+  const topology = (await answer.json()) as Topology;
+  const land = feature(topology, topology.objects["land"]);
+  const projection = geoMercator()
+    .scale(COAST_SIZE / (2 * Math.PI))
+    .translate([COAST_SIZE / 2, COAST_SIZE / 2])
+    .precision(0);
+  const path = new Path2D();
+  geoPath(projection, path as unknown as CanvasRenderingContext2D)(land);
+  return path;
+}
+
+export function drawCoast(
+  context: CanvasRenderingContext2D,
+  coast: Path2D | null,
+  zoom: Zoom,
+  theme: Theme,
+): void {
+  const { width, height } = context.canvas;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.fillStyle = theme.sea;
+  context.fillRect(0, 0, width, height);
+  if (!coast) return;
+  const scale = zoom.k / COAST_SIZE;
+  context.setTransform(scale, 0, 0, scale, zoom.x, zoom.y);
+  context.fillStyle = theme.land;
+  context.fill(coast);
+  context.strokeStyle = theme.coast;
+  context.lineWidth = 1 / scale;
+  context.stroke(coast);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+}
+
+/** Returns the least of 1, 2, 5 times a power of ten that is at least `length`. */
+export function roundStep(length: number): number {
+  const power = 10 ** Math.floor(Math.log10(length));
+  const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= length * 0.999999) ?? 10;
+  return factor * power;
+}
+
+export function metresText(metres: number): string {
+  return Math.abs(metres) >= 1000 ? `${metres / 1000} km` : `${metres} m`;
+}
+
+export function drawGrid(
+  context: CanvasRenderingContext2D,
+  zoom: Zoom,
+  pixelRatio: number,
+  theme: Theme,
+): void {
+  const { width, height } = context.canvas;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.fillStyle = theme.land;
+  context.fillRect(0, 0, width, height);
+  const step = roundStep((GRID_LINES_MIN_PX * pixelRatio) / zoom.k);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step)));
+  context.strokeStyle = theme.grid;
+  context.fillStyle = theme.gridText;
+  context.font = `${11 * pixelRatio}px system-ui, sans-serif`;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let n = Math.ceil(-zoom.x / zoom.k / step); n * step * zoom.k + zoom.x < width; ++n) {
+    const x = Math.round(n * step * zoom.k + zoom.x) + 0.5;
+    context.moveTo(x, 0);
+    context.lineTo(x, height);
+    context.fillText(metresText(Number((n * step).toFixed(decimals))), x + 4, height - 6);
+  }
+  for (let n = Math.ceil(-zoom.y / zoom.k / step); n * step * zoom.k + zoom.y < height; ++n) {
+    const y = Math.round(n * step * zoom.k + zoom.y) + 0.5;
+    context.moveTo(0, y);
+    context.lineTo(width, y);
+    context.fillText(metresText(Number((-n * step).toFixed(decimals))), 6, y - 4);
+  }
+  context.stroke();
+}

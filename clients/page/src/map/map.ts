@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map: three canvases (ground, objects, overlay), zoom and pan, picking. It draws at most once a
+// frame of the screen, and only if something has changed.
+import { select } from "d3-selection";
+import { zoom as d3Zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
+import type { Link } from "../model/link";
+import type { Model } from "../model/model";
+import { contains, positionAt } from "../world/quantise";
+import type { Frame, ObjectId, Rectangle } from "../world/types";
+import { drawCoast, drawGrid, loadCoast } from "./base_layer";
+import { boundsOf, boundsOfPlaces } from "./bounds";
+import { drawOverlay } from "./overlay";
+import { projectionOf, rectangleOf, zoomTo, type Projection, type Zoom } from "./projection";
+import { NOTHING, Splat } from "./splat";
+import { diameterFor } from "./sprites";
+import { readTheme, type Theme } from "./theme";
+
+const VIEW_MARGIN = 0.2;
+const VIEW_EVERY_MS = 150;
+const PICK_REACH_PX = 6;
+/** Half the side of the square that a planar server's objects are looked for in at first. */
+const PLANAR_REACH_M = 10_000_000;
+const WORLD: Rectangle = { xMin: -180, yMin: -85, xMax: 180, yMax: 85 };
+
+export class LiveMap {
+  drawMs = 0;
+  private readonly splat = new Splat();
+  private readonly zooming: ZoomBehavior<HTMLCanvasElement, unknown>;
+  private projection: Projection = projectionOf("wgs84");
+  private zoom: Zoom = { k: 1, x: 0, y: 0 };
+  private theme: Theme = readTheme();
+  private image: ImageData | null = null;
+  private coast: Path2D | null = null;
+  private space: string | null = null;
+  private asked: Rectangle | null = null;
+  private askTimer: ReturnType<typeof setTimeout> | null = null;
+  private groundKey = "";
+  private objectsKey: Frame | null = null;
+  private isScheduled = false;
+  private isFitted = false;
+  private draws = 0;
+
+  constructor(
+    private readonly model: Model,
+    private readonly ground: HTMLCanvasElement,
+    private readonly dots: HTMLCanvasElement,
+    private readonly over: HTMLCanvasElement,
+    private readonly start: Link["view"],
+    /** How many CSS pixels of the right and of the lower edge are under panels. */
+    private readonly covered: () => { right: number; bottom: number },
+  ) {
+    this.zooming = d3Zoom<HTMLCanvasElement, unknown>()
+      .scaleExtent([1e-5, 1e12])
+      .on("zoom", ({ transform }: { transform: Zoom }) => this.moved(transform));
+    select(over).call(this.zooming).on("dblclick.zoom", null);
+    new ResizeObserver(() => this.resize()).observe(over);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.theme = readTheme();
+      this.redraw();
+    });
+    model.subscribe(() => this.changed());
+    this.resize();
+  }
+
+  private changed(): void {
+    const space = this.model.terms?.space ?? null;
+    if (space && space !== this.space) this.open(space);
+    if (!this.isFitted && this.model.latest) this.fit();
+    this.schedule();
+  }
+
+  private open(space: string): void {
+    this.space = space;
+    this.projection = projectionOf(space as "wgs84" | "planar2");
+    const reach = PLANAR_REACH_M;
+    const all =
+      space === "wgs84" ? WORLD : { xMin: -reach, yMin: -reach, xMax: reach, yMax: reach };
+    if (this.projection.edges) this.zooming.translateExtent(this.projection.edges);
+    if (space === "wgs84")
+      void loadCoast().then((coast) => {
+        this.coast = coast;
+        this.redraw();
+      });
+    if (this.start) {
+      const { width, height } = this.size();
+      const [x, y] = this.projection.toPlane(this.start.x, this.start.y);
+      const k = 2 ** this.start.zoom;
+      this.isFitted = true;
+      this.jump({ k, x: width / 2 - k * x, y: height / 2 - k * y });
+    } else {
+      this.show(all);
+    }
+  }
+
+  private size(): { width: number; height: number } {
+    return { width: this.over.clientWidth || 1, height: this.over.clientHeight || 1 };
+  }
+
+  private resize(): void {
+    const { width, height } = this.size();
+    for (const canvas of [this.ground, this.dots, this.over]) {
+      canvas.width = Math.round(width * devicePixelRatio);
+      canvas.height = Math.round(height * devicePixelRatio);
+    }
+    this.image = new ImageData(this.dots.width, this.dots.height);
+    this.splat.resize(this.dots.width, this.dots.height, this.image.data);
+    this.redraw();
+    this.askSoon();
+  }
+
+  private moved(transform: Zoom): void {
+    this.zoom = { k: transform.k, x: transform.x, y: transform.y };
+    this.redraw();
+    this.askSoon();
+  }
+
+  private jump(zoom: Zoom): void {
+    const transform = zoomIdentity.translate(zoom.x, zoom.y).scale(zoom.k);
+    select(this.over).call(this.zooming.transform, transform);
+  }
+
+  /** Shows a rectangle in the part of the map that no panel covers. */
+  private show(rectangle: Rectangle): void {
+    const { width, height } = this.size();
+    const { right, bottom } = this.covered();
+    this.jump(zoomTo(this.projection, rectangle, width - right, height - bottom));
+  }
+
+  /** Shows all of some places, with room around them. */
+  showPlaces(places: [number, number][]): void {
+    const sideMin = this.space === "wgs84" ? 0.002 : 20;
+    const bounds = boundsOfPlaces(places, sideMin);
+    if (bounds) this.show(bounds);
+  }
+
+  /** Shows all objects that the last frame has. */
+  fit(): void {
+    const frame = this.model.latest;
+    const bounds = frame && boundsOf(frame, this.space === "wgs84" ? 0.01 : 100);
+    if (!bounds) return;
+    this.isFitted = true;
+    this.show(bounds);
+  }
+
+  panBy(x: number, y: number): void {
+    select(this.over).call(this.zooming.translateBy, x / this.zoom.k, y / this.zoom.k);
+  }
+
+  zoomBy(factor: number): void {
+    select(this.over).call(this.zooming.scaleBy, factor);
+  }
+
+  centreOn(x: number, y: number): void {
+    const { width, height } = this.size();
+    const { right, bottom } = this.covered();
+    const middle: [number, number] = [(width - right) / 2, (height - bottom) / 2];
+    select(this.over).call(this.zooming.translateTo, ...this.projection.toPlane(x, y), middle);
+  }
+
+  /** The middle of the map and its scale, for a link. */
+  view(): NonNullable<Link["view"]> {
+    const { width, height } = this.size();
+    const [x, y] = this.positionOf(width / 2, height / 2);
+    return { x, y, zoom: Math.log2(this.zoom.k) };
+  }
+
+  positionOf(pixelX: number, pixelY: number): [number, number] {
+    const { k, x, y } = this.zoom;
+    return this.projection.fromPlane((pixelX - x) / k, (pixelY - y) / k);
+  }
+
+  /** Returns the object drawn at a place of the screen, in CSS pixels; null if there is none. */
+  objectAt(pixelX: number, pixelY: number, reach = PICK_REACH_PX): ObjectId | null {
+    const frame = this.model.shownFrame();
+    if (frame?.kind !== "objects") return null;
+    const ratio = devicePixelRatio;
+    const i = this.splat.pick(pixelX * ratio, pixelY * ratio, Math.round(reach * ratio));
+    return i === NOTHING || i >= frame.objects.length
+      ? null
+      : this.model.world.objects.id(frame.objects[i]);
+  }
+
+  /** Asks the server for what the screen shows, if it was last asked for something else. */
+  private askSoon(): void {
+    this.askTimer ??= setTimeout(() => {
+      this.askTimer = null;
+      if (!this.space || this.space === "vector") return;
+      const { width, height } = this.size();
+      const screen = rectangleOf(this.projection, this.zoom, width, height, 0);
+      const wide = (screen.xMax - screen.xMin) * 2;
+      const isFine = this.asked && this.asked.xMax - this.asked.xMin < wide;
+      if (this.asked && isFine && contains(this.asked, screen)) return;
+      this.asked = rectangleOf(this.projection, this.zoom, width, height, VIEW_MARGIN);
+      this.model.world.setView(this.asked);
+    }, VIEW_EVERY_MS);
+  }
+
+  private redraw(): void {
+    this.groundKey = "";
+    this.objectsKey = null;
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => {
+      this.isScheduled = false;
+      this.draw();
+    });
+  }
+
+  private draw(): void {
+    const beganMs = performance.now();
+    const ratio = devicePixelRatio;
+    const zoom = { k: this.zoom.k * ratio, x: this.zoom.x * ratio, y: this.zoom.y * ratio };
+    const frame = this.model.shownFrame();
+    const ground = this.ground.getContext("2d") as CanvasRenderingContext2D;
+    if (this.groundKey === "") {
+      if (this.space === "wgs84") drawCoast(ground, this.coast, zoom, this.theme);
+      else drawGrid(ground, zoom, ratio, this.theme);
+      this.groundKey = "drawn";
+    }
+    if (frame !== this.objectsKey && this.image) {
+      this.drawFrame(frame, zoom, ratio);
+      this.dots.getContext("2d")?.putImageData(this.image, 0, 0);
+      this.objectsKey = frame;
+    }
+    const over = this.over.getContext("2d") as CanvasRenderingContext2D;
+    drawOverlay(over, this.model, this.projection, zoom, ratio, this.theme);
+    this.drawMs = performance.now() - beganMs;
+    this.over.dataset["draws"] = String(++this.draws);
+    this.over.dataset["drawMs"] = this.drawMs.toFixed(1);
+  }
+
+  private drawFrame(frame: Frame | null, zoom: Zoom, ratio: number): void {
+    const { colours } = this.theme;
+    if (!frame) this.splat.clear();
+    else if (frame.kind === "raster")
+      this.splat.drawRaster(frame, this.projection, zoom, colours);
+    else {
+      const diameter = diameterFor(frame.tags.length, ratio);
+      this.splat.drawObjects(frame, this.projection, zoom, colours, diameter);
+    }
+  }
+
+  /** Where an object of the shown frame is on the screen, in CSS pixels: for tests of the page. */
+  pixelOf(id: ObjectId): [number, number] | null {
+    const frame = this.model.shownFrame();
+    if (frame?.kind !== "objects") return null;
+    const i = frame.objects.indexOf(this.model.world.objects.indexOf(id));
+    if (i < 0) return null;
+    const [x, y] = this.projection.toPlane(...positionAt(frame, i));
+    return [x * this.zoom.k + this.zoom.x, y * this.zoom.k + this.zoom.y];
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the page's address after "#": the place, the question and the time that it shows.
+import type { Anchor } from "../world/types";
+
+export interface Link {
+  /** The middle of the map, and the binary logarithm of its scale. */
+  view: { x: number; y: number; zoom: number } | null;
+  anchor: Anchor | null;
+  k: number;
+  /** Null: live. */
+  timeUs: number | null;
+}
+
+export const K_DEFAULT = 5;
+export const K_MAX = 1024;
+
+export function clampK(k: number): number {
+  return Number.isFinite(k) ? Math.min(K_MAX, Math.max(1, Math.round(k))) : K_DEFAULT;
+}
+
+/** Returns a number with as many digits as a place on a map needs. */
+function short(value: number): string {
+  return String(Number(value.toPrecision(9)));
+}
+
+export function formatLink(link: Link): string {
+  const fields = new URLSearchParams();
+  if (link.view) {
+    fields.set("at", `${short(link.view.x)},${short(link.view.y)}`);
+    fields.set("zoom", link.view.zoom.toFixed(2));
+  }
+  if (link.anchor?.kind === "object") fields.set("object", link.anchor.id);
+  if (link.anchor?.kind === "place")
+    fields.set("place", `${short(link.anchor.x)},${short(link.anchor.y)}`);
+  if (link.anchor) fields.set("k", String(link.k));
+  if (link.timeUs !== null) fields.set("time", String(link.timeUs));
+  return `#${fields.toString().replaceAll("%2C", ",")}`;
+}
+
+function pair(text: string | null): { x: number; y: number } | null {
+  const numbers = (text ?? "").split(",").map((part) => (part.trim() ? Number(part) : NaN));
+  if (numbers.length !== 2 || !numbers.every(Number.isFinite)) return null;
+  return { x: numbers[0], y: numbers[1] };
+}
+
+/** Reads a link; what cannot be read is as if it were not there. */
+export function parseLink(hash: string): Link {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const at = pair(fields.get("at"));
+  const zoom = Number(fields.get("zoom") ?? NaN);
+  const object = fields.get("object");
+  const place = pair(fields.get("place"));
+  const time = Number(fields.get("time") ?? NaN);
+  return {
+    view: at && Number.isFinite(zoom) ? { ...at, zoom } : null,
+    anchor: object ? { kind: "object", id: object } : place ? { kind: "place", ...place } : null,
+    k: clampK(Number(fields.get("k") ?? K_DEFAULT)),
+    timeUs: Number.isSafeInteger(time) ? time : null,
+  };
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's state: what the server has sent, what the user has chosen, and what is shown of it.
+// The map and the panels read it and are told when it changes.
+import { positionsOf } from "../world/quantise";
+import type {
+  Anchor,
+  Frame,
+  NeighborList,
+  ObjectId,
+  ObjectInfo,
+  ServerTerms,
+  World,
+} from "../world/types";
+import { clampK, K_DEFAULT } from "./link";
+import { type ListChange, type LoggedList, ListLog } from "./list_changes";
+import { listFromFrame } from "./local_lists";
+import { Ring } from "./ring";
+import { type WhyNot, whyNot } from "./why_not";
+
+export type Connection = { state: "connecting" | "live" | "gone"; sentence: string };
+
+export interface ShownList {
+  list: NeighborList;
+  changes: (ListChange & { timeUs: number })[];
+  /** Computed by the page from rounded positions, not an answer of the server. */
+  isApproximate: boolean;
+}
+
+const ASK_EVERY_MS = 200;
+const CHANGES_SHOWN_US = 4_000_000;
+const OUTSIDERS_MAX = 16;
+
+export class Model {
+  connection: Connection = { state: "connecting", sentence: "Connecting to the server …" };
+  terms: ServerTerms | null = null;
+  latest: Frame | null = null;
+  readonly ring = new Ring();
+  readonly lists = new ListLog();
+  anchor: Anchor | null = null;
+  anchorInfo: ObjectInfo | null = null;
+  k = K_DEFAULT;
+  /** Null: live. */
+  pausedAtUs: number | null = null;
+  /** What the server said to the last question, if it was an error. */
+  question: string | null = null;
+  hovered: ObjectId | null = null;
+  whyNot: WhyNot | null = null;
+  /** Where neighbours are that the shown frame does not have. */
+  readonly outsiders = new Map<ObjectId, [number, number]>();
+  private readonly listeners = new Set<() => void>();
+  private isAsking = false;
+  private askedMs = 0;
+
+  constructor(readonly world: World) {}
+
+  start(): void {
+    this.world.open({
+      onOpen: (terms) => this.opened(terms),
+      onFrame: (frame) => this.received(frame),
+      onGone: (sentence) => {
+        this.connection = { state: "gone", sentence };
+        this.tell();
+      },
+    });
+  }
+
+  /** Calls `listener` at each change; returns what ends that. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  get isMetric(): boolean {
+    return this.terms?.space !== "vector";
+  }
+
+  private opened(terms: ServerTerms): void {
+    if (this.terms && this.terms.epoch !== terms.epoch) {
+      // Another run of the server: its ticks begin again, and what was held is of the old run.
+      this.ring.clear();
+      this.lists.clear();
+      this.pausedAtUs = null;
+    }
+    this.terms = terms;
+    this.connection = { state: "live", sentence: "" };
+    this.tell();
+  }
+
+  private received(frame: Frame): void {
+    this.latest = frame;
+    this.ring.push(frame, performance.now());
+    void this.ask();
+    this.tell();
+  }
+
+  shownFrame(): Frame | null {
+    return this.pausedAtUs === null ? this.latest : this.ring.at(this.pausedAtUs);
+  }
+
+  shownList(): ShownList | null {
+    if (!this.anchor) return null;
+    const frame = this.shownFrame();
+    const logged: LoggedList | null =
+      this.pausedAtUs === null ? this.lists.last : this.lists.at(this.pausedAtUs);
+    if (logged) {
+      const changes = this.lists.changesUntil(logged.list.timeUs, CHANGES_SHOWN_US);
+      return { list: logged.list, changes, isApproximate: false };
+    }
+    if (this.pausedAtUs === null || frame?.kind !== "objects" || !this.terms) return null;
+    const { objects } = this.world;
+    const list = listFromFrame(frame, objects, this.terms.space, this.anchor, this.k);
+    return { list, changes: [], isApproximate: true };
+  }
+
+  /** Returns where objects are in the shown frame, or elsewhere if the page has learnt it. */
+  positions(ids: ObjectId[]): Map<ObjectId, [number, number]> {
+    const frame = this.shownFrame();
+    const indexes = new Map(ids.map((id) => [this.world.objects.indexOf(id), id]));
+    const places = new Map<ObjectId, [number, number]>();
+    if (frame?.kind === "objects")
+      for (const [index, place] of positionsOf(frame, new Set(indexes.keys())))
+        places.set(indexes.get(index) as ObjectId, place);
+    for (const id of ids) {
+      const outside = this.outsiders.get(id);
+      if (outside && !places.has(id)) places.set(id, outside);
+    }
+    return places;
+  }
+
+  select(anchor: Anchor | null): void {
+    this.anchor = anchor;
+    this.anchorInfo = null;
+    this.askAnew();
+    if (anchor?.kind === "object")
+      void this.world.object(anchor.id).then(
+        (info) => {
+          if (this.anchor !== anchor) return;
+          this.anchorInfo = info;
+          if (!info) this.question = `The server has no object ${anchor.id}.`;
+          this.tell();
+        },
+        () => undefined,
+      );
+  }
+
+  setK(k: number): void {
+    this.k = clampK(k);
+    this.askAnew();
+  }
+
+  private askAnew(): void {
+    this.lists.clear();
+    this.outsiders.clear();
+    this.question = null;
+    this.whyNot = null;
+    this.askedMs = 0;
+    void this.ask();
+    this.tell();
+  }
+
+  private async ask(): Promise<void> {
+    const { anchor, k } = this;
+    const nowMs = performance.now();
+    if (!anchor || this.isAsking || nowMs - this.askedMs < ASK_EVERY_MS) return;
+    this.isAsking = true;
+    this.askedMs = nowMs;
+    try {
+      const list = await this.world.neighbors(anchor, k);
+      if (anchor === this.anchor && k === this.k) {
+        this.lists.push(list);
+        this.question = null;
+        await this.findOutsiders(list);
+      }
+    } catch (error) {
+      if (anchor === this.anchor) this.question = (error as Error).message;
+    }
+    this.isAsking = false;
+    if (anchor !== this.anchor || k !== this.k) void this.ask();
+    this.tell();
+  }
+
+  private async findOutsiders(list: NeighborList): Promise<void> {
+    if (this.pausedAtUs !== null) return;
+    this.outsiders.clear();
+    const ids = list.neighbors.map((row) => row.id);
+    if (this.anchor?.kind === "object") ids.unshift(this.anchor.id);
+    const known = this.positions(ids);
+    const unknown = ids.filter((id) => !known.has(id)).slice(0, OUTSIDERS_MAX);
+    const found = await Promise.all(unknown.map((id) => this.world.object(id)));
+    for (const info of found) if (info) this.outsiders.set(info.id, [info.x, info.y]);
+  }
+
+  /** Shows the ring at a time; null: live again. */
+  pause(timeUs: number | null): void {
+    this.pausedAtUs = timeUs === null ? null : (this.ring.at(timeUs)?.timeUs ?? null);
+    this.whyNot = null;
+    this.tell();
+  }
+
+  stepBy(frames: number): void {
+    const from = this.pausedAtUs ?? this.latest?.timeUs;
+    if (from === undefined) return;
+    const frame = this.ring.step(from, frames);
+    if (frame) this.pause(frame.timeUs);
+  }
+
+  async hover(id: ObjectId | null): Promise<void> {
+    if (id === this.hovered) return;
+    this.hovered = id;
+    this.whyNot = null;
+    this.tell();
+    const { anchor, k } = this;
+    const isAnchor = anchor?.kind === "object" && anchor.id === id;
+    if (!id || !anchor || isAnchor || this.pausedAtUs !== null) return;
+    const why = await whyNot(this.world, anchor, k, id).catch(() => null);
+    if (this.hovered !== id || this.anchor !== anchor) return;
+    this.whyNot = why;
+    this.tell();
+  }
+
+  label(id: ObjectId): string {
+    const { objects } = this.world;
+    const index = objects.indexOf(id);
+    return (index >= 0 ? objects.name(index) : null) ?? id;
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: the map, and over it the search, the chosen object's list, the server's numbers and the
+// time line.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { LiveMap } from "../map/map";
+import { formatLink, parseLink } from "../model/link";
+import type { Model } from "../model/model";
+import { Legend } from "./legend";
+import { MapView } from "./map_view";
+import { NeighborPanel } from "./neighbor_panel";
+import { SearchBox } from "./search_box";
+import { ServerPanel } from "./server_panel";
+import { Status } from "./status";
+import { Timeline } from "./timeline";
+import { useKeys } from "./use_keys";
+import { useModel } from "./use_model";
+
+export function App({ model }: { model: Model }) {
+  useModel(model);
+  const map = useRef<LiveMap | null>(null);
+  const [start] = useState(() => parseLink(location.hash));
+  const [showsServer, setShowsServer] = useState(() => innerWidth > 720);
+
+  const writeLink = useCallback(() => {
+    if (!map.current || model.terms === null) return;
+    const { anchor, k, pausedAtUs } = model;
+    const hash = formatLink({ view: map.current.view(), anchor, k, timeUs: pausedAtUs });
+    if (hash !== location.hash) history.replaceState(null, "", hash);
+  }, [model]);
+
+  useEffect(() => {
+    model.k = start.k;
+    if (start.anchor) model.select(start.anchor);
+    model.start();
+    const timer = setInterval(writeLink, 500);
+    return () => clearInterval(timer);
+  }, [model, start, writeLink]);
+
+  useKeys(model, map);
+  const isVector = model.terms?.space === "vector";
+  return (
+    <main>
+      <header class="bar">
+        <h1>Starling</h1>
+        <SearchBox model={model} map={map} />
+        <Status model={model} />
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={showsServer}
+          aria-controls="server"
+          onClick={() => setShowsServer(!showsServer)}
+        >
+          Server
+        </button>
+      </header>
+      <div class="middle">
+        <MapView model={model} start={start.view} map={map} />
+        <div class="panels">
+          {model.anchor && <NeighborPanel model={model} map={map} />}
+          <ServerPanel model={model} isShown={showsServer} />
+        </div>
+        {isVector && (
+          <p class="notice panel">
+            This server holds vectors, which have no place on a map. Search for one to see its list.
+          </p>
+        )}
+      </div>
+      <footer class="bar">
+        <Legend model={model} />
+        <Timeline model={model} linkTimeUs={start.timeUs} />
+      </footer>
+    </main>
+  );
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map's canvases, and what the pointer does on them.
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { LiveMap } from "../map/map";
+import type { Link } from "../model/link";
+import type { Model } from "../model/model";
+
+interface Props {
+  model: Model;
+  start: Link["view"];
+  map: RefObject<LiveMap | null>;
+}
+
+const HOVER_AFTER_MS = 80;
+
+/** The panels stand at the right, or on a phone at the bottom (page.css). */
+function covered(): { right: number; bottom: number } {
+  const panels = document.querySelector(".panels")?.getBoundingClientRect();
+  const canvas = document.getElementById("map")?.getBoundingClientRect();
+  if (!panels || !canvas || panels.height === 0) return { right: 0, bottom: 0 };
+  if (panels.width < canvas.width / 2) return { right: canvas.right - panels.left, bottom: 0 };
+  return { right: 0, bottom: Math.max(0, canvas.bottom - panels.top) };
+}
+
+export function MapView({ model, start, map }: Props) {
+  const ground = useRef<HTMLCanvasElement>(null);
+  const dots = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
+
+  useEffect(() => {
+    if (!ground.current || !dots.current || !over.current) return;
+    map.current = new LiveMap(model, ground.current, dots.current, over.current, start, covered);
+  }, [model, start, map]);
+
+  const hoverTimer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const onMove = (event: MouseEvent) => {
+    clearTimeout(hoverTimer.current);
+    const id = map.current?.objectAt(event.offsetX, event.offsetY) ?? null;
+    if (over.current) over.current.classList.toggle("pointing", id !== null);
+    hoverTimer.current = setTimeout(() => void model.hover(id), HOVER_AFTER_MS);
+  };
+  const onClick = (event: MouseEvent) => {
+    if (!map.current) return;
+    const id = map.current.objectAt(event.offsetX, event.offsetY);
+    if (id !== null) return model.select({ kind: "object", id });
+    const [x, y] = map.current.positionOf(event.offsetX, event.offsetY);
+    model.select({ kind: "place", x, y });
+  };
+  return (
+    <div class="map">
+      <canvas ref={ground} aria-hidden="true" />
+      <canvas ref={dots} aria-hidden="true" />
+      <canvas
+        ref={over}
+        id="map"
+        tabIndex={0}
+        role="application"
+        aria-label={
+          "Map of moving objects. Arrow keys move it, plus and minus zoom, " +
+          "Enter chooses the object nearest the middle."
+        }
+        onMouseMove={onMove}
+        onMouseLeave={() => void model.hover(null)}
+        onClick={onClick}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The k nearest of the chosen object or place: ranks, what changed, why another is not among them.
+import type { RefObject } from "preact";
+import { useState } from "preact/hooks";
+import type { LiveMap } from "../map/map";
+import { K_MAX } from "../model/link";
+import type { ListChange } from "../model/list_changes";
+import type { Model, ShownList } from "../model/model";
+import { distanceText, whyNotSentence } from "../model/why_not";
+import { neighborsPath } from "../world/http_api";
+import type { ObjectId } from "../world/types";
+import { timeText } from "./text";
+
+type Timed = ListChange & { timeUs: number };
+
+const MARKS = {
+  entered: { sign: "+", word: "entered" },
+  nearer: { sign: "▲", word: "nearer" },
+  farther: { sign: "▼", word: "farther" },
+  left: { sign: "−", word: "left" },
+};
+
+export function NeighborPanel({ model, map }: { model: Model; map: RefObject<LiveMap | null> }) {
+  const shown = model.shownList();
+  const { anchor, anchorInfo } = model;
+  if (!anchor) return null;
+  const title =
+    anchor.kind === "object"
+      ? (anchorInfo?.name ?? model.label(anchor.id))
+      : `${anchor.x.toFixed(4)}, ${anchor.y.toFixed(4)}`;
+  const showList = () => {
+    const ids = shown?.list.neighbors.map((row) => row.id) ?? [];
+    if (anchor.kind === "object") ids.push(anchor.id);
+    const places = [...model.positions(ids).values()];
+    if (anchor.kind === "place") places.push([anchor.x, anchor.y]);
+    map.current?.showPlaces(places);
+  };
+  return (
+    <section class="panel" aria-label="Nearest neighbours">
+      <div class="head">
+        <h2>{title}</h2>
+        <button type="button" class="quiet" aria-label="Close" onClick={() => model.select(null)}>
+          ✕
+        </button>
+      </div>
+      <div class="row">
+        <label>
+          k{" "}
+          <input
+            type="number"
+            min={1}
+            max={K_MAX}
+            value={model.k}
+            onChange={(event) => model.setK(Number(event.currentTarget.value))}
+          />
+        </label>
+        <button type="button" class="quiet" onClick={showList}>
+          Zoom to list
+        </button>
+        <CopyButton model={model} />
+      </div>
+      {model.question && (
+        <p class="error" role="alert">
+          {model.question}
+        </p>
+      )}
+      {shown && <RankTable model={model} shown={shown} />}
+      <WhyNotText model={model} />
+      {shown && <Changes changes={shown.changes} />}
+    </section>
+  );
+}
+
+function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
+  const marks = new Map<ObjectId, Timed>();
+  for (const change of shown.changes) if (!marks.has(change.id)) marks.set(change.id, change);
+  return (
+    <>
+      {shown.isApproximate && (
+        <p class="hint">
+          Computed by this page from the rounded positions of that moment; the server was not asked
+          then.
+        </p>
+      )}
+      <div class="scroll">
+        <table id="neighbors" data-tick={shown.list.tick}>
+          <thead>
+            <tr>
+              <th scope="col">Rank</th>
+              <th scope="col">Object</th>
+              <th scope="col">Distance</th>
+              <th scope="col">
+                <span class="unseen">Change</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.list.neighbors.map((row, i) => {
+              const mark = marks.get(row.id);
+              const kind = mark && mark.change !== "left" ? mark.change : null;
+              return (
+                <tr key={row.id} data-id={row.id} class={kind ?? ""}>
+                  <td>{i + 1}</td>
+                  <td>
+                    <button
+                      type="button"
+                      class="name"
+                      onClick={() => model.select({ kind: "object", id: row.id })}
+                    >
+                      {row.name ?? row.id}
+                    </button>
+                  </td>
+                  <td>{distanceText(row.distance, model.isMetric)}</td>
+                  <td title={kind ? MARKS[kind].word : ""}>
+                    {kind && <span aria-label={MARKS[kind].word}>{MARKS[kind].sign}</span>}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {shown.list.neighbors.length === 0 && <p class="hint">No object is near.</p>}
+    </>
+  );
+}
+
+function WhyNotText({ model }: { model: Model }) {
+  const { whyNot, hovered } = model;
+  return (
+    <p id="why-not" class="hint" aria-live="polite">
+      {whyNot
+        ? whyNotSentence(whyNot, model.label(whyNot.id), model.isMetric)
+        : hovered
+          ? ""
+          : "Point at another object to see why it is not in the list."}
+    </p>
+  );
+}
+
+const CHANGES_MAX = 5;
+
+function Changes({ changes }: { changes: Timed[] }) {
+  return (
+    <ul class="changes" aria-label="Latest changes">
+      {changes.slice(0, CHANGES_MAX).map((one) => (
+        <li key={`${one.id}-${one.timeUs}`} class={one.change}>
+          {timeText(one.timeUs)} {one.name ?? one.id} {changeText(one)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function changeText(one: ListChange): string {
+  if (one.change === "entered") return `entered as number ${one.rankAfter}`;
+  if (one.change === "left") return `left, was number ${one.rankBefore}`;
+  return `is ${one.change}: ${one.rankBefore} → ${one.rankAfter}`;
+}
+
+function CopyButton({ model }: { model: Model }) {
+  const [word, setWord] = useState("Copy as curl");
+  const copy = async () => {
+    if (!model.anchor) return;
+    const path = neighborsPath(model.anchor, model.k, model.terms?.space === "wgs84");
+    const command = `curl '${location.origin}${path.replaceAll("'", "%27")}'`;
+    await navigator.clipboard.writeText(command).then(
+      () => setWord("Copied"),
+      () => setWord("The browser did not allow it"),
+    );
+    setTimeout(() => setWord("Copy as curl"), 1500);
+  };
+  return (
+    <button type="button" class="quiet" onClick={copy}>
+      {word}
+    </button>
+  );
+}

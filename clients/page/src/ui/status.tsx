@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the server answers, and the tick that is shown.
+import type { Model } from "../model/model";
+import { countText, dateText } from "./text";
+
+export function Status({ model }: { model: Model }) {
+  const { state, sentence } = model.connection;
+  const frame = model.shownFrame();
+  if (state !== "live")
+    return (
+      <p class={`status ${state}`} role="status">
+        <span class="lamp" aria-hidden="true" />
+        {sentence}
+      </p>
+    );
+  const count = frame?.kind === "objects" ? frame.tags.length : null;
+  return (
+    <p class={`status ${model.pausedAtUs === null ? "live" : "paused"}`}>
+      <span class="lamp" aria-hidden="true" />
+      <span role="status">{model.pausedAtUs === null ? "Live" : "Paused"}</span>
+      {frame && (
+        <span class="wide">
+          {" "}
+          · tick {countText(frame.tick)} · {dateText(frame.timeUs)}
+          {count !== null && ` · ${countText(count)} here`}
+        </span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scrubs through the last five minutes, and back to live.
+import { useEffect, useRef } from "preact/hooks";
+import type { Model } from "../model/model";
+import { timeText } from "./text";
+
+export function Timeline({ model, linkTimeUs }: { model: Model; linkTimeUs: number | null }) {
+  const { ring, pausedAtUs } = model;
+  const first = ring.first?.timeUs ?? 0;
+  const last = Math.max(first, ring.last?.timeUs ?? 0);
+  const shown = pausedAtUs ?? last;
+  const isEmpty = ring.count < 2;
+  const missed = useLinkTime(model, linkTimeUs);
+  return (
+    <div class="timeline" role="group" aria-label="Time">
+      <button
+        type="button"
+        disabled={isEmpty}
+        onClick={() => model.pause(pausedAtUs === null ? last : null)}
+      >
+        {pausedAtUs === null ? "Pause" : "Live"}
+      </button>
+      <input
+        type="range"
+        aria-label="Moment that is shown"
+        aria-valuetext={isEmpty ? "nothing yet" : timeText(shown)}
+        min={0}
+        max={Math.max(1, Math.round((last - first) / 1000))}
+        value={Math.round((shown - first) / 1000)}
+        step={1}
+        disabled={isEmpty}
+        onInput={(event) => model.pause(first + Number(event.currentTarget.value) * 1000)}
+      />
+      <output>
+        {isEmpty ? "–" : pausedAtUs === null ? timeText(last) : agoText(last - shown, shown)}
+      </output>
+      {missed && <p class="hint">This page does not hold the link's moment; it shows now.</p>}
+    </div>
+  );
+}
+
+function agoText(agoUs: number, timeUs: number): string {
+  return `${timeText(timeUs)} (−${(agoUs / 1e6).toFixed(1)} s)`;
+}
+
+/** Goes to the time of the link if the ring has it; returns whether it has not. */
+function useLinkTime(model: Model, linkTimeUs: number | null): boolean {
+  const missed = useRef(false);
+  const isDone = useRef(linkTimeUs === null);
+  const first = model.ring.first;
+  useEffect(() => {
+    if (isDone.current || !first || linkTimeUs === null) return;
+    isDone.current = true;
+    if (first.timeUs <= linkTimeUs) model.pause(linkTimeUs);
+    else missed.current = true;
+  }, [first, linkTimeUs, model]);
+  return missed.current;
+}

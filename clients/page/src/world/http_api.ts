@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JSON API of docs/http.md, of the server that the page came from.
+import type { Anchor, NeighborList, ObjectInfo } from "./types";
+
+const TIMEOUT_MS = 5000;
+
+/** An answer of the server that is an error; the message is its sentence. */
+export class HttpError extends Error {
+  constructor(
+    readonly status: number,
+    sentence: string,
+  ) {
+    super(sentence);
+  }
+}
+
+async function getJson<Body>(path: string): Promise<Body> {
+  const answer = await fetch(path, {
+    headers: { Accept: "application/json" },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (answer.ok) return (await answer.json()) as Body;
+  const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
+  throw new HttpError(answer.status, problem.detail ?? `the server answered ${answer.status}`);
+}
+
+interface NeighborsBody {
+  tick: number;
+  time_us: number;
+  neighbors: { id: string; distance_m?: number; distance?: number; name?: string }[];
+}
+
+interface ObjectBody {
+  id: string;
+  name?: string;
+  lon?: number;
+  lat?: number;
+  alt?: number;
+  x?: number;
+  y?: number;
+  z?: number;
+  time_us: number;
+  tags: number;
+}
+
+/** The path and parameters of /v1/neighbors; also what "copy as curl" shows. */
+export function neighborsPath(anchor: Anchor, k: number, isWgs84: boolean): string {
+  const parameters = new URLSearchParams({ k: String(k) });
+  if (anchor.kind === "object") {
+    parameters.set("object", anchor.id);
+  } else {
+    parameters.set(isWgs84 ? "lon" : "x", String(anchor.x));
+    parameters.set(isWgs84 ? "lat" : "y", String(anchor.y));
+  }
+  return `/v1/neighbors?${parameters}`;
+}
+
+export async function getNeighbors(
+  anchor: Anchor,
+  k: number,
+  isWgs84: boolean,
+): Promise<NeighborList> {
+  const body = await getJson<NeighborsBody>(neighborsPath(anchor, k, isWgs84));
+  return {
+    tick: body.tick,
+    timeUs: body.time_us,
+    neighbors: body.neighbors.map((row) => ({
+      id: row.id,
+      name: row.name ?? null,
+      distance: row.distance_m ?? row.distance ?? NaN,
+    })),
+  };
+}
+
+export async function getObject(idOrName: string): Promise<ObjectInfo | null> {
+  try {
+    const body = await getJson<ObjectBody>(`/v1/objects/${encodeURIComponent(idOrName)}`);
+    return {
+      id: body.id,
+      name: body.name ?? null,
+      x: body.lon ?? body.x ?? NaN,
+      y: body.lat ?? body.y ?? NaN,
+      z: body.alt ?? body.z ?? 0,
+      timeUs: body.time_us,
+      tags: body.tags,
+    };
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+export async function getStreams(): Promise<string[]> {
+  const body = await getJson<{ streams: { name: string }[] }>("/v1/streams");
+  return body.streams.map((stream) => stream.name);
+}
+
+export async function getStats(): Promise<Map<string, number>> {
+  const body = await getJson<{ counters: Record<string, number> }>("/v1/stats");
+  return new Map(Object.entries(body.counters));
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page knows of a server: the types of its answers, and World, the one interface through
+// which the page asks. SocketWorld speaks to a server; FakeWorld serves development and tests.
+
+export type Space = "planar2" | "planar3" | "wgs84" | "vector";
+
+/** Edges in metres, or in degrees with the longitude as x. */
+export interface Rectangle {
+  xMin: number;
+  yMin: number;
+  xMax: number;
+  yMax: number;
+}
+
+/** The objects of one tick inside a rectangle. */
+export interface ObjectFrame {
+  kind: "objects";
+  tick: number;
+  timeUs: number;
+  rectangle: Rectangle;
+  /** For each object its index in World.objects. */
+  objects: Uint32Array;
+  /** For each object x, y: 0 is the lower edge of the rectangle, 65535 the upper one. */
+  xy: Uint16Array;
+  tags: Uint32Array;
+}
+
+/** How many objects each cell of a rectangle holds: row by row from yMin, from xMin in each. */
+export interface RasterFrame {
+  kind: "raster";
+  tick: number;
+  timeUs: number;
+  rectangle: Rectangle;
+  columns: number;
+  rows: number;
+  counts: Uint32Array;
+}
+
+export type Frame = ObjectFrame | RasterFrame;
+
+/** The decimal text of a 64-bit id, as JSON has it; exact where a number would not be. */
+export type ObjectId = string;
+
+export interface ObjectInfo {
+  id: ObjectId;
+  name: string | null;
+  x: number;
+  y: number;
+  z: number;
+  timeUs: number;
+  tags: number;
+}
+
+export interface Neighbor {
+  id: ObjectId;
+  name: string | null;
+  distance: number;
+}
+
+export interface NeighborList {
+  tick: number;
+  timeUs: number;
+  /** Nearest first. */
+  neighbors: Neighbor[];
+}
+
+/** The anchor of a question: an object, or a place. */
+export type Anchor = { kind: "object"; id: ObjectId } | { kind: "place"; x: number; y: number };
+
+export interface ServerTerms {
+  space: Space;
+  /** Another number means another run of the server. */
+  epoch: string;
+}
+
+export interface WorldListener {
+  /** The server has answered. */
+  onOpen(terms: ServerTerms): void;
+  onFrame(frame: Frame): void;
+  /** The connection is lost; the world tries again by itself. */
+  onGone(sentence: string): void;
+}
+
+export interface World {
+  readonly objects: ObjectTable;
+  open(listener: WorldListener): void;
+  close(): void;
+  /** Says which rectangle the frames shall cover from now on. */
+  setView(rectangle: Rectangle): void;
+  neighbors(anchor: Anchor, k: number): Promise<NeighborList>;
+  /** Finds an object by its id or its name; null if there is none. */
+  object(idOrName: string): Promise<ObjectInfo | null>;
+  streams(): Promise<string[]>;
+  /** The counters and gauges of /v1/stats. */
+  stats(): Promise<Map<string, number>>;
+}
+
+/** The ids and names of the objects that frames have shown; an index never changes its object. */
+export class ObjectTable {
+  private readonly ids: ObjectId[] = [];
+  private readonly names = new Map<number, string>();
+  private readonly indexes = new Map<ObjectId, number>();
+
+  get count(): number {
+    return this.ids.length;
+  }
+
+  /** Returns the index of an object, a new one if the object is new. */
+  add(id: ObjectId, name: string | null = null): number {
+    let index = this.indexes.get(id);
+    if (index === undefined) {
+      index = this.ids.length;
+      this.ids.push(id);
+      this.indexes.set(id, index);
+    }
+    if (name) this.names.set(index, name);
+    return index;
+  }
+
+  id(index: number): ObjectId {
+    return this.ids[index];
+  }
+
+  name(index: number): string | null {
+    return this.names.get(index) ?? null;
+  }
+
+  /** Returns -1 for an object that no frame has shown. */
+  indexOf(id: ObjectId): number {
+    return this.indexes.get(id) ?? -1;
+  }
+
+  /** Returns up to `countMax` names or ids that begin with the text. */
+  suggestions(text: string, countMax: number): string[] {
+    const found: string[] = [];
+    const begin = text.toLowerCase();
+    for (let index = 0; index < this.ids.length && found.length < countMax; ++index) {
+      const label = this.names.get(index) ?? this.ids[index];
+      if (label.toLowerCase().startsWith(begin)) found.push(label);
+    }
+    return found;
+  }
+
+  clear(): void {
+    this.ids.length = 0;
+    this.names.clear();
+    this.indexes.clear();
+  }
+}

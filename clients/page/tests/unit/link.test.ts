@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatLink, K_DEFAULT, parseLink, type Link } from "../../src/model/link";
+
+test("a link comes back as it was", () => {
+  const links: Link[] = [
+    { view: null, anchor: null, k: K_DEFAULT, timeUs: null },
+    {
+      view: { x: 10.75, y: -59.91, zoom: 17.25 },
+      anchor: { kind: "object", id: "16869592477710931413" },
+      k: 7,
+      timeUs: 1772366403000000,
+    },
+    { view: null, anchor: { kind: "place", x: -1.5, y: 48.86 }, k: 100, timeUs: null },
+  ];
+  for (const link of links) assert.deepEqual(parseLink(formatLink(link)), link);
+});
+
+test("an id may have any characters", () => {
+  const anchor = { kind: "object" as const, id: "taxi #1 & 'two', ü" };
+  const link = { view: null, anchor, k: 1, timeUs: null };
+  assert.deepEqual(parseLink(formatLink(link)), link);
+});
+
+test("what cannot be read is as if it were not there", () => {
+  for (const hash of ["", "#", "#at=1&zoom=x", "#at=a,b&zoom=3", "#time=soon", "#at=1,2", "#at=,&zoom=1"])
+    assert.deepEqual(parseLink(hash), { view: null, anchor: null, k: K_DEFAULT, timeUs: null });
+  assert.equal(parseLink("#k=0").k, 1);
+  assert.equal(parseLink("#k=99999").k, 1024);
+  assert.equal(parseLink("#k=many").k, K_DEFAULT);
+});

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why not, lists of the past, distances and the server's numbers.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeWorld } from "../../src/dev/fake_world";
+import { listFromFrame } from "../../src/model/local_lists";
+import { serverNumbers } from "../../src/model/server_numbers";
+import { whyNot, whyNotSentence } from "../../src/model/why_not";
+import { distanceBetween } from "../../src/world/distance";
+
+function world(count: number): FakeWorld {
+  return new FakeWorld({ space: "planar2", count, tickMs: 100, seed: 7, objectsMax: 1e6 });
+}
+
+test("why not: none for a neighbour, else the rank and both distances", async () => {
+  const fake = world(50);
+  const anchor = { kind: "object" as const, id: "1" };
+  const all = (await fake.neighbors(anchor, 49)).neighbors;
+  assert.equal(await whyNot(fake, anchor, 5, all[4].id), null);
+  const why = await whyNot(fake, anchor, 5, all[5].id);
+  assert.deepEqual(why, {
+    id: all[5].id,
+    rank: 6,
+    distance: all[5].distance,
+    kthDistance: all[4].distance,
+    k: 5,
+  });
+});
+
+test("why not says where the other is", () => {
+  const why = { id: "9", rank: 6, distance: 120.25, kthDistance: 100, k: 5 };
+  assert.equal(
+    whyNotSentence(why, "car-9", true),
+    "car-9 is number 6, at 120.3 m; number 5 is at 100.0 m, 20.25 m nearer.",
+  );
+});
+
+test("a list of the past is that of its rounded positions", async () => {
+  const fake = world(300);
+  const frame = fake.frame();
+  assert.ok(frame.kind === "objects");
+  const anchor = { kind: "object" as const, id: "12" };
+  const local = listFromFrame(frame, fake.objects, "planar2", anchor, 8);
+  const exact = await fake.neighbors(anchor, 8);
+  assert.deepEqual(
+    local.neighbors.map((row) => row.id),
+    exact.neighbors.map((row) => row.id),
+  );
+  local.neighbors.forEach((row, i) => {
+    assert.ok(Math.abs(row.distance - exact.neighbors[i].distance) < 0.5);
+  });
+});
+
+test("an anchor that the frame lacks has no list", () => {
+  const fake = world(10);
+  const frame = fake.frame();
+  assert.ok(frame.kind === "objects");
+  const anchor = { kind: "object" as const, id: "999" };
+  assert.deepEqual(listFromFrame(frame, fake.objects, "planar2", anchor, 8).neighbors, []);
+});
+
+test("the distance in wgs84 is the straight line", () => {
+  // A quarter of the equator: the chord of two semi-major axes.
+  const chord = distanceBetween("wgs84", [0, 0, 0], [90, 0, 0]);
+  assert.ok(Math.abs(chord - 6378137 * Math.SQRT2) < 1e-6);
+  assert.equal(distanceBetween("planar2", [0, 0, 0], [3, 4, 0]), 5);
+});
+
+test("numbers of a server are rates, stage times and limits near their end", () => {
+  const before = new Map([
+    ["starling_ticks_total", 100],
+    ['starling_rows_total{outcome="accepted"}', 1000],
+    ['starling_rows_total{outcome="late"}', 1],
+    ['starling_tick_stage_seconds_sum{stage="build"}', 1],
+    ['starling_tick_stage_seconds_count{stage="build"}', 100],
+  ]);
+  const after = new Map([
+    ["starling_ticks_total", 120],
+    ['starling_rows_total{outcome="accepted"}', 5000],
+    ['starling_rows_total{outcome="late"}', 5],
+    ['starling_tick_stage_seconds_sum{stage="build"}', 1.04],
+    ['starling_tick_stage_seconds_count{stage="build"}', 120],
+    ['starling_limit{name="sessions-max"}', 10],
+    ['starling_limit_used{name="sessions-max"}', 10],
+    ['starling_limit{name="streams-max"}', 10],
+    ['starling_limit_used{name="streams-max"}', 1],
+  ]);
+  const numbers = serverNumbers(before, after, 2);
+  assert.equal(numbers.ticksPerS, 10);
+  assert.equal(numbers.rowsPerS, 2000);
+  assert.deepEqual(numbers.refused, [["late", 2]]);
+  assert.ok(Math.abs(numbers.stagesMs["build"] - 2) < 1e-9);
+  assert.deepEqual(numbers.limits, [{ name: "sessions-max", used: 10, limit: 10 }]);
+});
