@@ -2,6 +2,7 @@
 # Builds the live page: installs npm's packages if the lock file has changed since the last time,
 # turns the wire's schema into TypeScript, and bundles. If the packages cannot be had, it warns and
 # leaves the page out, and the build goes on; the next build tries again.
+cmake_minimum_required(VERSION 3.25)
 set(installed ${WORK_DIR}/installed.txt)
 file(SHA256 ${SOURCE_DIR}/package-lock.json lock)
 set(lock_installed)

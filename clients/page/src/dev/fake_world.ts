@@ -2,14 +2,17 @@
 // A World without a server, for tests and development: objects wander from a seed. It is not part
 // of page.js.
 import { distanceBetween, type Point } from "../world/distance";
+import { passes } from "../world/filter";
 import { quantise } from "../world/quantise";
 import {
+  NO_FILTER,
   ObjectTable,
-  type Anchor,
   type Frame,
   type NeighborList,
   type ObjectInfo,
+  type Question,
   type Rectangle,
+  type StandingQuery,
   type World,
   type WorldListener,
 } from "../world/types";
@@ -72,7 +75,7 @@ export class FakeWorld implements World {
 
   open(listener: WorldListener): void {
     this.listener = listener;
-    listener.onOpen({ space: this.options.space, epoch: "1" });
+    listener.onOpen({ space: this.options.space });
     this.timer = setInterval(() => this.advance(), this.options.tickMs);
   }
 
@@ -85,7 +88,7 @@ export class FakeWorld implements World {
   setGone(isGone: boolean): void {
     this.isGone = isGone;
     if (isGone) this.listener?.onGone("The server does not answer.");
-    else this.listener?.onOpen({ space: this.options.space, epoch: "1" });
+    else this.listener?.onOpen({ space: this.options.space });
   }
 
   setView(rectangle: Rectangle): void {
@@ -115,7 +118,7 @@ export class FakeWorld implements World {
         inside.push(i);
     const head = { tick: this.tick, timeUs: this.timeUs, rectangle: this.view };
     if (inside.length > this.options.objectsMax)
-      return { ...head, kind: "raster", ...this.raster(inside) };
+      return { ...head, kind: "raster", inView: inside.length, ...this.raster(inside) };
     const xy = new Uint16Array(2 * inside.length);
     const tags = new Uint32Array(inside.length);
     inside.forEach((object, i) => {
@@ -123,7 +126,7 @@ export class FakeWorld implements World {
       xy[2 * i + 1] = quantise(this.y[object], yMin, yMax);
       tags[i] = this.tags[object];
     });
-    return { ...head, kind: "objects", objects: Uint32Array.from(inside), xy, tags };
+    return { ...head, kind: "objects", objects: Uint32Array.from(inside), xy, tags, inView: tags.length };
   }
 
   private raster(inside: number[]): { columns: number; rows: number; counts: Uint32Array } {
@@ -137,13 +140,13 @@ export class FakeWorld implements World {
     return { columns: RASTER_COLUMNS, rows: RASTER_ROWS, counts };
   }
 
-  async neighbors(anchor: Anchor, k: number): Promise<NeighborList> {
+  async neighbors({ anchor, k, filter }: Question): Promise<NeighborList> {
     this.refuseIfGone();
     const self = anchor.kind === "object" ? Number(anchor.id) - 1 : -1;
     const from = anchor.kind === "object" ? this.point(self) : ([anchor.x, anchor.y, 0] as Point);
     const all = Array.from(this.x, (_, i) => ({ i, d: this.distance(from, i) }));
     const nearest = all
-      .filter(({ i }) => i !== self)
+      .filter(({ i, d }) => i !== self && d <= filter.distanceMaxM && passes(filter, this.tags[i]))
       .sort((a, b) => a.d - b.d || a.i - b.i)
       .slice(0, k);
     return {
@@ -181,8 +184,21 @@ export class FakeWorld implements World {
     };
   }
 
-  async streams(): Promise<string[]> {
-    return ["traffic"];
+  async queries(): Promise<StandingQuery[]> {
+    const { xMin, yMin, xMax, yMax } = this.extent;
+    return [0.3, 0.5, 0.7].map((share, i) => ({
+      stream: "fake",
+      id: String(i + 1),
+      question: {
+        anchor: {
+          kind: "place",
+          x: xMin + share * (xMax - xMin),
+          y: yMin + share * (yMax - yMin),
+        },
+        k: 3 + i,
+        filter: { ...NO_FILTER, tagsRequired: i },
+      },
+    }));
   }
 
   async stats(): Promise<Map<string, number>> {

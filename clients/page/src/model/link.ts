@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the page's address after "#": the place, the question and the time that it shows.
-import type { Anchor } from "../world/types";
+import { NO_FILTER, type Anchor, type Filter } from "../world/types";
 
 export interface Link {
   /** The middle of the map, and the binary logarithm of its scale. */
   view: { x: number; y: number; zoom: number } | null;
   anchor: Anchor | null;
   k: number;
+  filter: Filter;
   /** Null: live. */
   timeUs: number | null;
 }
@@ -23,6 +24,22 @@ function short(value: number): string {
   return String(Number(value.toPrecision(9)));
 }
 
+const FILTER_FIELDS: [keyof Filter, string][] = [
+  ["tagsRequired", "tags_required"],
+  ["tagsForbidden", "tags_forbidden"],
+  ["distanceMaxM", "distance_max_m"],
+  ["ageMaxUs", "age_max_us"],
+];
+
+function parseFilter(fields: URLSearchParams): Filter {
+  const filter = { ...NO_FILTER };
+  for (const [name, field] of FILTER_FIELDS) {
+    const value = Number(fields.get(field) ?? NaN);
+    if (value >= 0) filter[name] = value;
+  }
+  return filter;
+}
+
 export function formatLink(link: Link): string {
   const fields = new URLSearchParams();
   if (link.view) {
@@ -32,7 +49,11 @@ export function formatLink(link: Link): string {
   if (link.anchor?.kind === "object") fields.set("object", link.anchor.id);
   if (link.anchor?.kind === "place")
     fields.set("place", `${short(link.anchor.x)},${short(link.anchor.y)}`);
-  if (link.anchor) fields.set("k", String(link.k));
+  if (link.anchor) {
+    fields.set("k", String(link.k));
+    for (const [name, field] of FILTER_FIELDS)
+      if (link.filter[name] !== NO_FILTER[name]) fields.set(field, String(link.filter[name]));
+  }
   if (link.timeUs !== null) fields.set("time", String(link.timeUs));
   return `#${fields.toString().replaceAll("%2C", ",")}`;
 }
@@ -55,6 +76,7 @@ export function parseLink(hash: string): Link {
     view: at && Number.isFinite(zoom) ? { ...at, zoom } : null,
     anchor: object ? { kind: "object", id: object } : place ? { kind: "place", ...place } : null,
     k: clampK(Number(fields.get("k") ?? K_DEFAULT)),
+    filter: parseFilter(fields),
     timeUs: Number.isSafeInteger(time) ? time : null,
   };
 }

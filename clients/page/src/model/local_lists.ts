@@ -3,14 +3,14 @@
 // the server. The page says that they are approximate.
 import { distanceBetween, type Point } from "../world/distance";
 import { positionAt } from "../world/quantise";
-import type { Anchor, NeighborList, ObjectFrame, ObjectTable, Space } from "../world/types";
+import { passes } from "../world/filter";
+import type { NeighborList, ObjectFrame, ObjectTable, Question, Space } from "../world/types";
 
 export function listFromFrame(
   frame: ObjectFrame,
   table: ObjectTable,
   space: Space,
-  anchor: Anchor,
-  k: number,
+  { anchor, k, filter }: Question,
 ): NeighborList {
   const self = anchor.kind === "object" ? table.indexOf(anchor.id) : -1;
   const from = anchor.kind === "place" ? point(anchor.x, anchor.y) : pointOf(frame, self);
@@ -18,8 +18,9 @@ export function listFromFrame(
   if (!from) return { ...head, neighbors: [] };
   const nearest: { index: number; distance: number }[] = [];
   for (let i = 0; i < frame.objects.length; ++i) {
-    if (frame.objects[i] === self) continue;
+    if (frame.objects[i] === self || !passes(filter, frame.tags[i])) continue;
     const distance = distanceBetween(space, from, point(...positionAt(frame, i)));
+    if (distance > filter.distanceMaxM) continue;
     if (nearest.length === k && distance >= nearest[k - 1].distance) continue;
     if (nearest.length === k) nearest.pop();
     const place = nearest.findIndex((row) => row.distance > distance);

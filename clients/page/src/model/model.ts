@@ -2,14 +2,18 @@
 // The page's state: what the server has sent, what the user has chosen, and what is shown of it.
 // The map and the panels read it and are told when it changes.
 import { positionsOf } from "../world/quantise";
-import type {
-  Anchor,
-  Frame,
-  NeighborList,
-  ObjectId,
-  ObjectInfo,
-  ServerTerms,
-  World,
+import {
+  NO_FILTER,
+  type Anchor,
+  type Filter,
+  type Frame,
+  type NeighborList,
+  type ObjectId,
+  type ObjectInfo,
+  type Question,
+  type ServerTerms,
+  type StandingQuery,
+  type World,
 } from "../world/types";
 import { clampK, K_DEFAULT } from "./link";
 import { type ListChange, type LoggedList, ListLog } from "./list_changes";
@@ -39,10 +43,14 @@ export class Model {
   anchor: Anchor | null = null;
   anchorInfo: ObjectInfo | null = null;
   k = K_DEFAULT;
+  filter: Filter = NO_FILTER;
+  /** The standing query that was chosen, if it was one. */
+  query: StandingQuery | null = null;
+  queries: StandingQuery[] = [];
   /** Null: live. */
   pausedAtUs: number | null = null;
   /** What the server said to the last question, if it was an error. */
-  question: string | null = null;
+  refusal: string | null = null;
   hovered: ObjectId | null = null;
   whyNot: WhyNot | null = null;
   /** Where neighbours are that the shown frame does not have. */
@@ -57,11 +65,21 @@ export class Model {
     this.world.open({
       onOpen: (terms) => this.opened(terms),
       onFrame: (frame) => this.received(frame),
+      onForget: () => this.forget(),
       onGone: (sentence) => {
         this.connection = { state: "gone", sentence };
         this.tell();
       },
     });
+  }
+
+  private questionOf(anchor: Anchor): Question {
+    return { anchor, k: this.k, filter: this.filter };
+  }
+
+  /** The question that the panel shows; null: nothing is chosen. */
+  asked(): Question | null {
+    return this.anchor && this.questionOf(this.anchor);
   }
 
   /** Calls `listener` at each change; returns what ends that. */
@@ -79,14 +97,18 @@ export class Model {
   }
 
   private opened(terms: ServerTerms): void {
-    if (this.terms && this.terms.epoch !== terms.epoch) {
-      // Another run of the server: its ticks begin again, and what was held is of the old run.
-      this.ring.clear();
-      this.lists.clear();
-      this.pausedAtUs = null;
-    }
     this.terms = terms;
     this.connection = { state: "live", sentence: "" };
+    this.tell();
+  }
+
+  /** Another run of the server, whose ticks begin again: what was held is of the old one. */
+  private forget(): void {
+    this.ring.clear();
+    this.lists.clear();
+    this.outsiders.clear();
+    this.latest = null;
+    this.pausedAtUs = null;
     this.tell();
   }
 
@@ -112,7 +134,7 @@ export class Model {
     }
     if (this.pausedAtUs === null || frame?.kind !== "objects" || !this.terms) return null;
     const { objects } = this.world;
-    const list = listFromFrame(frame, objects, this.terms.space, this.anchor, this.k);
+    const list = listFromFrame(frame, objects, this.terms.space, this.questionOf(this.anchor));
     return { list, changes: [], isApproximate: true };
   }
 
@@ -131,8 +153,23 @@ export class Model {
     return places;
   }
 
-  select(anchor: Anchor | null): void {
+  async readQueries(): Promise<void> {
+    this.queries = await this.world.queries().catch(() => this.queries);
+    this.tell();
+  }
+
+  /** Asks the same as a standing query. */
+  selectQuery(query: StandingQuery): void {
+    this.k = query.question.k;
+    this.select(query.question.anchor, query.question.filter);
+    this.query = query;
+    this.tell();
+  }
+
+  select(anchor: Anchor | null, filter: Filter = NO_FILTER): void {
     this.anchor = anchor;
+    this.filter = filter;
+    this.query = null;
     this.anchorInfo = null;
     this.askAnew();
     if (anchor?.kind === "object")
@@ -140,7 +177,7 @@ export class Model {
         (info) => {
           if (this.anchor !== anchor) return;
           this.anchorInfo = info;
-          if (!info) this.question = `The server has no object ${anchor.id}.`;
+          if (!info) this.refusal = `The server has no object ${anchor.id}.`;
           this.tell();
         },
         () => undefined,
@@ -155,7 +192,7 @@ export class Model {
   private askAnew(): void {
     this.lists.clear();
     this.outsiders.clear();
-    this.question = null;
+    this.refusal = null;
     this.whyNot = null;
     this.askedMs = 0;
     void this.ask();
@@ -169,14 +206,14 @@ export class Model {
     this.isAsking = true;
     this.askedMs = nowMs;
     try {
-      const list = await this.world.neighbors(anchor, k);
+      const list = await this.world.neighbors(this.questionOf(anchor));
       if (anchor === this.anchor && k === this.k) {
         this.lists.push(list);
-        this.question = null;
+        this.refusal = null;
         await this.findOutsiders(list);
       }
     } catch (error) {
-      if (anchor === this.anchor) this.question = (error as Error).message;
+      if (anchor === this.anchor) this.refusal = (error as Error).message;
     }
     this.isAsking = false;
     if (anchor !== this.anchor || k !== this.k) void this.ask();
@@ -213,10 +250,10 @@ export class Model {
     this.hovered = id;
     this.whyNot = null;
     this.tell();
-    const { anchor, k } = this;
+    const { anchor } = this;
     const isAnchor = anchor?.kind === "object" && anchor.id === id;
     if (!id || !anchor || isAnchor || this.pausedAtUs !== null) return;
-    const why = await whyNot(this.world, anchor, k, id).catch(() => null);
+    const why = await whyNot(this.world, this.questionOf(anchor), id).catch(() => null);
     if (this.hovered !== id || this.anchor !== anchor) return;
     this.whyNot = why;
     this.tell();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why an object is not among the k nearest: its own distance and rank beside the k-th distance.
-import type { Anchor, NeighborList, ObjectId, World } from "../world/types";
+import type { NeighborList, ObjectId, Question, World } from "../world/types";
 import { K_MAX } from "./link";
 
 export interface WhyNot {
@@ -15,12 +15,11 @@ export interface WhyNot {
 /** Asks the server; returns null if the object is among the k nearest. */
 export async function whyNot(
   world: World,
-  anchor: Anchor,
-  k: number,
+  question: Question,
   id: ObjectId,
 ): Promise<WhyNot | null> {
-  const list = await world.neighbors(anchor, K_MAX);
-  return whyNotIn(list, k, id);
+  const list = await world.neighbors({ ...question, k: K_MAX });
+  return whyNotIn(list, question.k, id);
 }
 
 export function whyNotIn(list: NeighborList, k: number, id: ObjectId): WhyNot | null {
@@ -47,7 +46,7 @@ export function distanceText(distance: number, isMetres: boolean): string {
 export function whyNotSentence(why: WhyNot, label: string, isMetres: boolean): string {
   const kth = `number ${why.k} is at ${distanceText(why.kthDistance, isMetres)}`;
   if (why.distance === null)
-    return `${label} is not among the ${K_MAX} nearest; ${kth}.`;
+    return `${label} is not among the ${K_MAX} nearest that pass the filter; ${kth}.`;
   const own = distanceText(why.distance, isMetres);
   const more = distanceText(why.distance - why.kthDistance, isMetres);
   return `${label} is number ${why.rank}, at ${own}; ${kth}, ${more} nearer.`;

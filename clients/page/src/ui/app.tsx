@@ -15,6 +15,9 @@ import { Timeline } from "./timeline";
 import { useKeys } from "./use_keys";
 import { useModel } from "./use_model";
 
+const WRITE_LINK_EVERY_MS = 500;
+const READ_QUERIES_EVERY_MS = 5000;
+
 export function App({ model }: { model: Model }) {
   useModel(model);
   const map = useRef<LiveMap | null>(null);
@@ -23,17 +26,21 @@ export function App({ model }: { model: Model }) {
 
   const writeLink = useCallback(() => {
     if (!map.current || model.terms === null) return;
-    const { anchor, k, pausedAtUs } = model;
-    const hash = formatLink({ view: map.current.view(), anchor, k, timeUs: pausedAtUs });
+    const { anchor, k, filter, pausedAtUs } = model;
+    const view = map.current.view();
+    const hash = formatLink({ view, anchor, k, filter, timeUs: pausedAtUs });
     if (hash !== location.hash) history.replaceState(null, "", hash);
   }, [model]);
 
   useEffect(() => {
     model.k = start.k;
-    if (start.anchor) model.select(start.anchor);
+    if (start.anchor) model.select(start.anchor, start.filter);
     model.start();
-    const timer = setInterval(writeLink, 500);
-    return () => clearInterval(timer);
+    const timers = [
+      setInterval(writeLink, WRITE_LINK_EVERY_MS),
+      setInterval(() => void model.readQueries(), READ_QUERIES_EVERY_MS),
+    ];
+    return () => timers.forEach(clearInterval);
   }, [model, start, writeLink]);
 
   useKeys(model, map);

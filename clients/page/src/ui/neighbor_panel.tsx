@@ -7,6 +7,7 @@ import { K_MAX } from "../model/link";
 import type { ListChange } from "../model/list_changes";
 import type { Model, ShownList } from "../model/model";
 import { distanceText, whyNotSentence } from "../model/why_not";
+import { filterText } from "../world/filter";
 import { neighborsPath } from "../world/http_api";
 import type { ObjectId } from "../world/types";
 import { timeText } from "./text";
@@ -22,12 +23,8 @@ const MARKS = {
 
 export function NeighborPanel({ model, map }: { model: Model; map: RefObject<LiveMap | null> }) {
   const shown = model.shownList();
-  const { anchor, anchorInfo } = model;
+  const { anchor, filter } = model;
   if (!anchor) return null;
-  const title =
-    anchor.kind === "object"
-      ? (anchorInfo?.name ?? model.label(anchor.id))
-      : `${anchor.x.toFixed(4)}, ${anchor.y.toFixed(4)}`;
   const showList = () => {
     const ids = shown?.list.neighbors.map((row) => row.id) ?? [];
     if (anchor.kind === "object") ids.push(anchor.id);
@@ -38,7 +35,7 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
   return (
     <section class="panel" aria-label="Nearest neighbours">
       <div class="head">
-        <h2>{title}</h2>
+        <h2>{titleOf(model)}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={() => model.select(null)}>
           ✕
         </button>
@@ -59,9 +56,10 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
         </button>
         <CopyButton model={model} />
       </div>
-      {model.question && (
+      {filterText(filter) && <p class="hint">Of objects {filterText(filter)}.</p>}
+      {model.refusal && (
         <p class="error" role="alert">
-          {model.question}
+          {model.refusal}
         </p>
       )}
       {shown && <RankTable model={model} shown={shown} />}
@@ -69,6 +67,13 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
       {shown && <Changes changes={shown.changes} />}
     </section>
   );
+}
+
+function titleOf(model: Model): string {
+  const { anchor, anchorInfo, query } = model;
+  if (query) return `Query ${query.id} of ${query.stream}`;
+  if (anchor?.kind === "place") return `${anchor.x.toFixed(4)}, ${anchor.y.toFixed(4)}`;
+  return anchor ? (anchorInfo?.name ?? model.label(anchor.id)) : "";
 }
 
 function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
@@ -161,8 +166,9 @@ function changeText(one: ListChange): string {
 function CopyButton({ model }: { model: Model }) {
   const [word, setWord] = useState("Copy as curl");
   const copy = async () => {
-    if (!model.anchor) return;
-    const path = neighborsPath(model.anchor, model.k, model.terms?.space === "wgs84");
+    const question = model.asked();
+    if (!question) return;
+    const path = neighborsPath(question, model.terms?.space === "wgs84");
     const command = `curl '${location.origin}${path.replaceAll("'", "%27")}'`;
     await navigator.clipboard.writeText(command).then(
       () => setWord("Copied"),

@@ -3,6 +3,11 @@
 import type { Model } from "../model/model";
 import { countText, dateText } from "./text";
 
+function hereText(inView: number, shown: number | null): string {
+  const all = `${countText(inView)} here`;
+  return shown === null || shown >= inView ? all : `${countText(shown)} of ${all}`;
+}
+
 export function Status({ model }: { model: Model }) {
   const { state, sentence } = model.connection;
   const frame = model.shownFrame();
@@ -13,7 +18,7 @@ export function Status({ model }: { model: Model }) {
         {sentence}
       </p>
     );
-  const count = frame?.kind === "objects" ? frame.tags.length : null;
+  const shown = frame?.kind === "objects" ? frame.tags.length : null;
   return (
     <p class={`status ${model.pausedAtUs === null ? "live" : "paused"}`}>
       <span class="lamp" aria-hidden="true" />
@@ -22,7 +27,7 @@ export function Status({ model }: { model: Model }) {
         <span class="wide">
           {" "}
           · tick {countText(frame.tick)} · {dateText(frame.timeUs)}
-          {count !== null && ` · ${countText(count)} here`}
+          {` · ${hereText(frame.inView, shown)}`}
         </span>
       )}
     </p>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON API of docs/http.md, of the server that the page came from.
-import type { Anchor, NeighborList, ObjectInfo } from "./types";
+import type { NeighborList, ObjectInfo, Question } from "./types";
 
 const TIMEOUT_MS = 5000;
 
@@ -44,7 +44,7 @@ interface ObjectBody {
 }
 
 /** The path and parameters of /v1/neighbors; also what "copy as curl" shows. */
-export function neighborsPath(anchor: Anchor, k: number, isWgs84: boolean): string {
+export function neighborsPath({ anchor, k, filter }: Question, isWgs84: boolean): string {
   const parameters = new URLSearchParams({ k: String(k) });
   if (anchor.kind === "object") {
     parameters.set("object", anchor.id);
@@ -52,15 +52,16 @@ export function neighborsPath(anchor: Anchor, k: number, isWgs84: boolean): stri
     parameters.set(isWgs84 ? "lon" : "x", String(anchor.x));
     parameters.set(isWgs84 ? "lat" : "y", String(anchor.y));
   }
+  if (filter.tagsRequired) parameters.set("tags_required", String(filter.tagsRequired));
+  if (filter.tagsForbidden) parameters.set("tags_forbidden", String(filter.tagsForbidden));
+  if (filter.distanceMaxM < Infinity)
+    parameters.set("distance_max_m", String(filter.distanceMaxM));
+  if (filter.ageMaxUs < Infinity) parameters.set("age_max", `${filter.ageMaxUs}us`);
   return `/v1/neighbors?${parameters}`;
 }
 
-export async function getNeighbors(
-  anchor: Anchor,
-  k: number,
-  isWgs84: boolean,
-): Promise<NeighborList> {
-  const body = await getJson<NeighborsBody>(neighborsPath(anchor, k, isWgs84));
+export async function getNeighbors(question: Question, isWgs84: boolean): Promise<NeighborList> {
+  const body = await getJson<NeighborsBody>(neighborsPath(question, isWgs84));
   return {
     tick: body.tick,
     timeUs: body.time_us,
@@ -88,6 +89,14 @@ export async function getObject(idOrName: string): Promise<ObjectInfo | null> {
     if (error instanceof HttpError && error.status === 404) return null;
     throw error;
   }
+}
+
+/** Returns whether the server answers at all. */
+export async function isAnswering(): Promise<boolean> {
+  return getStats().then(
+    () => true,
+    () => false,
+  );
 }
 
 export async function getStreams(): Promise<string[]> {

@@ -23,6 +23,8 @@ export interface ObjectFrame {
   /** For each object x, y: 0 is the lower edge of the rectangle, 65535 the upper one. */
   xy: Uint16Array;
   tags: Uint32Array;
+  /** How many objects the rectangle has; more than `objects` while they are still coming. */
+  inView: number;
 }
 
 /** How many objects each cell of a rectangle holds: row by row from yMin, from xMin in each. */
@@ -34,6 +36,8 @@ export interface RasterFrame {
   columns: number;
   rows: number;
   counts: Uint32Array;
+  /** The sum of the counts. */
+  inView: number;
 }
 
 export type Frame = ObjectFrame | RasterFrame;
@@ -67,16 +71,44 @@ export interface NeighborList {
 /** The anchor of a question: an object, or a place. */
 export type Anchor = { kind: "object"; id: ObjectId } | { kind: "place"; x: number; y: number };
 
+/** What a neighbour must be; 0 and Infinity ask for nothing. */
+export interface Filter {
+  tagsRequired: number;
+  tagsForbidden: number;
+  distanceMaxM: number;
+  ageMaxUs: number;
+}
+
+export const NO_FILTER: Filter = {
+  tagsRequired: 0,
+  tagsForbidden: 0,
+  distanceMaxM: Infinity,
+  ageMaxUs: Infinity,
+};
+
+export interface Question {
+  anchor: Anchor;
+  k: number;
+  filter: Filter;
+}
+
+/** A standing query with a place, or one that follows an object. */
+export interface StandingQuery {
+  stream: string;
+  id: string;
+  question: Question;
+}
+
 export interface ServerTerms {
   space: Space;
-  /** Another number means another run of the server. */
-  epoch: string;
 }
 
 export interface WorldListener {
   /** The server has answered. */
   onOpen(terms: ServerTerms): void;
   onFrame(frame: Frame): void;
+  /** World.objects was emptied: earlier frames mean nothing now. */
+  onForget(): void;
   /** The connection is lost; the world tries again by itself. */
   onGone(sentence: string): void;
 }
@@ -87,10 +119,11 @@ export interface World {
   close(): void;
   /** Says which rectangle the frames shall cover from now on. */
   setView(rectangle: Rectangle): void;
-  neighbors(anchor: Anchor, k: number): Promise<NeighborList>;
+  neighbors(question: Question): Promise<NeighborList>;
   /** Finds an object by its id or its name; null if there is none. */
   object(idOrName: string): Promise<ObjectInfo | null>;
-  streams(): Promise<string[]>;
+  /** Some of the server's standing queries, at most as many as a map can show. */
+  queries(): Promise<StandingQuery[]>;
   /** The counters and gauges of /v1/stats. */
   stats(): Promise<Map<string, number>>;
 }

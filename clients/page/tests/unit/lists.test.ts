@@ -7,17 +7,21 @@ import { listFromFrame } from "../../src/model/local_lists";
 import { serverNumbers } from "../../src/model/server_numbers";
 import { whyNot, whyNotSentence } from "../../src/model/why_not";
 import { distanceBetween } from "../../src/world/distance";
+import { NO_FILTER, type Question } from "../../src/world/types";
 
 function world(count: number): FakeWorld {
   return new FakeWorld({ space: "planar2", count, tickMs: 100, seed: 7, objectsMax: 1e6 });
 }
 
+function nearest(id: string, k: number): Question {
+  return { anchor: { kind: "object", id }, k, filter: NO_FILTER };
+}
+
 test("why not: none for a neighbour, else the rank and both distances", async () => {
   const fake = world(50);
-  const anchor = { kind: "object" as const, id: "1" };
-  const all = (await fake.neighbors(anchor, 49)).neighbors;
-  assert.equal(await whyNot(fake, anchor, 5, all[4].id), null);
-  const why = await whyNot(fake, anchor, 5, all[5].id);
+  const all = (await fake.neighbors(nearest("1", 49))).neighbors;
+  assert.equal(await whyNot(fake, nearest("1", 5), all[4].id), null);
+  const why = await whyNot(fake, nearest("1", 5), all[5].id);
   assert.deepEqual(why, {
     id: all[5].id,
     rank: 6,
@@ -39,9 +43,9 @@ test("a list of the past is that of its rounded positions", async () => {
   const fake = world(300);
   const frame = fake.frame();
   assert.ok(frame.kind === "objects");
-  const anchor = { kind: "object" as const, id: "12" };
-  const local = listFromFrame(frame, fake.objects, "planar2", anchor, 8);
-  const exact = await fake.neighbors(anchor, 8);
+  const question = nearest("12", 8);
+  const local = listFromFrame(frame, fake.objects, "planar2", question);
+  const exact = await fake.neighbors(question);
   assert.deepEqual(
     local.neighbors.map((row) => row.id),
     exact.neighbors.map((row) => row.id),
@@ -55,8 +59,8 @@ test("an anchor that the frame lacks has no list", () => {
   const fake = world(10);
   const frame = fake.frame();
   assert.ok(frame.kind === "objects");
-  const anchor = { kind: "object" as const, id: "999" };
-  assert.deepEqual(listFromFrame(frame, fake.objects, "planar2", anchor, 8).neighbors, []);
+  const local = listFromFrame(frame, fake.objects, "planar2", nearest("999", 8));
+  assert.deepEqual(local.neighbors, []);
 });
 
 test("the distance in wgs84 is the straight line", () => {

@@ -28,6 +28,7 @@ test("positions are found of those objects that a frame has", () => {
     objects: Uint32Array.of(4, 7, 9),
     xy: Uint16Array.of(1, 2, 3, 4, 5, 6),
     tags: new Uint32Array(3),
+    inView: 3,
   };
   const found = positionsOf(frame, new Set([7, 8]));
   assert.deepEqual([...found], [[7, [3, 8]]]);

@@ -13,6 +13,7 @@ function frame(tick: number, count = 1): ObjectFrame {
     objects: new Uint32Array(count),
     xy: new Uint16Array(2 * count),
     tags: new Uint32Array(count),
+    inView: count,
   };
 }
 

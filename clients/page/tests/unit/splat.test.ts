@@ -27,6 +27,7 @@ function frameOf(points: [number, number][], tags: number[] = []): ObjectFrame {
     objects: Uint32Array.from(points, (_, i) => i),
     xy: Uint16Array.from(points.flatMap(([x, y]) => [step(x), step(y)])),
     tags: Uint32Array.from(points, (_, i) => tags[i] ?? 0),
+    inView: points.length,
   };
 }
 
@@ -73,6 +74,7 @@ test("a raster's cells are painted by their counts, empty ones not", () => {
     columns: 2,
     rows: 2,
     counts: Uint32Array.of(0, 1, 100, 0),
+    inView: 101,
   };
   made.drawRaster(frame, planar, zoom, colours);
   assert.equal(made.pixels[75 * SIZE + 25], 0);

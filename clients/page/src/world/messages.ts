@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages that the page sends over its WebSocket, and how it reads replies. protocol/README.md
+// describes them.
+import { Builder, ByteBuffer, type Offset } from "flatbuffers";
+import { AnchorKind } from "../../generated/starling/wire/anchor-kind";
+import { Error as WireError } from "../../generated/starling/wire/error";
+import { Hello } from "../../generated/starling/wire/hello";
+import { ListQueries } from "../../generated/starling/wire/list-queries";
+import type { Queries } from "../../generated/starling/wire/queries";
+import { Rectangle as WireRectangle } from "../../generated/starling/wire/rectangle";
+import { Reply } from "../../generated/starling/wire/reply";
+import { ReplyBody } from "../../generated/starling/wire/reply-body";
+import { Request } from "../../generated/starling/wire/request";
+import { RequestBody } from "../../generated/starling/wire/request-body";
+import { SocketBody } from "../../generated/starling/wire/socket-body";
+import { SocketRequest } from "../../generated/starling/wire/socket-request";
+import { View } from "../../generated/starling/wire/view";
+import type { Rectangle, StandingQuery } from "./types";
+
+const VERSION = 1;
+const AGE_UNLIMITED_US = 9223372036854775807n;
+
+export interface ViewTerms {
+  rectangle: Rectangle;
+  ticksPerS: number;
+  bytesPerS: number;
+  objectsMax: number;
+  rasterColumns: number;
+  rasterRows: number;
+}
+
+function finishRequest(
+  builder: Builder,
+  requestId: bigint,
+  session: bigint,
+  type: RequestBody,
+  body: Offset,
+): Uint8Array<ArrayBuffer> {
+  Request.startRequest(builder);
+  Request.addVersion(builder, VERSION);
+  Request.addRequestId(builder, requestId);
+  Request.addSession(builder, session);
+  Request.addBodyType(builder, type);
+  Request.addBody(builder, body);
+  builder.finish(Request.endRequest(builder), "STRQ");
+  return builder.asUint8Array().slice();
+}
+
+export function helloMessage(): Uint8Array<ArrayBuffer> {
+  const builder = new Builder(256);
+  const body = Hello.createHello(builder, builder.createString("page"), 0, 0n, 1n);
+  return finishRequest(builder, 0n, 0n, RequestBody.Hello, body);
+}
+
+export function listQueriesMessage(
+  requestId: bigint,
+  session: bigint,
+  stream: string,
+  rowsMax: number,
+): Uint8Array<ArrayBuffer> {
+  const builder = new Builder(512);
+  const name = builder.createString(stream);
+  const body = ListQueries.createListQueries(builder, name, 0n, rowsMax);
+  return finishRequest(builder, requestId, session, RequestBody.ListQueries, body);
+}
+
+export function viewMessage(requestId: bigint, terms: ViewTerms): Uint8Array<ArrayBuffer> {
+  const builder = new Builder(256);
+  const { xMin, yMin, xMax, yMax } = terms.rectangle;
+  View.startView(builder);
+  View.addRectangle(builder, WireRectangle.createRectangle(builder, xMin, yMin, xMax, yMax));
+  View.addTicksPerS(builder, terms.ticksPerS);
+  View.addBytesPerS(builder, BigInt(terms.bytesPerS));
+  View.addObjectsMax(builder, terms.objectsMax);
+  View.addRasterColumns(builder, terms.rasterColumns);
+  View.addRasterRows(builder, terms.rasterRows);
+  const view = View.endView(builder);
+  const root = SocketRequest.createSocketRequest(
+    builder,
+    VERSION,
+    requestId,
+    SocketBody.View,
+    view,
+  );
+  builder.finish(root, "STWS");
+  return builder.asUint8Array().slice();
+}
+
+/** Bytes 4 to 7 say what a message is. */
+export function identifierOf(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes.subarray(4, 8));
+}
+
+/** Reads a reply's error, if it is one. */
+export function errorOf(reply: Reply): string | null {
+  if (reply.bodyType() !== ReplyBody.Error) return null;
+  const error = reply.body(new WireError()) as WireError | null;
+  return error?.sentence() ?? "The server refused a request.";
+}
+
+export function readReply(bytes: Uint8Array): Reply {
+  return Reply.getRootAsReply(new ByteBuffer(bytes));
+}
+
+/** Returns the queries that have a place, or follow an object. */
+export function readQueries(stream: string, page: Queries): StandingQuery[] {
+  const queries: StandingQuery[] = [];
+  for (let i = 0; i < page.queriesLength(); ++i) {
+    const query = page.queries(i);
+    const position = query?.position();
+    if (!query || query.anchor() === AnchorKind.every_object) continue;
+    if (query.anchor() === AnchorKind.fixed && !position) continue;
+    const ageMaxUs = query.ageMaxUs();
+    queries.push({
+      stream,
+      id: query.id().toString(),
+      question: {
+        anchor:
+          query.anchor() === AnchorKind.follow
+            ? { kind: "object", id: query.object().toString() }
+            : { kind: "place", x: position?.x() ?? 0, y: position?.y() ?? 0 },
+        k: query.k(),
+        filter: {
+          tagsRequired: query.tagsRequired(),
+          tagsForbidden: query.tagsForbidden(),
+          distanceMaxM: query.distanceMaxM(),
+          ageMaxUs: ageMaxUs === AGE_UNLIMITED_US ? Infinity : Number(ageMaxUs),
+        },
+      },
+    });
+  }
+  return queries;
+}
