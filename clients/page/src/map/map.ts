@@ -5,11 +5,11 @@ import { select } from "d3-selection";
 import { zoom as d3Zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import type { Link } from "../model/link";
 import type { Model } from "../model/model";
-import { contains, positionAt } from "../world/quantise";
-import type { Frame, ObjectId, Rectangle } from "../world/types";
+import { contains } from "../world/quantise";
+import type { Frame, ObjectId, Rectangle, StandingQuery } from "../world/types";
 import { drawCoast, drawGrid, loadCoast } from "./base_layer";
 import { boundsOf, boundsOfPlaces } from "./bounds";
-import { drawOverlay } from "./overlay";
+import { drawOverlay, QUERY_MARK_PX } from "./overlay";
 import { projectionOf, rectangleOf, zoomTo, type Projection, type Zoom } from "./projection";
 import { NOTHING, Splat } from "./splat";
 import { diameterFor } from "./sprites";
@@ -180,6 +180,19 @@ export class LiveMap {
       : this.model.world.objects.id(frame.objects[i]);
   }
 
+  /** Returns the standing query whose mark is at a place of the screen; null if there is none. */
+  queryAt(pixelX: number, pixelY: number): StandingQuery | null {
+    return (
+      this.model.queries.find(({ question: { anchor } }) => {
+        if (anchor.kind !== "place") return false;
+        const [x, y] = this.projection.toPlane(anchor.x, anchor.y);
+        const dx = x * this.zoom.k + this.zoom.x - pixelX;
+        const dy = y * this.zoom.k + this.zoom.y - pixelY;
+        return Math.hypot(dx, dy) <= QUERY_MARK_PX + 2;
+      }) ?? null
+    );
+  }
+
   /** Asks the server for what the screen shows, if it was last asked for something else. */
   private askSoon(): void {
     this.askTimer ??= setTimeout(() => {
@@ -242,15 +255,5 @@ export class LiveMap {
       const diameter = diameterFor(frame.tags.length, ratio);
       this.splat.drawObjects(frame, this.projection, zoom, colours, diameter);
     }
-  }
-
-  /** Where an object of the shown frame is on the screen, in CSS pixels: for tests of the page. */
-  pixelOf(id: ObjectId): [number, number] | null {
-    const frame = this.model.shownFrame();
-    if (frame?.kind !== "objects") return null;
-    const i = frame.objects.indexOf(this.model.world.objects.indexOf(id));
-    if (i < 0) return null;
-    const [x, y] = this.projection.toPlane(...positionAt(frame, i));
-    return [x * this.zoom.k + this.zoom.x, y * this.zoom.k + this.zoom.y];
   }
 }

@@ -8,6 +8,8 @@ import type { Theme } from "./theme";
 
 type Pixel = [number, number];
 
+/** Half the width of the diamond that marks a standing query. */
+export const QUERY_MARK_PX = 7;
 /** The names of neighbours are drawn while there are few of them. */
 const LABELS_MAX = 12;
 
@@ -41,6 +43,11 @@ export function drawOverlay(
         : undefined,
   );
   const pen = new Pen(context, pixelRatio, theme);
+  for (const { question } of model.queries) {
+    if (question.anchor.kind !== "place") continue;
+    const mark = pixelOf([question.anchor.x, question.anchor.y]);
+    if (mark) pen.diamond(mark, QUERY_MARK_PX, theme.accent);
+  }
   const linkColour = shown?.isApproximate ? theme.linkPast : theme.link;
   if (centre) {
     for (const row of rows) {
@@ -102,6 +109,20 @@ class Pen {
     context.lineTo(...to);
     context.stroke();
     context.setLineDash([]);
+  }
+
+  diamond(at: Pixel, radius: number, colour: string): void {
+    const { context, pixelRatio } = this;
+    const reach = radius * pixelRatio;
+    context.strokeStyle = colour;
+    context.lineWidth = 2 * pixelRatio;
+    context.beginPath();
+    context.moveTo(at[0], at[1] - reach);
+    context.lineTo(at[0] + reach, at[1]);
+    context.lineTo(at[0], at[1] + reach);
+    context.lineTo(at[0] - reach, at[1]);
+    context.closePath();
+    context.stroke();
   }
 
   ring(at: Pixel, radius: number, colour: string, width = 2): void {

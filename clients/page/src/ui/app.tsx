@@ -36,6 +36,7 @@ export function App({ model }: { model: Model }) {
     model.k = start.k;
     if (start.anchor) model.select(start.anchor, start.filter);
     model.start();
+    setTimeout(() => void model.readQueries(), WRITE_LINK_EVERY_MS);
     const timers = [
       setInterval(writeLink, WRITE_LINK_EVERY_MS),
       setInterval(() => void model.readQueries(), READ_QUERIES_EVERY_MS),

@@ -44,6 +44,8 @@ export function MapView({ model, start, map }: Props) {
     if (!map.current) return;
     const id = map.current.objectAt(event.offsetX, event.offsetY);
     if (id !== null) return model.select({ kind: "object", id });
+    const query = map.current.queryAt(event.offsetX, event.offsetY);
+    if (query) return model.selectQuery(query);
     const [x, y] = map.current.positionOf(event.offsetX, event.offsetY);
     model.select({ kind: "place", x, y });
   };

@@ -33,7 +33,7 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
     map.current?.showPlaces(places);
   };
   return (
-    <section class="panel" aria-label="Nearest neighbours">
+    <section class="panel" aria-label="Nearest neighbours" tabIndex={0}>
       <div class="head">
         <h2>{titleOf(model)}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={() => model.select(null)}>

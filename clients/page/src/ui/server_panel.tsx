@@ -33,7 +33,7 @@ export function ServerPanel({ model, isShown }: { model: Model; isShown: boolean
   const history = useNumbers(model);
   const now = history.at(-1);
   return (
-    <section id="server" class="panel" aria-label="Server" hidden={!isShown}>
+    <section id="server" class="panel" aria-label="Server" tabIndex={0} hidden={!isShown}>
       <h2>Server</h2>
       {!now && <p class="hint">Waiting for its numbers …</p>}
       {now && <Numbers now={now} />}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the page over a FakeWorld in a headless browser. Without a browser it is skipped.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { mercator } from "../../src/map/projection";
+import { findBrowser, launch } from "./browser";
+import { serveFolder, type FolderServer } from "./folder_server";
+import { neighborsAtTick, table, type Answer } from "./questions";
+
+const executable = findBrowser();
+if (!executable) console.log("page test skipped: no browser (Debian: apt-get install chromium)");
+const skip = executable ? false : "no browser";
+
+let browser: Browser;
+let server: FolderServer;
+
+before(async () => {
+  if (!executable) return;
+  server = await serveFolder(process.env["STARLING_PAGE_DIR"] as string);
+  browser = await launch(executable);
+});
+
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+interface Opened {
+  page: Page;
+  /** What the page should not have said or asked. */
+  complaints: string[];
+}
+
+async function open(query: string, width = 1280, colorScheme: "light" | "dark" = "light") {
+  const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    const isOwn = request.url().startsWith(server.address) || request.url().startsWith("data:");
+    if (!isOwn) complaints.push(`a request to ${request.url()}`);
+  });
+  await page.goto(`${server.address}${query}`);
+  await page.waitForFunction(() => location.hash.includes("zoom"));
+  return { page, complaints } satisfies Opened;
+}
+
+/** Where a place of a wgs84 map is on the screen. The link in the address has the map's middle. */
+async function pixelOf(page: Page, lon: number, lat: number): Promise<[number, number]> {
+  const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
+  const [atLon, atLat] = (hash.get("at") ?? "").split(",").map(Number);
+  const scale = 2 ** Number(hash.get("zoom"));
+  const box = await page.locator("#map").boundingBox();
+  assert.ok(box);
+  const [x, y] = mercator.toPlane(lon, lat);
+  const [middleX, middleY] = mercator.toPlane(atLon, atLat);
+  return [
+    box.x + box.width / 2 + (x - middleX) * scale,
+    box.y + box.height / 2 + (y - middleY) * scale,
+  ];
+}
+
+async function placeOf(page: Page, id: string): Promise<[number, number]> {
+  return page.evaluate(async (wanted) => {
+    const found = await (globalThis as any).fakeWorld.object(wanted);
+    return [found.x, found.y] as [number, number];
+  }, id);
+}
+
+async function pointAt(page: Page, id: string): Promise<void> {
+  await page.waitForTimeout(700);
+  const [x, y] = await pixelOf(page, ...(await placeOf(page, id)));
+  await page.mouse.move(x, y);
+}
+
+test("objects move", { skip }, async () => {
+  const { page, complaints } = await open("?objects=500&tick_ms=100");
+  const first = await page.locator("#map").getAttribute("data-draws");
+  await page.waitForFunction(
+    (before) => Number(document.getElementById("map")?.dataset["draws"]) > Number(before) + 5,
+    first,
+  );
+  assert.deepEqual(complaints, []);
+});
+
+test("a click lights exactly the neighbours, and why not is true", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=500&seed=3");
+  await pointAt(page, "4");
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.waitForSelector("#neighbors tbody tr");
+  const { shown, exact } = await neighborsAtTick(page, "4", 5);
+  assert.deepEqual(shown.ids, exact.ids);
+  const all: Answer = (await neighborsAtTick(page, "4", 39)).exact;
+  const other = all.ids[20];
+  await pointAt(page, other);
+  await page.waitForFunction(
+    () => document.getElementById("why-not")?.textContent?.includes("is number") ?? false,
+  );
+  const sentence = await page.locator("#why-not").textContent();
+  assert.match(sentence ?? "", new RegExp(`^ship-${other} is number \\d+, at [\\d.]+ k?m; number 5`));
+  assert.deepEqual(complaints, []);
+});
+
+test("scrubbing shows an earlier list, and live comes back", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3");
+  await page.waitForSelector("#neighbors tbody tr");
+  await page.waitForTimeout(1500);
+  await page.getByRole("button", { name: "Pause" }).click();
+  const late = await table(page);
+  for (let i = 0; i < 3; ++i) await page.keyboard.press("[");
+  await page.waitForFunction(
+    (tick) => Number(document.getElementById("neighbors")?.dataset["tick"]) < tick,
+    late.tick,
+  );
+  assert.match(page.url(), /object=4/);
+  await page.waitForFunction(() => location.hash.includes("time="));
+  await page.getByRole("button", { name: "Live" }).click();
+  await page.waitForFunction(
+    (tick) => Number(document.getElementById("neighbors")?.dataset["tick"]) > tick,
+    late.tick,
+  );
+  assert.deepEqual(complaints, []);
+});
+
+test("a server that is gone is named, and its return too", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=200");
+  await page.evaluate(() => (globalThis as any).fakeWorld.setGone(true));
+  await page.getByText("The server does not answer.").waitFor();
+  await page.evaluate(() => (globalThis as any).fakeWorld.setGone(false));
+  await page.getByText("Live", { exact: true }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("search finds by name, and says if there is none", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=200");
+  await page.keyboard.press("/");
+  await page.keyboard.type("ship-17");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "ship-17" }).waitFor();
+  await page.getByRole("searchbox").or(page.locator("#search")).fill("nobody");
+  await page.keyboard.press("Enter");
+  await page.getByText("There is no object nobody.").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+for (const [width, scheme] of [
+  [1280, "light"],
+  [1280, "dark"],
+  [390, "light"],
+  [390, "dark"],
+] as const)
+  test(`the page is accessible: ${width} wide, ${scheme}`, { skip }, async () => {
+    const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3", width, scheme);
+    await page.waitForSelector("#neighbors tbody tr");
+    await page.getByRole("button", { name: "Server" }).click();
+    const { default: axe } = await import("axe-core");
+    const violations = await page.evaluate(`(() => {
+      const module = undefined, exports = undefined, define = undefined;
+      ${axe.source};
+      return axe.run().then((found) => found.violations.map((one) =>
+        one.id + ": " + one.nodes.map((node) => node.html + " " + node.failureSummary).join(" | ")));
+    })()`);
+    assert.deepEqual(violations, []);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `the page is ${overflow} px wider than the screen`);
+    assert.deepEqual(complaints, []);
+  });

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page's table says, and what its world answers for the same tick.
+import type { Page } from "playwright-core";
+
+export interface Answer {
+  tick: number;
+  ids: string[];
+}
+
+export function table(page: Page): Promise<Answer> {
+  return page.evaluate(() => {
+    const element = document.getElementById("neighbors") as HTMLTableElement;
+    const rows = [...element.querySelectorAll<HTMLElement>("tbody tr")];
+    return {
+      tick: Number(element.dataset["tick"]),
+      ids: rows.map((row) => row.dataset["id"] as string),
+    };
+  });
+}
+
+/** Asks until the table and the world speak of the same tick. */
+export async function neighborsAtTick(
+  page: Page,
+  id: string,
+  k: number,
+): Promise<{ shown: Answer; exact: Answer }> {
+  for (;;) {
+    const exact = await page.evaluate(
+      async (question) => {
+        const list = await (globalThis as any).fakeWorld.neighbors(question);
+        return { tick: list.tick, ids: list.neighbors.map((row: { id: string }) => row.id) };
+      },
+      {
+        anchor: { kind: "object", id },
+        k,
+        filter: { tagsRequired: 0, tagsForbidden: 0, distanceMaxM: 1e12, ageMaxUs: 1e18 },
+      },
+    );
+    const shown = await table(page);
+    if (shown.tick === exact.tick) return { shown, exact };
+    await page.waitForTimeout(50);
+  }
+}
