@@ -18,6 +18,8 @@ import { readTheme, type Theme } from "./theme";
 const VIEW_MARGIN = 0.2;
 const VIEW_EVERY_MS = 150;
 const PICK_REACH_PX = 6;
+/** A place nearer to an edge than this is moved to where it can be seen. */
+const EDGE_PX = 24;
 /** Half the side of the square that a planar server's objects are looked for in at first. */
 const PLANAR_REACH_M = 10_000_000;
 const WORLD: Rectangle = { xMin: -180, yMin: -85, xMax: 180, yMax: 85 };
@@ -155,6 +157,21 @@ export class LiveMap {
     const { right, bottom } = this.covered();
     const middle: [number, number] = [(width - right) / 2, (height - bottom) / 2];
     select(this.over).call(this.zooming.translateTo, ...this.projection.toPlane(x, y), middle);
+  }
+
+  /** Moves a place to where no panel covers it, if it is not there already. */
+  reveal(x: number, y: number): void {
+    const { width, height } = this.size();
+    const { right, bottom } = this.covered();
+    const [planeX, planeY] = this.projection.toPlane(x, y);
+    const pixelX = planeX * this.zoom.k + this.zoom.x;
+    const pixelY = planeY * this.zoom.k + this.zoom.y;
+    const isSeen =
+      pixelX > EDGE_PX &&
+      pixelX < width - right - EDGE_PX &&
+      pixelY > EDGE_PX &&
+      pixelY < height - bottom - EDGE_PX;
+    if (!isSeen) this.centreOn(x, y);
   }
 
   /** The middle of the map and its scale, for a link. */

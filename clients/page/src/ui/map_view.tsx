@@ -18,7 +18,8 @@ const HOVER_AFTER_MS = 80;
 function covered(): { right: number; bottom: number } {
   const panels = document.querySelector(".panels")?.getBoundingClientRect();
   const canvas = document.getElementById("map")?.getBoundingClientRect();
-  if (!panels || !canvas || panels.height === 0) return { right: 0, bottom: 0 };
+  const isShown = document.querySelector(".panels .panel:not([hidden])") !== null;
+  if (!panels || !canvas || !isShown) return { right: 0, bottom: 0 };
   if (panels.width < canvas.width / 2) return { right: canvas.right - panels.left, bottom: 0 };
   return { right: 0, bottom: Math.max(0, canvas.bottom - panels.top) };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The k nearest of the chosen object or place: ranks, what changed, why another is not among them.
 import type { RefObject } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { LiveMap } from "../map/map";
 import { K_MAX } from "../model/link";
 import type { ListChange } from "../model/list_changes";
@@ -24,6 +24,12 @@ const MARKS = {
 export function NeighborPanel({ model, map }: { model: Model; map: RefObject<LiveMap | null> }) {
   const shown = model.shownList();
   const { anchor, filter } = model;
+  const hasList = shown !== null;
+  useEffect(() => {
+    const place =
+      anchor?.kind === "object" ? model.positions([anchor.id]).get(anchor.id) : undefined;
+    if (place && hasList) map.current?.reveal(...place);
+  }, [anchor, hasList, map, model]);
   if (!anchor) return null;
   const showList = () => {
     const ids = shown?.list.neighbors.map((row) => row.id) ?? [];

@@ -31,7 +31,11 @@ function stacked(history: ServerNumbers[]): uPlot.AlignedData {
 function makeChart(parent: HTMLElement, width: number): uPlot {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  const axis = { stroke: of("grid-text"), grid: { stroke: of("grid"), width: 1 } };
+  const axis = {
+    stroke: of("grid-text"),
+    grid: { stroke: of("grid"), width: 1 },
+    font: "11px system-ui, sans-serif",
+  };
   return new uPlot(
     {
       width,
@@ -41,7 +45,7 @@ function makeChart(parent: HTMLElement, width: number): uPlot {
       scales: { x: { time: false, range: [-60, 0] }, y: { range: (_, __, max) => [0, max || 1] } },
       axes: [
         { ...axis, size: 24, values: (_, ticks) => ticks.map((s) => (s === 0 ? "now" : `${s} s`)) },
-        { ...axis, size: 44, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
+        { ...axis, size: 56, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
       ],
       series: [
         {},
