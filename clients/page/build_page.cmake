@@ -13,9 +13,10 @@ if(NOT lock STREQUAL lock_installed)
   file(REMOVE ${installed})
   file(COPY ${SOURCE_DIR}/package.json ${SOURCE_DIR}/package-lock.json DESTINATION ${WORK_DIR})
   execute_process(
-    COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1 --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=500
-            --fetch-timeout=20000
-    WORKING_DIRECTORY ${WORK_DIR} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE why TIMEOUT 300)
+    COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1
+            --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=500 --fetch-timeout=20000
+    WORKING_DIRECTORY ${WORK_DIR} TIMEOUT 300
+    RESULT_VARIABLE failed ERROR_VARIABLE why OUTPUT_QUIET)
   if(failed)
     file(WRITE ${WORK_DIR}/npm.log "${why}")
     file(REMOVE_RECURSE ${PAGE_DIR})

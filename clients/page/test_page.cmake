@@ -21,7 +21,8 @@ file(GLOB tests RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/tests/${KIND}/*.test.ts)
 set(bundles)
 foreach(test IN LISTS tests)
   string(REPLACE ".ts" ".mjs" output ${out}/${test})
-  bundle(${test} ${output} --platform=node --format=esm --external:playwright-core --external:axe-core)
+  bundle(${test} ${output} --platform=node --format=esm --external:playwright-core
+         --external:axe-core)
   list(APPEND bundles ${output})
 endforeach()
 execute_process(COMMAND ${CMAKE_COMMAND} -E env STARLING_PAGE_DIR=${out}/dev

@@ -126,7 +126,14 @@ export class FakeWorld implements World {
       xy[2 * i + 1] = quantise(this.y[object], yMin, yMax);
       tags[i] = this.tags[object];
     });
-    return { ...head, kind: "objects", objects: Uint32Array.from(inside), xy, tags, inView: tags.length };
+    return {
+      ...head,
+      kind: "objects",
+      objects: Uint32Array.from(inside),
+      xy,
+      tags,
+      inView: tags.length,
+    };
   }
 
   private raster(inside: number[]): { columns: number; rows: number; counts: Uint32Array } {

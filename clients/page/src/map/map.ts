@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map: three canvases (ground, objects, overlay), zoom and pan, picking. It draws at most once a
-// frame of the screen, and only if something has changed.
+// The map: three canvases (ground, objects, overlay), zoom and pan, picking. It draws at most once
+// a frame of the screen, and only if something has changed.
 import { select } from "d3-selection";
 import { zoom as d3Zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import type { Link } from "../model/link";
 import type { Model } from "../model/model";
-import { contains } from "../world/quantise";
 import type { Frame, ObjectId, Rectangle, StandingQuery } from "../world/types";
 import { drawCoast, drawGrid, loadCoast } from "./base_layer";
 import { boundsOf, boundsOfPlaces } from "./bounds";
-import { drawOverlay, QUERY_MARK_PX } from "./overlay";
+import { drawOverlay, queryNear } from "./overlay";
 import { projectionOf, rectangleOf, zoomTo, type Projection, type Zoom } from "./projection";
 import { NOTHING, Splat } from "./splat";
 import { diameterFor } from "./sprites";
 import { readTheme, type Theme } from "./theme";
+import { ViewAsker } from "./view_asker";
 
-const VIEW_MARGIN = 0.2;
-const VIEW_EVERY_MS = 150;
 const PICK_REACH_PX = 6;
 /** A place nearer to an edge than this is moved to where it can be seen. */
 const EDGE_PX = 24;
@@ -34,8 +32,7 @@ export class LiveMap {
   private image: ImageData | null = null;
   private coast: Path2D | null = null;
   private space: string | null = null;
-  private asked: Rectangle | null = null;
-  private askTimer: ReturnType<typeof setTimeout> | null = null;
+  private readonly asker: ViewAsker;
   private groundKey = "";
   private objectsKey: Frame | null = null;
   private isScheduled = false;
@@ -51,6 +48,7 @@ export class LiveMap {
     /** How many CSS pixels of the right and of the lower edge are under panels. */
     private readonly covered: () => { right: number; bottom: number },
   ) {
+    this.asker = new ViewAsker(model.world);
     this.zooming = d3Zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([1e-5, 1e12])
       .on("zoom", ({ transform }: { transform: Zoom }) => this.moved(transform));
@@ -199,30 +197,13 @@ export class LiveMap {
 
   /** Returns the standing query whose mark is at a place of the screen; null if there is none. */
   queryAt(pixelX: number, pixelY: number): StandingQuery | null {
-    return (
-      this.model.queries.find(({ question: { anchor } }) => {
-        if (anchor.kind !== "place") return false;
-        const [x, y] = this.projection.toPlane(anchor.x, anchor.y);
-        const dx = x * this.zoom.k + this.zoom.x - pixelX;
-        const dy = y * this.zoom.k + this.zoom.y - pixelY;
-        return Math.hypot(dx, dy) <= QUERY_MARK_PX + 2;
-      }) ?? null
-    );
+    return queryNear(this.model.queries, this.projection, this.zoom, [pixelX, pixelY]);
   }
 
-  /** Asks the server for what the screen shows, if it was last asked for something else. */
   private askSoon(): void {
-    this.askTimer ??= setTimeout(() => {
-      this.askTimer = null;
-      if (!this.space || this.space === "vector") return;
-      const { width, height } = this.size();
-      const screen = rectangleOf(this.projection, this.zoom, width, height, 0);
-      const wide = (screen.xMax - screen.xMin) * 2;
-      const isFine = this.asked && this.asked.xMax - this.asked.xMin < wide;
-      if (this.asked && isFine && contains(this.asked, screen)) return;
-      this.asked = rectangleOf(this.projection, this.zoom, width, height, VIEW_MARGIN);
-      this.model.world.setView(this.asked);
-    }, VIEW_EVERY_MS);
+    if (!this.space || this.space === "vector") return;
+    const { width, height } = this.size();
+    this.asker.askSoon((margin) => rectangleOf(this.projection, this.zoom, width, height, margin));
   }
 
   private redraw(): void {
@@ -266,8 +247,7 @@ export class LiveMap {
   private drawFrame(frame: Frame | null, zoom: Zoom, ratio: number): void {
     const { colours } = this.theme;
     if (!frame) this.splat.clear();
-    else if (frame.kind === "raster")
-      this.splat.drawRaster(frame, this.projection, zoom, colours);
+    else if (frame.kind === "raster") this.splat.drawRaster(frame, this.projection, zoom, colours);
     else {
       const diameter = diameterFor(frame.tags.length, ratio);
       this.splat.drawObjects(frame, this.projection, zoom, colours, diameter);

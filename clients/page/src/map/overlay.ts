@@ -3,13 +3,13 @@
 // object under the pointer.
 import type { Model } from "../model/model";
 import { distanceText } from "../model/why_not";
+import type { StandingQuery } from "../world/types";
+import { Pen, type Pixel } from "./pen";
 import type { Projection, Zoom } from "./projection";
 import type { Theme } from "./theme";
 
-type Pixel = [number, number];
-
 /** Half the width of the diamond that marks a standing query. */
-export const QUERY_MARK_PX = 7;
+const QUERY_MARK_PX = 7;
 /** The names of neighbours are drawn while there are few of them. */
 const LABELS_MAX = 12;
 
@@ -36,11 +36,7 @@ export function drawOverlay(
     return [x * zoom.k + zoom.x, y * zoom.k + zoom.y];
   };
   const centre = pixelOf(
-    anchor?.kind === "place"
-      ? [anchor.x, anchor.y]
-      : anchor
-        ? places.get(anchor.id)
-        : undefined,
+    anchor?.kind === "place" ? [anchor.x, anchor.y] : anchor ? places.get(anchor.id) : undefined,
   );
   const pen = new Pen(context, pixelRatio, theme);
   for (const { question } of model.queries) {
@@ -68,6 +64,23 @@ export function drawOverlay(
   });
 }
 
+/** Returns the query whose mark is at a pixel; null if there is none. */
+export function queryNear(
+  queries: StandingQuery[],
+  projection: Projection,
+  zoom: Zoom,
+  pixel: Pixel,
+): StandingQuery | null {
+  const isNear = ({ question: { anchor } }: StandingQuery) => {
+    if (anchor.kind !== "place") return false;
+    const [x, y] = projection.toPlane(anchor.x, anchor.y);
+    const dx = x * zoom.k + zoom.x - pixel[0];
+    const dy = y * zoom.k + zoom.y - pixel[1];
+    return Math.hypot(dx, dy) <= QUERY_MARK_PX + 2;
+  };
+  return queries.find(isNear) ?? null;
+}
+
 function drawHovered(
   pen: Pen,
   model: Model,
@@ -83,74 +96,4 @@ function drawHovered(
   const distance =
     why && why.distance !== null ? ` · ${distanceText(why.distance, model.isMetric)}` : "";
   pen.label(over, `${rank}${model.label(id)}${distance}`);
-}
-
-/** Draws in CSS pixels on a canvas of the screen's pixels. */
-class Pen {
-  private readonly labels: { x: number; y: number; width: number; height: number }[] = [];
-
-  constructor(
-    private readonly context: CanvasRenderingContext2D,
-    private readonly pixelRatio: number,
-    private readonly theme: Theme,
-  ) {
-    context.font = `600 ${12 * pixelRatio}px system-ui, sans-serif`;
-    context.textBaseline = "middle";
-    context.lineJoin = "round";
-  }
-
-  line(from: Pixel, to: Pixel, colour: string, width: number, dash: number[]): void {
-    const { context, pixelRatio } = this;
-    context.setLineDash(dash.map((length) => length * pixelRatio));
-    context.strokeStyle = colour;
-    context.lineWidth = width * pixelRatio;
-    context.beginPath();
-    context.moveTo(...from);
-    context.lineTo(...to);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  diamond(at: Pixel, radius: number, colour: string): void {
-    const { context, pixelRatio } = this;
-    const reach = radius * pixelRatio;
-    context.strokeStyle = colour;
-    context.lineWidth = 2 * pixelRatio;
-    context.beginPath();
-    context.moveTo(at[0], at[1] - reach);
-    context.lineTo(at[0] + reach, at[1]);
-    context.lineTo(at[0], at[1] + reach);
-    context.lineTo(at[0] - reach, at[1]);
-    context.closePath();
-    context.stroke();
-  }
-
-  ring(at: Pixel, radius: number, colour: string, width = 2): void {
-    const { context, pixelRatio } = this;
-    context.strokeStyle = colour;
-    context.lineWidth = width * pixelRatio;
-    context.beginPath();
-    context.arc(at[0], at[1], radius * pixelRatio, 0, 2 * Math.PI);
-    context.stroke();
-  }
-
-  /** Writes beside a ring, unless an earlier label is there; so draw the important ones first. */
-  label(at: Pixel, text: string): void {
-    const { context, pixelRatio, theme } = this;
-    const [x, y] = [at[0] + 13 * pixelRatio, at[1]];
-    const box = { x, y, width: context.measureText(text).width, height: 15 * pixelRatio };
-    const isTaken = this.labels.some(
-      (other) =>
-        box.x < other.x + other.width &&
-        other.x < box.x + box.width &&
-        Math.abs(box.y - other.y) < box.height,
-    );
-    if (isTaken) return;
-    this.labels.push(box);
-    context.strokeStyle = theme.halo;
-    context.lineWidth = 4 * pixelRatio;
-    context.strokeText(text, x, y);
-    context.fillStyle = theme.text;
-    context.fillText(text, x, y);
-  }
 }

@@ -103,9 +103,8 @@ export class Splat {
     const columns = new Int32Array(this.width);
     for (let column = 0; column < this.width; ++column) {
       const x = projection.fromPlane((column + 0.5 - zoom.x) / zoom.k, 0)[0];
-      columns[column] = x < xMin || x >= xMax
-        ? NOTHING
-        : Math.floor(((x - xMin) / (xMax - xMin)) * frame.columns);
+      columns[column] =
+        x < xMin || x >= xMax ? NOTHING : Math.floor(((x - xMin) / (xMax - xMin)) * frame.columns);
     }
     for (let row = 0; row < this.height; ++row) {
       const y = projection.fromPlane(0, (row + 0.5 - zoom.y) / zoom.k)[1];
@@ -113,7 +112,8 @@ export class Splat {
       const cells = Math.floor(((y - yMin) / (yMax - yMin)) * frame.rows) * frame.columns;
       const pixels = row * this.width;
       for (let column = 0; column < this.width; ++column)
-        if (columns[column] !== NOTHING) this.pixels[pixels + column] = shades[cells + columns[column]];
+        if (columns[column] !== NOTHING)
+          this.pixels[pixels + column] = shades[cells + columns[column]];
     }
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's state: what the server has sent, what the user has chosen, and what is shown of it.
 // The map and the panels read it and are told when it changes.
-import { positionsOf } from "../world/quantise";
 import {
   NO_FILTER,
   type Anchor,
@@ -18,6 +17,7 @@ import {
 import { clampK, K_DEFAULT } from "./link";
 import { type ListChange, type LoggedList, ListLog } from "./list_changes";
 import { listFromFrame } from "./local_lists";
+import { Places } from "./places";
 import { Ring } from "./ring";
 import { type WhyNot, whyNot } from "./why_not";
 
@@ -32,7 +32,6 @@ export interface ShownList {
 
 const ASK_EVERY_MS = 200;
 const CHANGES_SHOWN_US = 4_000_000;
-const OUTSIDERS_MAX = 16;
 
 export class Model {
   connection: Connection = { state: "connecting", sentence: "Connecting to the server …" };
@@ -53,13 +52,14 @@ export class Model {
   refusal: string | null = null;
   hovered: ObjectId | null = null;
   whyNot: WhyNot | null = null;
-  /** Where neighbours are that the shown frame does not have. */
-  readonly outsiders = new Map<ObjectId, [number, number]>();
   private readonly listeners = new Set<() => void>();
+  private readonly places: Places;
   private isAsking = false;
   private askedMs = 0;
 
-  constructor(readonly world: World) {}
+  constructor(readonly world: World) {
+    this.places = new Places(world);
+  }
 
   start(): void {
     this.world.open({
@@ -106,7 +106,7 @@ export class Model {
   private forget(): void {
     this.ring.clear();
     this.lists.clear();
-    this.outsiders.clear();
+    this.places.clear();
     this.latest = null;
     this.pausedAtUs = null;
     this.tell();
@@ -140,17 +140,7 @@ export class Model {
 
   /** Returns where objects are in the shown frame, or elsewhere if the page has learnt it. */
   positions(ids: ObjectId[]): Map<ObjectId, [number, number]> {
-    const frame = this.shownFrame();
-    const indexes = new Map(ids.map((id) => [this.world.objects.indexOf(id), id]));
-    const places = new Map<ObjectId, [number, number]>();
-    if (frame?.kind === "objects")
-      for (const [index, place] of positionsOf(frame, new Set(indexes.keys())))
-        places.set(indexes.get(index) as ObjectId, place);
-    for (const id of ids) {
-      const outside = this.outsiders.get(id);
-      if (outside && !places.has(id)) places.set(id, outside);
-    }
-    return places;
+    return this.places.find(this.shownFrame(), ids);
   }
 
   async readQueries(): Promise<void> {
@@ -191,7 +181,7 @@ export class Model {
 
   private askAnew(): void {
     this.lists.clear();
-    this.outsiders.clear();
+    this.places.clear();
     this.refusal = null;
     this.whyNot = null;
     this.askedMs = 0;
@@ -210,7 +200,7 @@ export class Model {
       if (anchor === this.anchor && k === this.k) {
         this.lists.push(list);
         this.refusal = null;
-        await this.findOutsiders(list);
+        await this.findPlaces(list);
       }
     } catch (error) {
       if (anchor === this.anchor) this.refusal = (error as Error).message;
@@ -220,15 +210,11 @@ export class Model {
     this.tell();
   }
 
-  private async findOutsiders(list: NeighborList): Promise<void> {
+  private async findPlaces(list: NeighborList): Promise<void> {
     if (this.pausedAtUs !== null) return;
-    this.outsiders.clear();
     const ids = list.neighbors.map((row) => row.id);
     if (this.anchor?.kind === "object") ids.unshift(this.anchor.id);
-    const known = this.positions(ids);
-    const unknown = ids.filter((id) => !known.has(id)).slice(0, OUTSIDERS_MAX);
-    const found = await Promise.all(unknown.map((id) => this.world.object(id)));
-    for (const info of found) if (info) this.outsiders.set(info.id, [info.x, info.y]);
+    await this.places.ask(this.latest, ids);
   }
 
   /** Shows the ring at a time; null: live again. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds an object by its id or its whole name, on the server; suggests those that the map has shown.
+// Finds an object by its id or its whole name, on the server; suggests those that the map has
+// shown.
 import type { RefObject } from "preact";
 import { useState } from "preact/hooks";
 import type { LiveMap } from "../map/map";

@@ -45,7 +45,7 @@ function makeChart(parent: HTMLElement, width: number): uPlot {
       scales: { x: { time: false, range: [-60, 0] }, y: { range: (_, __, max) => [0, max || 1] } },
       axes: [
         { ...axis, size: 24, values: (_, ticks) => ticks.map((s) => (s === 0 ? "now" : `${s} s`)) },
-        { ...axis, size: 56, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
+        { ...axis, size: 66, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
       ],
       series: [
         {},

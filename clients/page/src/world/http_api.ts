@@ -54,8 +54,7 @@ export function neighborsPath({ anchor, k, filter }: Question, isWgs84: boolean)
   }
   if (filter.tagsRequired) parameters.set("tags_required", String(filter.tagsRequired));
   if (filter.tagsForbidden) parameters.set("tags_forbidden", String(filter.tagsForbidden));
-  if (filter.distanceMaxM < Infinity)
-    parameters.set("distance_max_m", String(filter.distanceMaxM));
+  if (filter.distanceMaxM < Infinity) parameters.set("distance_max_m", String(filter.distanceMaxM));
   if (filter.ageMaxUs < Infinity) parameters.set("age_max", `${filter.ageMaxUs}us`);
   return `/v1/neighbors?${parameters}`;
 }

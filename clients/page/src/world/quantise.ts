@@ -18,13 +18,10 @@ export function dequantise(step: number, min: number, max: number): number {
 /** Returns x, y of the i-th object of a frame. */
 export function positionAt(frame: ObjectFrame, i: number): [number, number] {
   const { xMin, xMax, yMin, yMax } = frame.rectangle;
-  return [
-    dequantise(frame.xy[2 * i], xMin, xMax),
-    dequantise(frame.xy[2 * i + 1], yMin, yMax),
-  ];
+  return [dequantise(frame.xy[2 * i], xMin, xMax), dequantise(frame.xy[2 * i + 1], yMin, yMax)];
 }
 
-/** Returns where the objects of `wanted` (indexes of World.objects) are, those that the frame has. */
+/** Returns where those objects of `wanted` (indexes of World.objects) are that the frame has. */
 export function positionsOf(
   frame: ObjectFrame,
   wanted: ReadonlySet<number>,

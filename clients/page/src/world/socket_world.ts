@@ -74,7 +74,8 @@ export class SocketWorld implements World {
   /** Tests give their own socket and their own clock. */
   constructor(
     private readonly makeSocket: () => WebSocket = socketOfPage,
-    private readonly later: (act: () => void, ms: number) => void = (act, ms) => setTimeout(act, ms),
+    private readonly later: (act: () => void, ms: number) => void = (act, ms) =>
+      setTimeout(act, ms),
   ) {}
 
   open(listener: WorldListener): void {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page holds of its view: applies the changes of each ViewTick, and copies the whole into a
-// frame. protocol/README.md describes the message.
+// What the page holds of its view: applies the changes of each ViewTick, and copies the whole into
+// a frame. protocol/README.md describes the message.
 import type { ByteBuffer } from "flatbuffers";
 import { Rectangle as WireRectangle } from "../../generated/starling/wire/rectangle";
 import { ViewRaster } from "../../generated/starling/wire/view-raster";

@@ -102,7 +102,10 @@ test("a click lights exactly the neighbours, and why not is true", { skip }, asy
     () => document.getElementById("why-not")?.textContent?.includes("is number") ?? false,
   );
   const sentence = await page.locator("#why-not").textContent();
-  assert.match(sentence ?? "", new RegExp(`^ship-${other} is number \\d+, at [\\d.]+ k?m; number 5`));
+  assert.match(
+    sentence ?? "",
+    new RegExp(`^ship-${other} is number \\d+, at [\\d.]+ k?m; number 5`),
+  );
   assert.deepEqual(complaints, []);
 });
 

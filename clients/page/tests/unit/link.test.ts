@@ -14,7 +14,13 @@ test("a link comes back as it was", () => {
       filter: { ...NO_FILTER, tagsForbidden: 4294967295, distanceMaxM: 250.5 },
       timeUs: 1772366403000000,
     },
-    { view: null, anchor: { kind: "place", x: -1.5, y: 48.86 }, k: 100, filter: NO_FILTER, timeUs: null },
+    {
+      view: null,
+      anchor: { kind: "place", x: -1.5, y: 48.86 },
+      k: 100,
+      filter: NO_FILTER,
+      timeUs: null,
+    },
   ];
   for (const link of links) assert.deepEqual(parseLink(formatLink(link)), link);
 });
@@ -27,7 +33,15 @@ test("an id may have any characters", () => {
 
 test("what cannot be read is as if it were not there", () => {
   const nothing = { view: null, anchor: null, k: K_DEFAULT, filter: NO_FILTER, timeUs: null };
-  const hashes = ["", "#", "#at=1&zoom=x", "#at=a,b&zoom=3", "#time=soon", "#at=1,2", "#at=,&zoom=1"];
+  const hashes = [
+    "",
+    "#",
+    "#at=1&zoom=x",
+    "#at=a,b&zoom=3",
+    "#time=soon",
+    "#at=1,2",
+    "#at=,&zoom=1",
+  ];
   for (const hash of [...hashes, "#distance_max_m=-1", "#tags_required=x"])
     assert.deepEqual(parseLink(hash), nothing);
   assert.notEqual(parseLink("#at=1,2&zoom=3").view, null);

@@ -56,10 +56,13 @@ function open() {
   const events: string[] = [];
   const frames: Frame[] = [];
   const later: (() => void)[] = [];
-  const world = new SocketWorld(() => {
-    sockets.push(new FakeSocket());
-    return sockets.at(-1) as unknown as WebSocket;
-  }, (act) => later.push(act));
+  const world = new SocketWorld(
+    () => {
+      sockets.push(new FakeSocket());
+      return sockets.at(-1) as unknown as WebSocket;
+    },
+    (act) => later.push(act),
+  );
   world.open({
     onOpen: ({ space }) => events.push(`open ${space}`),
     onFrame: (frame) => frames.push(frame),

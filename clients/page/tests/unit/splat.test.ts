@@ -33,7 +33,19 @@ function frameOf(points: [number, number][], tags: number[] = []): ObjectFrame {
 
 test("each object is drawn in its colour and picked where it is drawn", () => {
   const made = splat();
-  made.drawObjects(frameOf([[10.5, 10.5], [50.5, 60.5]], [0, 2]), planar, zoom, colours, 3);
+  made.drawObjects(
+    frameOf(
+      [
+        [10.5, 10.5],
+        [50.5, 60.5],
+      ],
+      [0, 2],
+    ),
+    planar,
+    zoom,
+    colours,
+    3,
+  );
   assert.equal(made.pick(10, 89, 0), 0);
   assert.equal(made.pick(50, 39, 0), 1);
   assert.equal(made.pixels[89 * SIZE + 10], 10);
@@ -43,7 +55,16 @@ test("each object is drawn in its colour and picked where it is drawn", () => {
 
 test("within reach the nearest pixel's object is picked", () => {
   const made = splat();
-  made.drawObjects(frameOf([[40.5, 50.5], [47.5, 50.5]]), planar, zoom, colours, 1);
+  made.drawObjects(
+    frameOf([
+      [40.5, 50.5],
+      [47.5, 50.5],
+    ]),
+    planar,
+    zoom,
+    colours,
+    1,
+  );
   assert.equal(made.pick(43, 49, 6), 0);
   assert.equal(made.pick(44, 49, 6), 1);
   assert.equal(made.pick(43, 49, 2), NOTHING);
@@ -59,7 +80,12 @@ test("a later draw leaves nothing of an earlier one", () => {
 
 test("objects at the edges of the screen write no pixel outside of it", () => {
   const made = splat();
-  const corners: [number, number][] = [[0, 0], [0, 100], [100, 0], [100, 100]];
+  const corners: [number, number][] = [
+    [0, 0],
+    [0, 100],
+    [100, 0],
+    [100, 100],
+  ];
   made.drawObjects(frameOf(corners), planar, zoom, colours, 9);
   assert.ok(made.owners.every((owner) => owner <= corners.length));
 });
@@ -83,7 +109,10 @@ test("a raster's cells are painted by their counts, empty ones not", () => {
 });
 
 test("the lowest tag bit gives the colour", () => {
-  assert.deepEqual([0, 1, 2, 6, 8, 2 ** 31].map((tags) => tagColour(tags, 9)), [0, 1, 2, 2, 4, 8]);
+  assert.deepEqual(
+    [0, 1, 2, 6, 8, 2 ** 31].map((tags) => tagColour(tags, 9)),
+    [0, 1, 2, 2, 4, 8],
+  );
 });
 
 test("dots are odd discs, smaller where there are many", () => {

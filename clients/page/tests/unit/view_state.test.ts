@@ -40,7 +40,12 @@ test("objects enter, move, get tags and leave", () => {
   assert.equal(objects.name(objects.indexOf("7")), null);
 
   const second = state.apply(
-    viewTick({ tick: 6, left: [0], moved: { slots: [9], xy: [50, 60] }, tagged: { slots: [3], tags: [4] } }),
+    viewTick({
+      tick: 6,
+      left: [0],
+      moved: { slots: [9], xy: [50, 60] },
+      tagged: { slots: [3], tags: [4] },
+    }),
   );
   assert.deepEqual(rows(second), [
     ["8", 3, 4, 4],
@@ -71,7 +76,11 @@ test("a whole message forgets all slots, and many may enter", () => {
   const half = state.apply(viewTick({ tick: 2, left: many.filter((i) => i % 2 === 0) }));
   assert.equal(half.tags.length, count / 2);
   assert.ok(half.tags.every((tags, i) => tags % 2 === 1 && half.xy[2 * i] === tags));
-  const whole = viewTick({ tick: 3, isWhole: true, entered: { slots: [2], ids: [1n], xy: [0, 0], tags: [0] } });
+  const whole = viewTick({
+    tick: 3,
+    isWhole: true,
+    entered: { slots: [2], ids: [1n], xy: [0, 0], tags: [0] },
+  });
   assert.deepEqual(rows(state.apply(whole)), [["1", 0, 0, 0]]);
 });
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the objects of a list are: in the shown frame, or, if they are outside of it, where the
+// server said when it was asked for each.
+import { positionsOf } from "../world/quantise";
+import type { Frame, ObjectId, World } from "../world/types";
+
+type Place = [number, number];
+
+/** So many objects outside of the frame are asked for. */
+const OUTSIDERS_MAX = 16;
+
+export class Places {
+  private readonly outsiders = new Map<ObjectId, Place>();
+
+  constructor(private readonly world: World) {}
+
+  clear(): void {
+    this.outsiders.clear();
+  }
+
+  find(frame: Frame | null, ids: ObjectId[]): Map<ObjectId, Place> {
+    const indexes = new Map(ids.map((id) => [this.world.objects.indexOf(id), id]));
+    const places = new Map<ObjectId, Place>();
+    if (frame?.kind === "objects")
+      for (const [index, place] of positionsOf(frame, new Set(indexes.keys())))
+        places.set(indexes.get(index) as ObjectId, place);
+    for (const id of ids) {
+      const outside = this.outsiders.get(id);
+      if (outside && !places.has(id)) places.set(id, outside);
+    }
+    return places;
+  }
+
+  /** Asks the server for those that the frame does not have. */
+  async ask(frame: Frame | null, ids: ObjectId[]): Promise<void> {
+    this.outsiders.clear();
+    const known = this.find(frame, ids);
+    const unknown = ids.filter((id) => !known.has(id)).slice(0, OUTSIDERS_MAX);
+    const found = await Promise.all(unknown.map((id) => this.world.object(id)));
+    for (const info of found) if (info) this.outsiders.set(info.id, [info.x, info.y]);
+  }
+}
