@@ -26,5 +26,6 @@ foreach(test IN LISTS tests)
   list(APPEND bundles ${output})
 endforeach()
 execute_process(COMMAND ${CMAKE_COMMAND} -E env STARLING_PAGE_DIR=${out}/dev
-                        ${NODE} --test ${bundles}
+                        STARLING_BUILT_PAGE=${PAGE_DIR} STARLING_PROGRAM=${PROGRAM}
+                        STARLING_TRACE=${TRACE} ${NODE} --test ${bundles}
                 WORKING_DIRECTORY ${WORK_DIR} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves the files of one folder, for the browser.
+// Serves the files of one folder to the browser, and passes requests to /v1 on to a server, also
+// WebSockets, as if the page came from that server.
 import { createReadStream, existsSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, request as ask, type IncomingMessage } from "node:http";
+import { connect, type AddressInfo } from "node:net";
 import { basename, extname, join } from "node:path";
 
 const TYPES: Record<string, string> = {
@@ -17,21 +18,50 @@ export interface FolderServer {
   close(): void;
 }
 
-export function serveFolder(folder: string): Promise<FolderServer> {
+/** `behind` is the port of the server for /v1; 0: there is none. */
+export function serveFolder(folder: string, behind = 0): Promise<FolderServer> {
+  const host = `127.0.0.1:${behind}`;
+  const headersOf = (request: IncomingMessage) => ({
+    ...request.headers,
+    host,
+    origin: `http://${host}`,
+  });
   const server = createServer((request, answer) => {
-    const name = basename(new URL(request.url ?? "/", "http://localhost").pathname) || "index.html";
-    const file = join(folder, name);
-    if (!existsSync(file)) {
+    const path = new URL(request.url ?? "/", "http://localhost").pathname;
+    const file = join(folder, basename(path) || "index.html");
+    if (behind && path.startsWith("/v1/")) {
+      const { method, url } = request;
+      const options = { host: "127.0.0.1", port: behind, path: url, method };
+      const passed = ask({ ...options, headers: headersOf(request) }, (from) => {
+        answer.writeHead(from.statusCode ?? 500, from.headers);
+        from.pipe(answer);
+      });
+      passed.on("error", () => answer.destroy());
+      request.pipe(passed);
+    } else if (existsSync(file)) {
+      answer.writeHead(200, { "Content-Type": TYPES[extname(file)] ?? "text/plain" });
+      createReadStream(file).pipe(answer);
+    } else {
       answer.writeHead(404).end();
-      return;
     }
-    answer.writeHead(200, { "Content-Type": TYPES[extname(file)] ?? "text/plain" });
-    createReadStream(file).pipe(answer);
+  });
+  server.on("upgrade", (request, socket) => {
+    const passed = connect(behind, "127.0.0.1", () => {
+      const fields = Object.entries(headersOf(request)).map(([name, value]) => `${name}: ${value}`);
+      passed.write([`GET ${request.url} HTTP/1.1`, ...fields, "", ""].join("\r\n"));
+      passed.pipe(socket).pipe(passed);
+    });
+    passed.on("error", () => socket.destroy());
+    socket.on("error", () => passed.destroy());
   });
   return new Promise((settle) => {
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo;
-      settle({ address: `http://127.0.0.1:${port}/`, close: () => void server.close() });
+      const close = () => {
+        server.close();
+        server.closeAllConnections();
+      };
+      settle({ address: `http://127.0.0.1:${port}/`, close });
     });
   });
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the page of a real server, into which a recording is replayed. Without a browser, or with
+// a server that has no WebSocket, it is skipped.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { planar } from "../../src/map/projection";
+import { findBrowser, launch } from "./browser";
+import { serveFolder } from "./folder_server";
+import { table } from "./questions";
+import { freePort, Starling, until } from "./starling";
+
+const K = 5;
+const RANKS = 30;
+const executable = findBrowser();
+
+interface Row {
+  id: string;
+  distance_m: number;
+}
+
+function nearest(server: Starling, id: string, k: number): Promise<{ neighbors: Row[] }> {
+  return server.get(`/v1/neighbors?object=${id}&k=${k}`);
+}
+
+/** Where an object is on the screen: the link in the address has the map's middle and scale. */
+async function pixelOf(page: Page, server: Starling, id: string): Promise<[number, number]> {
+  const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
+  const [atX, atY] = (hash.get("at") ?? "").split(",").map(Number);
+  const scale = 2 ** Number(hash.get("zoom"));
+  const { x, y } = await server.get(`/v1/objects/${id}`);
+  const [planeX, planeY] = planar.toPlane(x - atX, y - atY);
+  const box = await page.locator("#map").boundingBox();
+  assert.ok(box);
+  return [box.x + box.width / 2 + planeX * scale, box.y + box.height / 2 + planeY * scale];
+}
+
+async function follow(page: Page, server: Starling): Promise<void> {
+  const hasObjects = async () => (await server.get("/v1/stats")).counters.starling_objects > RANKS;
+  await until(hasObjects, "there were objects");
+  await page.waitForFunction(() => / here/.test(document.body.innerText));
+  await page.keyboard.press("f");
+  await page.waitForTimeout(800);
+}
+
+async function lists(page: Page, server: Starling): Promise<void> {
+  server.freeze(true);
+  await page.waitForTimeout(800);
+  const [{ id }] = (await server.get("/v1/neighbors?k=1&x=600&y=600")).neighbors as Row[];
+  await page.mouse.click(...(await pixelOf(page, server, id)));
+  await page.waitForSelector("#neighbors tbody tr");
+  const all = (await nearest(server, id, RANKS)).neighbors;
+  const ids = all.slice(0, K).map((row) => row.id);
+  await until(async () => (await table(page)).ids.join() === ids.join(), "the list was shown");
+  await page.getByRole("heading", { name: id }).waitFor();
+
+  const other = all[RANKS - 1];
+  await page.mouse.move(...(await pixelOf(page, server, other.id)));
+  const sentence = `${other.id} is number ${RANKS}, at ${other.distance_m.toFixed(1)} m`;
+  await page.getByText(sentence).waitFor();
+  server.freeze(false);
+}
+
+async function past(page: Page): Promise<void> {
+  await page.waitForTimeout(1500);
+  await page.getByRole("button", { name: "Pause" }).click();
+  const before = await table(page);
+  for (let i = 0; i < 4; ++i) await page.keyboard.press("[");
+  await until(async () => (await table(page)).tick < before.tick, "an earlier list was shown");
+  await page.getByRole("button", { name: "Live" }).click();
+  await until(async () => (await table(page)).tick > before.tick, "the page was live again");
+}
+
+test("the page of a server", { skip: executable ? false : "no browser" }, async (context) => {
+  const [program, trace] = ["STARLING_PROGRAM", "STARLING_TRACE"].map((name) => process.env[name]);
+  if (!executable || !program || !trace || !existsSync(program)) return context.skip("no server");
+  const server = new Starling(program, trace, await freePort());
+  const folder = await serveFolder(process.env["STARLING_BUILT_PAGE"] ?? "", server.httpPort);
+  const browser = await launch(executable);
+  try {
+    await server.start();
+    if (!(await server.hasWebSocket())) return context.skip("the server has no WebSocket");
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    let complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(error.message));
+    await page.goto(folder.address);
+    await follow(page, server);
+    await lists(page, server);
+    await past(page);
+    assert.deepEqual(complaints, []);
+    server.stop();
+    await page.getByText("The server is gone.").waitFor();
+    await server.start();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await until(async () => (await table(page)).ids.length > 0, "there was a list again");
+  } finally {
+    await browser.close();
+    folder.close();
+    server.close();
+  }
+});
