@@ -94,6 +94,6 @@ function drawHovered(
   pen.ring(over, 9, theme.text);
   const rank = why?.rank ? `${why.rank} · ` : "";
   const distance =
-    why && why.distance !== null ? ` · ${distanceText(why.distance, model.isMetric)}` : "";
+    why && why.distance !== null ? ` · ${distanceText(why.distance, model.hasMap)}` : "";
   pen.label(over, `${rank}${model.label(id)}${distance}`);
 }

@@ -31,6 +31,7 @@ export interface ShownList {
 }
 
 const ASK_EVERY_MS = 200;
+const REFRESH_AFTER_MS = 900;
 const CHANGES_SHOWN_US = 4_000_000;
 
 export class Model {
@@ -92,7 +93,8 @@ export class Model {
     for (const listener of this.listeners) listener();
   }
 
-  get isMetric(): boolean {
+  /** Whether objects have places, and distances are metres. */
+  get hasMap(): boolean {
     return this.terms?.space !== "vector";
   }
 
@@ -187,6 +189,12 @@ export class Model {
     this.askedMs = 0;
     void this.ask();
     this.tell();
+  }
+
+  /** Asks again where no frame has made it ask for a while: a server of vectors sends none. */
+  refresh(): void {
+    const isLive = this.connection.state === "live" && this.pausedAtUs === null;
+    if (isLive && performance.now() - this.askedMs > REFRESH_AFTER_MS) void this.ask();
   }
 
   private async ask(): Promise<void> {

@@ -17,6 +17,7 @@ import { useModel } from "./use_model";
 
 const WRITE_LINK_EVERY_MS = 500;
 const READ_QUERIES_EVERY_MS = 5000;
+const REFRESH_EVERY_MS = 1000;
 
 export function App({ model }: { model: Model }) {
   useModel(model);
@@ -40,12 +41,12 @@ export function App({ model }: { model: Model }) {
     const timers = [
       setInterval(writeLink, WRITE_LINK_EVERY_MS),
       setInterval(() => void model.readQueries(), READ_QUERIES_EVERY_MS),
+      setInterval(() => model.refresh(), REFRESH_EVERY_MS),
     ];
     return () => timers.forEach(clearInterval);
   }, [model, start, writeLink]);
 
   useKeys(model, map);
-  const isVector = model.terms?.space === "vector";
   return (
     <main>
       <header class="bar">
@@ -68,7 +69,7 @@ export function App({ model }: { model: Model }) {
           {model.anchor && <NeighborPanel model={model} map={map} />}
           <ServerPanel model={model} isShown={showsServer} />
         </div>
-        {isVector && (
+        {!model.hasMap && (
           <p class="notice panel">
             This server holds vectors, which have no place on a map. Search for one to see its list.
           </p>

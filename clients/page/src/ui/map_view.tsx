@@ -42,7 +42,7 @@ export function MapView({ model, start, map }: Props) {
     hoverTimer.current = setTimeout(() => void model.hover(id), HOVER_AFTER_MS);
   };
   const onClick = (event: MouseEvent) => {
-    if (!map.current) return;
+    if (!map.current || !model.terms || !model.hasMap) return;
     const id = map.current.objectAt(event.offsetX, event.offsetY);
     if (id !== null) return model.select({ kind: "object", id });
     const query = map.current.queryAt(event.offsetX, event.offsetY);

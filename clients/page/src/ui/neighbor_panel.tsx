@@ -57,9 +57,11 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
             onChange={(event) => model.setK(Number(event.currentTarget.value))}
           />
         </label>
-        <button type="button" class="quiet" onClick={showList}>
-          Zoom to list
-        </button>
+        {model.hasMap && (
+          <button type="button" class="quiet" onClick={showList}>
+            Zoom to list
+          </button>
+        )}
         <CopyButton model={model} />
       </div>
       {filterText(filter) && <p class="hint">Of objects {filterText(filter)}.</p>}
@@ -69,7 +71,7 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
         </p>
       )}
       {shown && <RankTable model={model} shown={shown} />}
-      <WhyNotText model={model} />
+      {model.hasMap && <WhyNotText model={model} />}
       {shown && <Changes changes={shown.changes} />}
     </section>
   );
@@ -121,7 +123,7 @@ function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
                       {row.name ?? row.id}
                     </button>
                   </td>
-                  <td>{distanceText(row.distance, model.isMetric)}</td>
+                  <td>{distanceText(row.distance, model.hasMap)}</td>
                   <td title={kind ? MARKS[kind].word : ""}>
                     {kind && <span aria-label={MARKS[kind].word}>{MARKS[kind].sign}</span>}
                   </td>
@@ -141,7 +143,7 @@ function WhyNotText({ model }: { model: Model }) {
   return (
     <p id="why-not" class="hint" aria-live="polite">
       {whyNot
-        ? whyNotSentence(whyNot, model.label(whyNot.id), model.isMetric)
+        ? whyNotSentence(whyNot, model.label(whyNot.id), model.hasMap)
         : hovered
           ? ""
           : "Point at another object to see why it is not in the list."}

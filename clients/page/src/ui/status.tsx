@@ -23,7 +23,7 @@ export function Status({ model }: { model: Model }) {
     <p class={`status ${model.pausedAtUs === null ? "live" : "paused"}`}>
       <span class="lamp" aria-hidden="true" />
       <span role="status">{model.pausedAtUs === null ? "Live" : "Paused"}</span>
-      {!frame && model.terms?.space !== "vector" && " · waiting for positions …"}
+      {!frame && model.hasMap && " · waiting for positions …"}
       {frame && (
         <span class="wide">
           {" "}

@@ -53,7 +53,7 @@ function actions(model: Model, map: LiveMap | null): Record<string, () => void> 
 
 function selectMiddle(model: Model, map: LiveMap | null): void {
   const canvas = document.getElementById("map");
-  if (!map || !canvas) return;
+  if (!map || !canvas || !model.hasMap) return;
   const middle: [number, number] = [canvas.clientWidth / 2, canvas.clientHeight / 2];
   const id = map.objectAt(...middle, MIDDLE_REACH_PX);
   const [x, y] = map.positionOf(...middle);

@@ -198,7 +198,7 @@ export class SocketWorld implements World {
   }
 
   async queries(): Promise<StandingQuery[]> {
-    if (this.session === 0n) return [];
+    if (this.session === 0n || this.space === "vector") return [];
     const found: StandingQuery[] = [];
     for (const stream of (await getStreams()).slice(0, STREAMS_MAX)) {
       const rest = QUERIES_MAX - found.length;
