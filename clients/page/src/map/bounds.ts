@@ -5,8 +5,17 @@ import type { Frame, Rectangle } from "../world/types";
 
 const MARGIN = 0.08;
 
+/** With fewer steps across, the frame's own rectangle is too wide to say where the objects are. */
+const STEPS_MIN = 40;
+
+export interface Bounds {
+  rectangle: Rectangle;
+  /** The frame was fine enough; else look again at a frame of about this rectangle. */
+  isFine: boolean;
+}
+
 /** Returns null if the frame is empty; each side is at least `sideMin`. */
-export function boundsOf(frame: Frame, sideMin: number): Rectangle | null {
+export function boundsOf(frame: Frame, sideMin: number): Bounds | null {
   const [columns, rows] = frame.kind === "raster" ? [frame.columns, frame.rows] : [65535, 65535];
   let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];
   const include = (column: number, row: number, width: number) => {
@@ -19,14 +28,17 @@ export function boundsOf(frame: Frame, sideMin: number): Rectangle | null {
     frame.counts.forEach((count, cell) => {
       if (count > 0) include(cell % columns, Math.floor(cell / columns), 1);
     });
-  else for (let i = 0; i < frame.xy.length; i += 2) include(frame.xy[i], frame.xy[i + 1], 0);
+  else
+    for (let i = 0; i < frame.xy.length; i += 2) include(frame.xy[i] - 1, frame.xy[i + 1] - 1, 2);
   if (left === Infinity) return null;
   const { xMin, xMax, yMin, yMax } = frame.rectangle;
   const at = (step: number, steps: number, min: number, max: number) =>
     dequantise((step / steps) * 65535, min, max);
   const x = widened(at(left, columns, xMin, xMax), at(right, columns, xMin, xMax), sideMin);
   const y = widened(at(low, rows, yMin, yMax), at(high, rows, yMin, yMax), sideMin);
-  return { xMin: x[0], xMax: x[1], yMin: y[0], yMax: y[1] };
+  const rectangle = { xMin: x[0], xMax: x[1], yMin: y[0], yMax: y[1] };
+  const isFine = Math.max(right - left, high - low) >= STEPS_MIN || x[1] - x[0] <= 2 * sideMin;
+  return { rectangle, isFine };
 }
 
 /** Returns the rectangle around places, with room; null if there are none. */

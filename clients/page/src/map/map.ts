@@ -51,6 +51,9 @@ export class LiveMap {
     this.asker = new ViewAsker(model.world);
     this.zooming = d3Zoom<HTMLCanvasElement, unknown>()
       .scaleExtent([1e-5, 1e12])
+      .on("start", ({ sourceEvent }: { sourceEvent: Event | null }) => {
+        if (sourceEvent) this.isFitted = true;
+      })
       .on("zoom", ({ transform }: { transform: Zoom }) => this.moved(transform));
     select(over).call(this.zooming).on("dblclick.zoom", null);
     new ResizeObserver(() => this.resize()).observe(over);
@@ -138,8 +141,8 @@ export class LiveMap {
     const frame = this.model.latest;
     const bounds = frame && boundsOf(frame, this.space === "wgs84" ? 0.01 : 100);
     if (!bounds) return;
-    this.isFitted = true;
-    this.show(bounds);
+    this.isFitted = bounds.isFine;
+    this.show(bounds.rectangle);
   }
 
   panBy(x: number, y: number): void {
