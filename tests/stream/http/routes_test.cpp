@@ -245,9 +245,8 @@ TEST(HttpRoutes, ARecordingIsMovedPausedAndSpedUp) {
 TEST(HttpRoutes, OtherPathsAndMethodsAreRefused) {
   const RunningServer server;
   HttpClient http(server.endpoints().http);
-  for (const char* path :
-       {"/v1", "/v1/objects/", "/v1/objects/1/2", "/v1//objects", "/healthz/", "/v1/streams/",
-        "/v1/streams//queries/1", "*", "v1/objects"}) {
+  for (const char* path : {"/v1", "/v1/objects/", "/v1/objects/1/2", "/v1//objects", "/healthz/",
+                           "/v1/streams/", "/v1/streams//queries/1", "*", "v1/objects"}) {
     const HttpReply reply = http.get(path);
     EXPECT_EQ(reply.status, 404u) << path;
     EXPECT_EQ(reply.fields.at("content-type"), "application/problem+json") << path;
