@@ -24,6 +24,7 @@
 #include "starling/apps/check_config.hpp"
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/http_flag.hpp"
+#include "starling/apps/shared/page_folder.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/apps/shared/text/screen.hpp"
 #include "starling/knn/base/time_text.hpp"
@@ -256,19 +257,6 @@ class ServerLog {
  private:
   std::shared_ptr<stream::DroppingLog> sink_;
 };
-
-/// Returns the folder of the page; empty: there is none.
-std::string page_folder(const std::string& flag) {
-  if (flag == "none") return {};
-  if (!flag.empty()) return flag;
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const auto beside = program.parent_path().parent_path();
-  for (const auto& folder : {beside / "page", beside / "share" / "starling" / "page"})
-    if (std::filesystem::is_regular_file(folder / "index.html", error)) return folder.string();
-  return {};
-}
 
 /// The file appears only when it is complete, so that other programs can wait for it.
 void write_endpoints(const std::string& path, const stream::Endpoints& endpoints) {

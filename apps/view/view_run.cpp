@@ -16,6 +16,7 @@
 #include <spdlog/spdlog.h>
 #include <zmq.hpp>
 
+#include "starling/apps/shared/page_folder.hpp"
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/apps/shared/stop_signals.hpp"
 #include "starling/apps/view/keys.hpp"
@@ -80,6 +81,7 @@ class View {
     options_.http_port = plan.http_port;
     options_.tau_step_max_us = 0;
     options_.recording = recording_;
+    options_.page_folder = page_folder("");
     options_.processor.space.space = trace_.space();
     options_.processor.objects.object_ttl_us = plan.object_ttl_us;
   }
