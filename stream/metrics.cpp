@@ -194,6 +194,8 @@ struct Metrics::State {
       counter(registry, "starling_http_event_readers_stalled_total",
               "Readers of events that were disconnected because they read nothing.");
   prometheus::Gauge& http_views = gauge("starling_http_views", "Views that WebSockets show.");
+  prometheus::Gauge& recording =
+      gauge("starling_recording", "1 if the server plays a recording, as starling view does.");
   prometheus::Counter& http_socket_messages =
       counter(registry, "starling_http_socket_messages_total", "Messages sent over WebSockets.");
   prometheus::Counter& http_socket_bytes = counter(registry, "starling_http_socket_bytes_total",
@@ -237,6 +239,7 @@ void Metrics::State::set(const Gauges& gauges) {
   http_event_readers_stalled.Increment(gauges.http_event_readers_stalled -
                                        http_event_readers_stalled.Value());
   http_views.Set(gauges.http_views);
+  recording.Set(gauges.recording);
   http_socket_messages.Increment(gauges.http_socket_messages - http_socket_messages.Value());
   http_socket_bytes.Increment(gauges.http_socket_bytes - http_socket_bytes.Value());
   http_socket_lost_ticks.Increment(gauges.http_socket_lost_ticks - http_socket_lost_ticks.Value());

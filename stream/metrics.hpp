@@ -27,6 +27,7 @@ struct Gauges {
   double http_event_readers_stalled = 0;  ///< disconnected so far, because they read nothing
   double http_sockets = 0;                ///< WebSockets
   double http_views = 0;                  ///< views that are shown
+  double recording = 0;                   ///< 1: the server plays a recording
   double http_socket_messages = 0;        ///< sent so far
   double http_socket_bytes = 0;           ///< of these messages
   double http_socket_lost_ticks = 0;      ///< so far

@@ -473,6 +473,7 @@ struct Server::State {
             .http_event_readers_stalled = number(events.counts().stalled.load()),
             .http_sockets = number(views.counts().sockets.load()),
             .http_views = number(views.counts().views.load()),
+            .recording = options.recording ? 1.0 : 0.0,
             .http_socket_messages = number(views.counts().messages.load()),
             .http_socket_bytes = number(views.counts().bytes.load()),
             .http_socket_lost_ticks = number(views.counts().lost_ticks.load()),

@@ -208,6 +208,14 @@ export class FakeWorld implements World {
     }));
   }
 
+  async playback(): Promise<null> {
+    return null;
+  }
+
+  async changePlayback(): Promise<never> {
+    throw new Error("this world plays no recording");
+  }
+
   async stats(): Promise<Map<string, number>> {
     this.refuseIfGone();
     return fakeStats(this.tick, this.x.length);

@@ -8,6 +8,7 @@ import type { Model } from "../model/model";
 import { Legend } from "./legend";
 import { MapView } from "./map_view";
 import { NeighborPanel } from "./neighbor_panel";
+import { RecordingPanel } from "./recording_panel";
 import { SearchBox } from "./search_box";
 import { ServerPanel } from "./server_panel";
 import { Status } from "./status";
@@ -67,6 +68,7 @@ export function App({ model }: { model: Model }) {
         <MapView model={model} start={start.view} map={map} />
         <div class="panels">
           {model.anchor && <NeighborPanel model={model} map={map} />}
+          <RecordingPanel model={model} />
           <ServerPanel model={model} isShown={showsServer} />
         </div>
         {!model.hasMap && (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON API of docs/http.md, of the server that the page came from.
-import type { NeighborList, ObjectInfo, Question } from "./types";
+import type { NeighborList, ObjectInfo, Playback, PlaybackChange, Question } from "./types";
 
 const TIMEOUT_MS = 5000;
 
@@ -15,10 +15,11 @@ export class HttpError extends Error {
 }
 
 async function getJson<Body>(path: string): Promise<Body> {
-  const answer = await fetch(path, {
-    headers: { Accept: "application/json" },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
+  return askJson<Body>(path, { headers: { Accept: "application/json" } });
+}
+
+async function askJson<Body>(path: string, request: RequestInit): Promise<Body> {
+  const answer = await fetch(path, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (answer.ok) return (await answer.json()) as Body;
   const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
   throw new HttpError(answer.status, problem.detail ?? `the server answered ${answer.status}`);
@@ -106,4 +107,36 @@ export async function getStreams(): Promise<string[]> {
 export async function getStats(): Promise<Map<string, number>> {
   const body = await getJson<{ counters: Record<string, number> }>("/v1/stats");
   return new Map(Object.entries(body.counters));
+}
+
+interface PlaybackBody {
+  time_us: number;
+  begin_us: number;
+  end_us: number;
+  speed: number;
+  paused: boolean;
+}
+
+const playbackOf = (body: PlaybackBody): Playback => ({
+  timeUs: body.time_us,
+  beginUs: body.begin_us,
+  endUs: body.end_us,
+  speed: body.speed,
+  paused: body.paused,
+});
+
+export async function getPlayback(): Promise<Playback | null> {
+  const counters = await getStats();
+  if (counters.get("starling_recording") !== 1) return null;
+  return playbackOf(await getJson<PlaybackBody>("/v1/playback"));
+}
+
+export async function putPlayback(change: PlaybackChange): Promise<Playback> {
+  const { timeUs, speed, paused } = change;
+  const body = await askJson<PlaybackBody>("/v1/playback", {
+    method: "PUT",
+    headers: { Accept: "application/json", "Content-Type": "application/json" },
+    body: JSON.stringify({ time: timeUs, speed, paused }),
+  });
+  return playbackOf(body);
 }

@@ -9,7 +9,15 @@ import { ReplyBody } from "../../generated/starling/wire/reply-body";
 import { Space as WireSpace } from "../../generated/starling/wire/space";
 import { ViewRaster } from "../../generated/starling/wire/view-raster";
 import { ViewTick } from "../../generated/starling/wire/view-tick";
-import { getNeighbors, getObject, getStats, getStreams, isAnswering } from "./http_api";
+import {
+  getNeighbors,
+  getObject,
+  getPlayback,
+  getStats,
+  getStreams,
+  isAnswering,
+  putPlayback,
+} from "./http_api";
 import {
   errorOf,
   helloMessage,
@@ -58,6 +66,8 @@ type Waiting = { settle: (reply: Reply) => void; fail: (why: Error) => void };
 export class SocketWorld implements World {
   readonly objects = new ObjectTable();
   readonly object = getObject;
+  readonly playback = getPlayback;
+  readonly changePlayback = putPlayback;
   private readonly state = new ViewState(this.objects);
   private readonly waiting = new Map<bigint, Waiting>();
   private listener: WorldListener | null = null;

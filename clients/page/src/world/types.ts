@@ -103,6 +103,19 @@ export interface ServerTerms {
   space: Space;
 }
 
+/** Where the recording is that the server plays. */
+export interface Playback {
+  timeUs: number;
+  beginUs: number;
+  endUs: number;
+  /** A multiple of real time. */
+  speed: number;
+  paused: boolean;
+}
+
+/** What is absent stays. */
+export type PlaybackChange = Partial<Pick<Playback, "timeUs" | "speed" | "paused">>;
+
 export interface WorldListener {
   /** The server has answered. */
   onOpen(terms: ServerTerms): void;
@@ -126,6 +139,9 @@ export interface World {
   queries(): Promise<StandingQuery[]>;
   /** The counters and gauges of /v1/stats. */
   stats(): Promise<Map<string, number>>;
+  /** The recording that the server plays; null if it plays none. */
+  playback(): Promise<Playback | null>;
+  changePlayback(change: PlaybackChange): Promise<Playback>;
 }
 
 /** The ids and names of the objects that frames have shown; an index never changes its object. */

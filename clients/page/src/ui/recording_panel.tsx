@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays, pauses and moves the recording that the server plays, as `starling view` does. Other servers
+// have no such panel.
+import { useEffect, useState } from "preact/hooks";
+import type { Model } from "../model/model";
+import type { Playback, PlaybackChange } from "../world/types";
+import { dateText } from "./text";
+
+const READ_EVERY_MS = 1000;
+const SPEEDS = [0.25, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800];
+
+/** Reads the playback each second, and not again once the server has said that it plays none. */
+function usePlayback(model: Model): [Playback | null, (change: PlaybackChange) => void] {
+  const [playback, setPlayback] = useState<Playback | null>(null);
+  useEffect(() => {
+    const read = async () => {
+      const now = await model.world.playback().catch(() => undefined);
+      if (now === null) clearInterval(timer);
+      if (now) setPlayback(now);
+    };
+    const timer = setInterval(() => void read(), READ_EVERY_MS);
+    void read();
+    return () => clearInterval(timer);
+  }, [model]);
+  const change = (wanted: PlaybackChange) => {
+    // A server that is moved back ends, perhaps before it has answered.
+    model.world.changePlayback(wanted).then(setPlayback, () => undefined);
+  };
+  return [playback, change];
+}
+
+export function RecordingPanel({ model }: { model: Model }) {
+  const [playback, change] = usePlayback(model);
+  if (!playback) return null;
+  const { timeUs, beginUs, endUs, speed, paused } = playback;
+  const speeds = SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
+  return (
+    <section class="panel recording" aria-label="Recording">
+      <h2>Recording</h2>
+      <input
+        type="range"
+        aria-label="Moment of the recording"
+        aria-valuetext={dateText(timeUs)}
+        min={0}
+        max={Math.max(1, Math.round((endUs - beginUs) / 1e6))}
+        value={Math.round((timeUs - beginUs) / 1e6)}
+        onChange={(event) => change({ timeUs: beginUs + Number(event.currentTarget.value) * 1e6 })}
+      />
+      <div class="controls">
+        <button type="button" onClick={() => change({ paused: !paused })}>
+          {paused ? "Play" : "Hold"}
+        </button>
+        <label>
+          Speed{" "}
+          <select
+            value={String(speed)}
+            onChange={(event) => change({ speed: Number(event.currentTarget.value) })}
+          >
+            {speeds.map((each) => (
+              <option key={each} value={String(each)}>
+                {each} ×
+              </option>
+            ))}
+          </select>
+        </label>
+        <output>{dateText(timeUs)}</output>
+      </div>
+    </section>
+  );
+}
