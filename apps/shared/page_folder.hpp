@@ -6,8 +6,9 @@
 
 namespace starling::apps {
 
-/// Returns the folder of the page; empty: there is none. `flag` is the value of --page: a folder,
-/// "none", or empty for the folder beside the program, built or installed.
+/// Returns the folder of the page, or an empty text if no page shall be served. `flag` is the value
+/// of --page: a folder, or "none". If it is empty, the folder is the one beside the program, where
+/// the build or the installation puts it.
 std::string page_folder(const std::string& flag);
 
 }  // namespace starling::apps

@@ -187,7 +187,7 @@ export class LiveMap {
     return this.projection.fromPlane((pixelX - x) / k, (pixelY - y) / k);
   }
 
-  /** Returns the object drawn at a place of the screen, in CSS pixels; null if there is none. */
+  /** Returns the object that is drawn at a place of the screen, in CSS pixels, or null. */
   objectAt(pixelX: number, pixelY: number, reach = PICK_REACH_PX): ObjectId | null {
     const frame = this.model.shownFrame();
     if (frame?.kind !== "objects") return null;
@@ -198,7 +198,7 @@ export class LiveMap {
       : this.model.world.objects.id(frame.objects[i]);
   }
 
-  /** Returns the standing query whose mark is at a place of the screen; null if there is none. */
+  /** Returns the standing query whose mark is at a place of the screen, in CSS pixels, or null. */
   queryAt(pixelX: number, pixelY: number): StandingQuery | null {
     return queryNear(this.model.queries, this.projection, this.zoom, [pixelX, pixelY]);
   }

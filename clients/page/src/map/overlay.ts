@@ -64,7 +64,7 @@ export function drawOverlay(
   });
 }
 
-/** Returns the query whose mark is at a pixel; null if there is none. */
+/** Returns the query whose mark is at a pixel, or null. */
 export function queryNear(
   queries: StandingQuery[],
   projection: Projection,

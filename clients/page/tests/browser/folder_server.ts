@@ -18,7 +18,7 @@ export interface FolderServer {
   close(): void;
 }
 
-/** `behind` is the port of the server for /v1; 0: there is none. */
+/** `behind` is the port of the server that answers /v1. If it is 0, no server does. */
 export function serveFolder(folder: string, behind = 0): Promise<FolderServer> {
   const host = `127.0.0.1:${behind}`;
   const headersOf = (request: IncomingMessage) => ({
