@@ -25,16 +25,6 @@ Frame finish(FlatBufferBuilder& builder, const ReplyHead& head, Offset<Table> bo
   return Frame(builder.Release());
 }
 
-Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> add_texts(
-    FlatBufferBuilder& builder, const std::vector<std::string_view>& texts) {
-  std::vector<Offset<flatbuffers::String>> offsets;
-  offsets.reserve(texts.size());
-  const auto no_name = builder.CreateString("");  // shared by all ids without a name
-  for (const std::string_view text : texts)
-    offsets.push_back(text.empty() ? no_name : builder.CreateString(text.data(), text.size()));
-  return builder.CreateVector(offsets);
-}
-
 }  // namespace
 
 Frame encode_error(const ReplyHead& head, const ErrorReply& reply) {

@@ -188,14 +188,7 @@ DecodedSocketRequest decode_socket_request(const AlignedBytes& frame, Space spac
 
 Frame encode_view_tick(const ViewHead& head, const ViewChanges& changes) {
   FlatBufferBuilder builder;
-  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> names = 0;
-  if (!changes.entered_names.empty()) {
-    std::vector<flatbuffers::Offset<flatbuffers::String>> offsets;
-    const auto no_name = builder.CreateString("");
-    for (const std::string_view name : changes.entered_names)
-      offsets.push_back(name.empty() ? no_name : builder.CreateString(name.data(), name.size()));
-    names = builder.CreateVector(offsets);
-  }
+  const auto names = changes.entered_names.empty() ? 0 : add_texts(builder, changes.entered_names);
   const auto left = add_array(builder, changes.left);
   const auto entered = add_array(builder, changes.entered);
   const auto ids = add_array(builder, changes.entered_ids);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
@@ -54,6 +55,17 @@ inline flatbuffers::Offset<flatbuffers::String> add_text(flatbuffers::FlatBuffer
                                                          std::string_view text) {
   if (text.empty()) return 0;
   return builder.CreateString(text.data(), text.size());
+}
+
+/// Adds an array of texts. Empty texts, such as the names of objects without one, share one string.
+inline flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> add_texts(
+    flatbuffers::FlatBufferBuilder& builder, std::span<const std::string_view> texts) {
+  std::vector<flatbuffers::Offset<flatbuffers::String>> offsets;
+  offsets.reserve(texts.size());
+  const auto empty = builder.CreateString("");
+  for (const std::string_view text : texts)
+    offsets.push_back(text.empty() ? empty : builder.CreateString(text.data(), text.size()));
+  return builder.CreateVector(offsets);
 }
 
 inline Problem malformed(std::string sentence) {
