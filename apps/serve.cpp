@@ -31,6 +31,7 @@
 #include "starling/sim/files/text_output.hpp"
 #include "starling/stream/dropping_log.hpp"
 #include "starling/stream/limit_table.hpp"
+#include "starling/stream/options.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
 

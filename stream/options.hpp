@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/engine/engine.hpp"
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/http/recording.hpp"
+#include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
@@ -120,5 +122,16 @@ struct ServerOptions {
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";
 };
+
+Reach reach_allowed(const ServerOptions& options);
+
+/// Returns the options with all values that follow from others and from the engine's limits. Throws
+/// std::invalid_argument if options contradict each other or the limits; the sentence begins with
+/// the name of the flag.
+ServerOptions completed(ServerOptions options, const EngineLimits& engine);
+
+/// Returns why a Server with these options would not start on an engine with these limits: one
+/// sentence for each fault that can be seen without binding an endpoint.
+std::vector<std::string> faults_of(const ServerOptions& options, const EngineLimits& engine);
 
 }  // namespace starling::stream

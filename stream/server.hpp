@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "starling/knn/engine/engine.hpp"
 #include "starling/stream/options.hpp"
@@ -41,9 +40,5 @@ class Server {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Returns why a Server with these options would not start on an engine with these limits: one
-/// sentence for each fault that can be seen without binding an endpoint.
-std::vector<std::string> faults_of(const ServerOptions& options, const EngineLimits& engine);
 
 }  // namespace starling::stream
