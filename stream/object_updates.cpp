@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/rows/row_outcomes.hpp"
 #include "starling/stream/request_handler.hpp"
-#include "starling/stream/row_outcomes.hpp"
 
 namespace starling::stream {
 namespace {
@@ -23,12 +23,12 @@ constexpr std::size_t requests_at_once = 256;
 // Fewer rows are applied sooner than they are handed to another thread.
 constexpr std::size_t rows_beside_min = 4096;
 
-ObjectBatch batch_of(const RowSet<ObjectUpdate>& set, std::int64_t time_us_max,
+ObjectBatch batch_of(const protocol::RowSet<ObjectUpdate>& set, std::int64_t time_us_max,
                      std::span<UpdateStatus> statuses) {
   return {set.rows, time_us_max, statuses};
 }
 
-VectorBatch batch_of(const VectorRowSet& set, std::int64_t time_us_max,
+VectorBatch batch_of(const protocol::VectorRowSet& set, std::int64_t time_us_max,
                      std::span<UpdateStatus> statuses) {
   return {set.rows, set.vectors(), time_us_max, statuses};
 }
@@ -49,8 +49,9 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
     updates_.push_back({caller, std::move(request), std::move(statuses)});
     return true;
   };
-  if (const auto* set = std::get_if<RowSet<ObjectUpdate>>(&request.rows)) return add(*set);
-  if (const auto* set = std::get_if<VectorRowSet>(&request.rows)) return add(*set);
+  if (const auto* set = std::get_if<protocol::RowSet<ObjectUpdate>>(&request.rows))
+    return add(*set);
+  if (const auto* set = std::get_if<protocol::VectorRowSet>(&request.rows)) return add(*set);
   return false;
 }
 
@@ -91,9 +92,9 @@ void RequestHandler::apply_updates() {
 void RequestHandler::apply_group(UpdateGroup& group) {
   group.since_us = steady_now_us();
   if (parts_.processor.space().is_vector())
-    parts_.processor.update_vectors(batches_of<VectorRowSet, VectorBatch>(group));
+    parts_.processor.update_vectors(batches_of<protocol::VectorRowSet, VectorBatch>(group));
   else
-    parts_.processor.update(batches_of<RowSet<ObjectUpdate>, ObjectBatch>(group));
+    parts_.processor.update(batches_of<protocol::RowSet<ObjectUpdate>, ObjectBatch>(group));
   group.until_us = steady_now_us();
 }
 
@@ -101,17 +102,18 @@ void RequestHandler::answer_group(UpdateGroup& group) {
   parts_.metrics.applied(static_cast<double>(group.until_us - group.since_us) / 1e3);
   if (parts_.trace != nullptr) parts_.trace->updates(group.since_us, group.until_us, group.rows);
   const auto reply_to = [&](auto& set, std::span<const UpdateStatus> statuses) {
-    if (set.rows.size() == set.reasons.size() && all_accepted(statuses))
+    if (set.rows.size() == set.reasons.size() && protocol::all_accepted(statuses))
       return protocol::BatchReply{.accepted = statuses.size()};
-    merge_statuses<UpdateStatus>(statuses, set.reasons);
-    return summarize(set.reasons, set.columns);
+    protocol::merge_statuses<UpdateStatus>(statuses, set.reasons);
+    return protocol::summarize(set.reasons, set.columns);
   };
   for (WaitingUpdate& update : group.updates) {
-    PreparedRows& rows = update.request.rows;
-    auto* const vectors = std::get_if<VectorRowSet>(&rows);
-    answer(update.caller, vectors != nullptr
-                              ? reply_to(*vectors, update.statuses)
-                              : reply_to(std::get<RowSet<ObjectUpdate>>(rows), update.statuses));
+    protocol::PreparedRows& rows = update.request.rows;
+    auto* const vectors = std::get_if<protocol::VectorRowSet>(&rows);
+    answer(update.caller,
+           vectors != nullptr
+               ? reply_to(*vectors, update.statuses)
+               : reply_to(std::get<protocol::RowSet<ObjectUpdate>>(rows), update.statuses));
     parts_.credit.give_back(update.caller.head.session, update.request.credit);
   }
 }

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
-#include "starling/stream/served_space.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/state/system_random.hpp"
@@ -29,7 +29,7 @@ std::string at_least(std::uint64_t least, const char* unit) {
 }
 
 /// Lowers the limits on objects and on queries to the number of vectors that fit in `bytes_max`.
-void hold_vectors_to(std::uint64_t bytes_max, const ServedSpace& space,
+void hold_vectors_to(std::uint64_t bytes_max, const protocol::ServedSpace& space,
                      ProcessorOptions& processor) {
   const std::uint64_t rows_max = space.rows_that_fit(bytes_max);
   if (rows_max == 0)
@@ -73,7 +73,7 @@ Reach reach_allowed(const ServerOptions& options) {
 }
 
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
-  const ServedSpace space(options.processor.space);
+  const protocol::ServedSpace space(options.processor.space);
   options.limits.space = space.options().space;
   options.limits.dimension = space.options().dimension;
   options.limits.metric = space.options().metric;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/overloaded.hpp"
 
@@ -16,84 +17,17 @@ namespace starling::stream {
 
 namespace {
 
-RowSet<TagUpdate> convert(const protocol::UpdateTags& batch) {
-  RowSet<TagUpdate> set;
-  set.reasons.resize(batch.ids.size());
-  set.rows.reserve(batch.ids.size());
-  for (std::size_t row = 0; row < batch.ids.size(); ++row)
-    set.rows.push_back({.id = ObjectId{batch.ids[row]},
-                        .time_us = batch.times_us[row],
-                        .set = batch.set[row],
-                        .clear = batch.clear[row]});
-  return set;
-}
-
-RowSet<ObjectRemoval> convert(const protocol::RemoveObjects& batch) {
-  RowSet<ObjectRemoval> set;
-  set.reasons.resize(batch.ids.size());
-  set.rows.reserve(batch.ids.size());
-  for (std::size_t row = 0; row < batch.ids.size(); ++row)
-    set.rows.push_back({.id = ObjectId{batch.ids[row]}, .time_us = batch.times_us[row]});
-  return set;
-}
-
-RowSet<QueryDefinition> convert(const protocol::PutQueries& batch, const ServedSpace& space) {
-  RowSet<QueryDefinition> set;
-  set.reasons.resize(batch.queries.size());
-  set.rows.reserve(batch.queries.size());
-  for (std::size_t row = 0; row < batch.queries.size(); ++row) {
-    const protocol::QuerySpec& query = batch.queries[row];
-    QueryDefinition definition{.id = query.id,
-                               .k = query.k,
-                               .anchor = {query.anchor, {}, query.object},
-                               .filter = space.to_filter(query),
-                               .subject = query.subject,
-                               .vote = query.vote,
-                               .regress = query.regress};
-    if (query.anchor == AnchorKind::fixed)
-      if (const auto fault =
-              space.place(query, definition.anchor.position, definition.components)) {
-        set.reject(row, fault->reason, fault->column);
-        continue;
-      }
-    set.rows.push_back(std::move(definition));
-  }
-  return set;
-}
-
-PreparedRows convert_rows(const protocol::RequestBody& body, const ServedSpace& space) {
-  return std::visit<PreparedRows>(
+protocol::PreparedRows convert_rows(const protocol::RequestBody& body,
+                                    const protocol::ServedSpace& space) {
+  return std::visit<protocol::PreparedRows>(
       Overloaded{
           [&](const protocol::UpdateBatch& batch) { return space.place(batch); },
-          [](const protocol::UpdateTags& batch) { return convert(batch); },
-          [](const protocol::RemoveObjects& batch) { return convert(batch); },
-          [&](const protocol::PutQueries& batch) { return convert(batch, space); },
+          [](const protocol::UpdateTags& batch) { return protocol::convert(batch); },
+          [](const protocol::RemoveObjects& batch) { return protocol::convert(batch); },
+          [&](const protocol::PutQueries& batch) { return protocol::convert(batch, space); },
           [](const auto&) { return std::monostate(); },
       },
       body);
-}
-
-/// Appends the converted questions of `request` to `questions`. Returns std::nullopt, or why the
-/// request is refused.
-std::optional<protocol::Problem> convert_questions(const protocol::GetNeighbors& request,
-                                                   const ServedSpace& space,
-                                                   std::vector<OneShotQuery>& questions) {
-  questions.reserve(request.questions.size());
-  for (const protocol::QuerySpec& asked : request.questions) {
-    OneShotQuery question{.k = asked.k,
-                          .anchor = asked.anchor,
-                          .position = {},
-                          .filter = space.to_filter(asked),
-                          .vote = asked.vote,
-                          .regress = asked.regress};
-    if (asked.anchor == AnchorKind::fixed)
-      if (const auto fault = space.place(asked, question.position, question.components))
-        return protocol::Problem{
-            protocol::ErrorCode::bad_value,
-            "Question " + std::to_string(questions.size()) + ": " + fault->sentence + "."};
-    questions.push_back(std::move(question));
-  }
-  return std::nullopt;
 }
 
 protocol::Problem out_of_credit(protocol::ReachedLimit limit) {
@@ -103,14 +37,14 @@ protocol::Problem out_of_credit(protocol::ReachedLimit limit) {
   return {protocol::ErrorCode::out_of_credit, std::move(sentence), std::move(limit)};
 }
 
-void prepare(PreparedRequest& prepared, const protocol::Limits& limits, const ServedSpace& space,
-             CreditLedger& ledger) {
+void prepare(PreparedRequest& prepared, const protocol::Limits& limits,
+             const protocol::ServedSpace& space, CreditLedger& ledger) {
   prepared.frame = protocol::AlignedBytes(prepared.received.bytes);
   prepared.request = protocol::decode_request(prepared.frame, limits);
   protocol::DecodedRequest& request = prepared.request;
   if (request.problem) return;
   if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&request.body))
-    request.problem = convert_questions(*neighbors, space, prepared.questions);
+    request.problem = protocol::convert_questions(*neighbors, space, prepared.questions);
   if (!protocol::is_batch(request.body)) return;
 
   const Credit wanted{protocol::credit_rows(request.body), prepared.received.bytes.size()};
@@ -141,7 +75,7 @@ protocol::Problem unknown_session() {
 }
 
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
-                                const ServedSpace& space, CreditLedger& ledger) {
+                                const protocol::ServedSpace& space, CreditLedger& ledger) {
   PreparedRequest prepared;
   prepared.received = std::move(received);
   try {

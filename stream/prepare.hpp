@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "starling/knn/engine/answers.hpp"
+#include "starling/protocol/rows/prepared_rows.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
-#include "starling/stream/prepared_rows.hpp"
-#include "starling/stream/served_space.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 
@@ -23,7 +23,7 @@ struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
   protocol::DecodedRequest request;     ///< refers to the memory of `frame`
-  PreparedRows rows;                    ///< of a batch of updates, tags, removals or queries
+  protocol::PreparedRows rows;          ///< of a batch of updates, tags, removals or queries
   std::vector<OneShotQuery> questions;  ///< of GetNeighbors; the loop sets `object` later
   Credit credit;                        ///< taken from the session; must be given back
 };
@@ -32,7 +32,7 @@ struct PreparedRequest {
 /// why. A lack of memory is such a problem, and for a batch also an unknown session. The caller
 /// must give `credit` of the result back in every case.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
-                                const ServedSpace& space, CreditLedger& ledger);
+                                const protocol::ServedSpace& space, CreditLedger& ledger);
 
 /// Returns the problem of a request whose session does not exist or has ended.
 protocol::Problem unknown_session();

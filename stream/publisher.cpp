@@ -61,7 +61,8 @@ Publisher::Numbers Publisher::numbers(StreamId stream) const {
 }
 
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
-                                                 const TickReport& report, const ServedSpace& space,
+                                                 const TickReport& report,
+                                                 const protocol::ServedSpace& space,
                                                  EncodeHelpers& helpers) {
   struct Piece {
     std::size_t stream;

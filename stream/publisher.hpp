@@ -12,9 +12,9 @@
 
 #include "starling/knn/tables/processor.hpp"
 #include "starling/knn/words/space.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
-#include "starling/stream/served_space.hpp"
 
 namespace starling::stream {
 
@@ -67,7 +67,8 @@ class Publisher {
 
 /// Returns the encoded messages, one for each plan. Any thread may call this function.
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,
-                                                 const TickReport& report, const ServedSpace& space,
+                                                 const TickReport& report,
+                                                 const protocol::ServedSpace& space,
                                                  EncodeHelpers& helpers);
 
 }  // namespace starling::stream

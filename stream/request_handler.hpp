@@ -15,15 +15,15 @@
 #include <vector>
 
 #include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/rows/prepared_rows.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/prepare.hpp"
-#include "starling/stream/prepared_rows.hpp"
 #include "starling/stream/publisher.hpp"
-#include "starling/stream/served_space.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/name_table.hpp"
@@ -49,7 +49,7 @@ class RequestHandler {
     boost::asio::io_context& loop;
     Processor& processor;  ///< the handler calls settled() to use it
     BesideLoop& updates;   ///< updates objects of the processor
-    const ServedSpace& space;
+    const protocol::ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
     CreditLedger& credit;
@@ -140,11 +140,11 @@ class RequestHandler {
   void execute(const Caller& caller, PreparedRequest& request);
   SequencedReply apply(PreparedRequest& request);
   template <class Row, class Apply>
-  protocol::BatchReply apply_rows(RowSet<Row>& set, Apply apply);
+  protocol::BatchReply apply_rows(protocol::RowSet<Row>& set, Apply apply);
   SequencedReply put_stream(std::uint64_t session, const protocol::PutStream& request);
   SequencedReply remove_stream(const protocol::RemoveStream& request);
   SequencedReply put_queries(std::uint64_t session, const protocol::PutQueries& request,
-                             RowSet<QueryDefinition>& set);
+                             protocol::RowSet<QueryDefinition>& set);
   SequencedReply remove_queries(const protocol::RemoveQueries& request);
   protocol::BatchReply put_names(std::uint64_t session, const protocol::PutNames& request);
   void advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash);

@@ -11,11 +11,11 @@
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/times.hpp"
+#include "starling/protocol/rows/row_outcomes.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/overloaded.hpp"
 #include "starling/stream/request_handler.hpp"
-#include "starling/stream/row_outcomes.hpp"
 
 namespace starling::stream {
 
@@ -111,17 +111,17 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
   Processor& processor = settled();
   return std::visit<SequencedReply>(
       Overloaded{
-          [&](const protocol::UpdateTags&, RowSet<TagUpdate>& set) {
+          [&](const protocol::UpdateTags&, protocol::RowSet<TagUpdate>& set) {
             return apply_rows(set, [&](auto rows, Statuses statuses) {
               processor.update_tags(rows, time_us_max, statuses);
             });
           },
-          [&](const protocol::RemoveObjects&, RowSet<ObjectRemoval>& set) {
+          [&](const protocol::RemoveObjects&, protocol::RowSet<ObjectRemoval>& set) {
             return apply_rows(set, [&](auto rows, Statuses statuses) {
               processor.remove_objects(rows, time_us_max, statuses);
             });
           },
-          [&](const protocol::PutQueries& body, RowSet<QueryDefinition>& set) {
+          [&](const protocol::PutQueries& body, protocol::RowSet<QueryDefinition>& set) {
             return put_queries(session, body, set);
           },
           [&](const protocol::RemoveQueries& body, std::monostate) { return remove_queries(body); },
@@ -138,12 +138,12 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
 }
 
 template <class Row, class Apply>
-protocol::BatchReply RequestHandler::apply_rows(RowSet<Row>& set, Apply apply) {
+protocol::BatchReply RequestHandler::apply_rows(protocol::RowSet<Row>& set, Apply apply) {
   const std::int64_t since_us = steady_now_us();
   std::vector<UpdateStatus> statuses(set.rows.size());
   apply(std::span<const Row>(set.rows), std::span<UpdateStatus>(statuses));
-  merge_statuses<UpdateStatus>(statuses, set.reasons);
-  protocol::BatchReply reply = summarize(set.reasons, set.columns);
+  protocol::merge_statuses<UpdateStatus>(statuses, set.reasons);
+  protocol::BatchReply reply = protocol::summarize(set.reasons, set.columns);
   parts_.metrics.applied(ms_since(since_us));
   return reply;
 }
@@ -201,7 +201,7 @@ SequencedReply RequestHandler::remove_stream(const protocol::RemoveStream& reque
 
 SequencedReply RequestHandler::put_queries(std::uint64_t session,
                                            const protocol::PutQueries& request,
-                                           RowSet<QueryDefinition>& set) {
+                                           protocol::RowSet<QueryDefinition>& set) {
   const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
   for (QueryDefinition& row : set.rows) row.owner = session;
@@ -219,8 +219,8 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
   }
   std::vector<QueryStatus> statuses(set.rows.size());
   settled().put_queries(*stream, set.rows, statuses);
-  merge_statuses<QueryStatus>(statuses, set.reasons);
-  return summarize(set.reasons, set.columns);
+  protocol::merge_statuses<QueryStatus>(statuses, set.reasons);
+  return protocol::summarize(set.reasons, set.columns);
 }
 
 SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& request) {
@@ -232,8 +232,8 @@ SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& req
   std::vector<QueryStatus> statuses(ids.size());
   settled().remove_queries(*stream, ids, statuses);
   std::vector<RowReason> reasons(ids.size());
-  merge_statuses<QueryStatus>(statuses, reasons);
-  return summarize(reasons);
+  protocol::merge_statuses<QueryStatus>(statuses, reasons);
+  return protocol::summarize(reasons);
 }
 
 protocol::BatchReply RequestHandler::put_names(std::uint64_t session,
@@ -243,7 +243,7 @@ protocol::BatchReply RequestHandler::put_names(std::uint64_t session,
   reasons.reserve(request.ids.size());
   for (std::size_t row = 0; row < request.ids.size(); ++row)
     reasons.push_back(names_.put(ObjectId{request.ids[row]}, request.texts[row], teller));
-  return summarize(reasons);
+  return protocol::summarize(reasons);
 }
 
 void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {

@@ -19,6 +19,7 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/events/event_hub.hpp"
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/json/problem.hpp"
@@ -28,7 +29,6 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/request_handler.hpp"
-#include "starling/stream/served_space.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
@@ -478,7 +478,7 @@ struct Server::State {
   zmq::context_t context{static_cast<int>(options.io_threads)};
   Metrics metrics;
   std::unique_ptr<TickTrace> trace;
-  ServedSpace space;
+  protocol::ServedSpace space;
   Publisher publisher;
   CreditLedger credit;
   Processor processor;

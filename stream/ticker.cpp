@@ -70,8 +70,8 @@ struct Ticker::State {
   };
 
   State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
-        const ServedSpace& the_space, Publisher& the_publisher, ResultsSocket& the_results,
-        Metrics& the_metrics, TickTrace* the_trace)
+        const protocol::ServedSpace& the_space, Publisher& the_publisher,
+        ResultsSocket& the_results, Metrics& the_metrics, TickTrace* the_trace)
       : loop(the_loop),
         options(the_options),
         processor(the_processor),
@@ -177,7 +177,7 @@ struct Ticker::State {
   asio::io_context& loop;
   TickerOptions options;
   Processor& processor;
-  const ServedSpace& space;
+  const protocol::ServedSpace& space;
   Publisher& publisher;
   ResultsSocket& results;
   Metrics& metrics;
@@ -195,7 +195,7 @@ struct Ticker::State {
 };
 
 Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& processor,
-               const ServedSpace& space, Publisher& publisher, ResultsSocket& results,
+               const protocol::ServedSpace& space, Publisher& publisher, ResultsSocket& results,
                Metrics& metrics, TickTrace* trace)
     : state_(std::make_shared<State>(loop, options, processor, space, publisher, results, metrics,
                                      trace)) {

@@ -48,8 +48,8 @@ class Ticker {
  public:
   /// `trace` may be null.
   Ticker(boost::asio::io_context& loop, const TickerOptions& options, Processor& processor,
-         const ServedSpace& space, Publisher& publisher, ResultsSocket& results, Metrics& metrics,
-         TickTrace* trace);
+         const protocol::ServedSpace& space, Publisher& publisher, ResultsSocket& results,
+         Metrics& metrics, TickTrace* trace);
   /// The loop must not run after the destruction.
   ~Ticker();
 

@@ -41,11 +41,11 @@ std::size_t utf8_sequence_length(std::string_view text) {
   return length;
 }
 
+}  // namespace
+
 Problem bad_value(std::string sentence) {
   return {ErrorCode::bad_value, std::move(sentence)};
 }
-
-}  // namespace
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "starling/protocol/wire/errors.hpp"
@@ -13,6 +14,9 @@
 #include "starling/protocol/wire/messages.hpp"
 
 namespace starling::protocol {
+
+/// Returns a Problem with the code bad_value.
+Problem bad_value(std::string sentence);
 
 /// Returns true if the text is well-formed UTF-8: no overlong forms, no surrogates, nothing beyond
 /// U+10FFFF.

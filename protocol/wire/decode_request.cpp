@@ -30,10 +30,6 @@ static_assert(static_cast<int>(wire::ListEvent::MAX) == static_cast<int>(ListEve
 static_assert(static_cast<int>(wire::ErrorCode::MAX) == static_cast<int>(last_error_code));
 static_assert(static_cast<int>(wire::RowReason::MAX) == static_cast<int>(last_row_reason));
 
-Problem bad_value(std::string sentence) {
-  return {ErrorCode::bad_value, std::move(sentence)};
-}
-
 ReachedLimit rows_max(const Limits& limits) {
   return {"rows-max", limits.rows_max};
 }

@@ -51,7 +51,8 @@ TEST(CreditLedger, ABatchBeyondTheCreditIsRefusedByTheLimitsNameAndValue) {
                          .bytes = limit.name == "credit-bytes" ? limit.value : 1000});
     ledger.open(1);
     const auto problem =
-        prepare_request(received, {}, ServedSpace(SpaceOptions{}), ledger).request.problem;
+        prepare_request(received, {}, protocol::ServedSpace(SpaceOptions{}), ledger)
+            .request.problem;
     ASSERT_TRUE(problem);
     EXPECT_EQ(problem->code, protocol::ErrorCode::out_of_credit);
     EXPECT_EQ(problem->limit, limit);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps each status of the tables to a reason, and counts reasons: see row_outcomes.hpp.
-#include "starling/stream/row_outcomes.hpp"
+#include "starling/protocol/rows/row_outcomes.hpp"
 
 #include <array>
 
 #include "starling/knn/base/assert.hpp"
 
-namespace starling::stream {
+namespace starling::protocol {
 
-using protocol::RowReason;
 
 RowReason to_reason(UpdateStatus status) {
   switch (status) {
@@ -63,19 +62,18 @@ bool all_accepted(std::span<const UpdateStatus> statuses) {
   return other == 0;
 }
 
-protocol::BatchReply summarize(std::span<const RowReason> reasons,
-                               std::span<const std::uint32_t> columns) {
-  std::array<std::uint64_t, static_cast<std::size_t>(protocol::last_row_reason) + 1> counts{};
-  protocol::BatchReply reply;
+BatchReply summarize(std::span<const RowReason> reasons, std::span<const std::uint32_t> columns) {
+  std::array<std::uint64_t, static_cast<std::size_t>(last_row_reason) + 1> counts{};
+  BatchReply reply;
   for (std::size_t row = 0; row < reasons.size(); ++row) {
     const RowReason reason = reasons[row];
     ++counts[static_cast<std::size_t>(reason)];
     const bool is_rejected = reason != RowReason::none && reason != RowReason::late;
-    if (is_rejected && reply.first_rejected.size() < protocol::rejected_rows_listed_max)
+    if (is_rejected && reply.first_rejected.size() < rejected_rows_listed_max)
       reply.first_rejected.push_back(
           {.index = static_cast<std::uint32_t>(row),
            .reason = reason,
-           .column = columns.empty() ? protocol::RejectedRow::no_column : columns[row]});
+           .column = columns.empty() ? RejectedRow::no_column : columns[row]});
   }
   reply.accepted = counts[static_cast<std::size_t>(RowReason::none)];
   reply.late = counts[static_cast<std::size_t>(RowReason::late)];
@@ -88,4 +86,4 @@ protocol::BatchReply summarize(std::span<const RowReason> reasons,
   return reply;
 }
 
-}  // namespace starling::stream
+}  // namespace starling::protocol

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts positions in one set of functions and vectors in another: see served_space.hpp.
-#include "starling/stream/served_space.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,16 +10,15 @@
 
 #include "starling/knn/base/assert.hpp"
 
-namespace starling::stream {
+namespace starling::protocol {
 
-using protocol::RowReason;
 
 namespace {
 
 constexpr std::size_t rows_at_once = 256;  // few enough that their points stay in the L1 cache
 
 /// Converts points.size() rows of the batch, beginning with row `first`.
-void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lattice& lattice,
+void to_lattice(const UpdateBatch& batch, std::size_t first, const Lattice& lattice,
                 std::span<LatticePoint> points, std::span<PositionError> errors) {
   const std::size_t begin = first * batch.components;
   const std::size_t count = points.size() * batch.components;
@@ -30,7 +29,7 @@ void to_lattice(const protocol::UpdateBatch& batch, std::size_t first, const Lat
     lattice.to_lattice(batch.coordinates.subspan(begin, count), batch.components, points, errors);
 }
 
-RowSet<ObjectUpdate> place_positions(const protocol::UpdateBatch& batch, const Lattice& lattice) {
+RowSet<ObjectUpdate> place_positions(const UpdateBatch& batch, const Lattice& lattice) {
   const std::size_t row_count = batch.ids.size();
   const bool has_tags = !batch.tags.empty();
   RowSet<ObjectUpdate> set;
@@ -70,7 +69,7 @@ float to_float32(double value) {
   return static_cast<float>(value);
 }
 
-std::vector<float> components_of(const protocol::UpdateBatch& batch) {
+std::vector<float> components_of(const UpdateBatch& batch) {
   if (batch.coordinates.empty())
     return {batch.coordinates_f32.begin(), batch.coordinates_f32.end()};
   std::vector<float> components(batch.coordinates.size());
@@ -78,7 +77,7 @@ std::vector<float> components_of(const protocol::UpdateBatch& batch) {
   return components;
 }
 
-VectorRowSet place_vectors(const protocol::UpdateBatch& batch, const SpaceOptions& space) {
+VectorRowSet place_vectors(const UpdateBatch& batch, const SpaceOptions& space) {
   const std::size_t row_count = batch.ids.size();
   VectorRowSet set;
   set.dimension = space.dimension;
@@ -124,20 +123,19 @@ std::uint64_t ServedSpace::rows_that_fit(std::uint64_t bytes) const {
   return bytes / vector_bytes();
 }
 
-PreparedRows ServedSpace::place(const protocol::UpdateBatch& batch) const {
+PreparedRows ServedSpace::place(const UpdateBatch& batch) const {
   if (is_vector()) return place_vectors(batch, options_);
   return place_positions(batch, *lattice_);
 }
 
-Filter ServedSpace::to_filter(const protocol::QuerySpec& query) const {
+Filter ServedSpace::to_filter(const QuerySpec& query) const {
   return {.tags = query.tags,
           .key_max = is_vector() ? key_within(options_.metric, query.distance_max_m)
                                  : RankKey{lattice_->to_distance_sq(query.distance_max_m)},
           .age_us_max = query.age_max_us};
 }
 
-std::optional<PlaceFault> ServedSpace::place(const protocol::QuerySpec& query,
-                                             LatticePoint& position,
+std::optional<PlaceFault> ServedSpace::place(const QuerySpec& query, LatticePoint& position,
                                              std::vector<float>& components) const {
   if (!is_vector()) {
     const PositionError error = lattice_->to_lattice(query.position, position);
@@ -156,16 +154,16 @@ std::optional<PlaceFault> ServedSpace::place(const protocol::QuerySpec& query,
                                 std::string(sentence_of(fault->reason))};
 }
 
-protocol::QuerySpec ServedSpace::spec_of(const QueryDefinition& query) const {
-  protocol::QuerySpec spec{.id = query.id,
-                           .k = query.k,
-                           .anchor = query.anchor.kind,
-                           .object = query.anchor.object,
-                           .tags = query.filter.tags,
-                           .age_max_us = query.filter.age_us_max,
-                           .subject = query.subject,
-                           .vote = query.vote,
-                           .regress = query.regress};
+QuerySpec ServedSpace::spec_of(const QueryDefinition& query) const {
+  QuerySpec spec{.id = query.id,
+                 .k = query.k,
+                 .anchor = query.anchor.kind,
+                 .object = query.anchor.object,
+                 .tags = query.filter.tags,
+                 .age_max_us = query.filter.age_us_max,
+                 .subject = query.subject,
+                 .vote = query.vote,
+                 .regress = query.regress};
   if (query.filter.key_max != Filter::any_distance) spec.distance_max_m = to_distance(query.filter);
   if (query.anchor.kind != AnchorKind::fixed) return spec;
   spec.position = position_of(query.anchor.position).value_or(Position{});
@@ -198,8 +196,8 @@ std::size_t ServedSpace::objects_walked_max() const {
   return options_.space == Space::wgs84 ? geodetic : planar;
 }
 
-protocol::ListSource ServedSpace::source_of(std::span<const QueryReport> reports,
-                                            const ReportWith& with) const {
+ListSource ServedSpace::source_of(std::span<const QueryReport> reports,
+                                  const ReportWith& with) const {
   return {.reports = reports,
           .with = with,
           .lattice = lattice_ ? &*lattice_ : nullptr,
@@ -235,4 +233,4 @@ RowReason to_reason(VectorFault::Reason reason) {
   assertion_failed("every vector fault has a reason");
 }
 
-}  // namespace starling::stream
+}  // namespace starling::protocol

@@ -15,22 +15,21 @@
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/messages.hpp"
 
-namespace starling::stream {
+namespace starling::protocol {
 
 template <class Row>
 struct RowSet {
-  std::vector<Row> rows;  ///< the rows that are not rejected, in the batch's order
-  std::vector<protocol::RowReason> reasons;  ///< one for each row of the batch
+  std::vector<Row> rows;           ///< the rows that are not rejected, in the batch's order
+  std::vector<RowReason> reasons;  ///< one for each row of the batch
   /// For each row of the batch: the index of the invalid component of its vector, or no_column.
   /// Empty if no row has an invalid component.
   std::vector<std::uint32_t> columns;
 
   /// Notes that a row is rejected. `row` is the row's index in the batch.
-  void reject(std::size_t row, protocol::RowReason reason,
-              std::uint32_t column = protocol::RejectedRow::no_column) {
+  void reject(std::size_t row, RowReason reason, std::uint32_t column = RejectedRow::no_column) {
     reasons[row] = reason;
-    if (column == protocol::RejectedRow::no_column) return;
-    columns.resize(reasons.size(), protocol::RejectedRow::no_column);
+    if (column == RejectedRow::no_column) return;
+    columns.resize(reasons.size(), RejectedRow::no_column);
     columns[row] = column;
   }
 };
@@ -47,4 +46,4 @@ using PreparedRows =
     std::variant<std::monostate, RowSet<ObjectUpdate>, VectorRowSet, RowSet<TagUpdate>,
                  RowSet<ObjectRemoval>, RowSet<QueryDefinition>>;
 
-}  // namespace starling::stream
+}  // namespace starling::protocol

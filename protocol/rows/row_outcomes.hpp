@@ -11,19 +11,19 @@
 #include "starling/knn/tables/query_table.hpp"
 #include "starling/protocol/wire/messages.hpp"
 
-namespace starling::stream {
+namespace starling::protocol {
 
-protocol::RowReason to_reason(UpdateStatus status);
+RowReason to_reason(UpdateStatus status);
 /// Asserts that the status is not about k, votes, means or dimensions: decoding has checked these.
-protocol::RowReason to_reason(QueryStatus status);
+RowReason to_reason(QueryStatus status);
 
 /// Sets the reason of each row that was passed to the tables. These are the rows whose reason is
 /// RowReason::none so far, and `statuses` has one status for each of these rows, in order.
 template <class Status>
-void merge_statuses(std::span<const Status> statuses, std::span<protocol::RowReason> reasons) {
+void merge_statuses(std::span<const Status> statuses, std::span<RowReason> reasons) {
   std::size_t next = 0;
-  for (protocol::RowReason& reason : reasons)
-    if (reason == protocol::RowReason::none) reason = to_reason(statuses[next++]);
+  for (RowReason& reason : reasons)
+    if (reason == RowReason::none) reason = to_reason(statuses[next++]);
 }
 
 /// Returns whether every status is UpdateStatus::accepted. Takes a few nanoseconds for a hundred.
@@ -32,7 +32,7 @@ bool all_accepted(std::span<const UpdateStatus> statuses);
 /// Returns the numbers of accepted, late and rejected rows, and the first rejected rows. `reasons`
 /// has one entry for each row of the batch: RowReason::none if the row was accepted. For `columns`,
 /// see RowSet.
-protocol::BatchReply summarize(std::span<const protocol::RowReason> reasons,
-                               std::span<const std::uint32_t> columns = {});
+BatchReply summarize(std::span<const RowReason> reasons,
+                     std::span<const std::uint32_t> columns = {});
 
-}  // namespace starling::stream
+}  // namespace starling::protocol

@@ -20,17 +20,17 @@
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/space.hpp"
 #include "starling/knn/words/types.hpp"
+#include "starling/protocol/rows/prepared_rows.hpp"
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/prepared_rows.hpp"
 
-namespace starling::stream {
+namespace starling::protocol {
 
 /// Why the position or vector of a row, query or question is invalid in the space.
 struct PlaceFault {
-  protocol::RowReason reason = protocol::RowReason::none;
-  std::uint32_t column = protocol::RejectedRow::no_column;  ///< the invalid component
+  RowReason reason = RowReason::none;
+  std::uint32_t column = RejectedRow::no_column;  ///< the invalid component
   /// A part of a sentence, such as "its vector is refused: component 3 (from 0) is negative, ...".
   std::string sentence{};
 };
@@ -54,18 +54,18 @@ class ServedSpace {
 
   /// Converts the rows. Returns a RowSet<ObjectUpdate> with positions on the lattice, or a
   /// VectorRowSet with prepared vectors.
-  PreparedRows place(const protocol::UpdateBatch& batch) const;
+  PreparedRows place(const UpdateBatch& batch) const;
 
-  Filter to_filter(const protocol::QuerySpec& query) const;
+  Filter to_filter(const QuerySpec& query) const;
 
   /// Converts the fixed anchor of `query`: sets `position` or `components`. Returns std::nullopt,
   /// or why the anchor is invalid.
-  std::optional<PlaceFault> place(const protocol::QuerySpec& query, LatticePoint& position,
+  std::optional<PlaceFault> place(const QuerySpec& query, LatticePoint& position,
                                   std::vector<float>& components) const;
 
   /// Returns the query as clients read it, without its lease: with the position or vector that the
   /// server uses.
-  protocol::QuerySpec spec_of(const QueryDefinition& query) const;
+  QuerySpec spec_of(const QueryDefinition& query) const;
 
   /// Returns the position of a lattice point as lists carry it; std::nullopt in a vector space.
   std::optional<Position> position_of(const LatticePoint& point) const;
@@ -76,8 +76,7 @@ class ServedSpace {
 
   /// Returns a view of the lists in `reports`, for encoding. `reports` and this ServedSpace must
   /// outlive the view.
-  protocol::ListSource source_of(std::span<const QueryReport> reports,
-                                 const ReportWith& with) const;
+  ListSource source_of(std::span<const QueryReport> reports, const ReportWith& with) const;
 
  private:
   bool is_vector() const { return options_.is_vector(); }
@@ -87,7 +86,7 @@ class ServedSpace {
   std::optional<Lattice> lattice_;
 };
 
-protocol::RowReason to_reason(PositionError error);
-protocol::RowReason to_reason(VectorFault::Reason reason);
+RowReason to_reason(PositionError error);
+RowReason to_reason(VectorFault::Reason reason);
 
-}  // namespace starling::stream
+}  // namespace starling::protocol

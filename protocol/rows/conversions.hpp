@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Converts the rows, queries and questions of a request into what the tables and the engine take.
+// Whole positions and vectors are converted by ServedSpace. The server and the C interface call
+// these functions.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "starling/knn/engine/answers.hpp"
+#include "starling/protocol/rows/prepared_rows.hpp"
+#include "starling/protocol/rows/served_space.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/messages.hpp"
+
+namespace starling::protocol {
+
+RowSet<TagUpdate> convert(const UpdateTags& batch);
+RowSet<ObjectRemoval> convert(const RemoveObjects& batch);
+/// Leaves lease_end_us and owner at their defaults.
+RowSet<QueryDefinition> convert(const PutQueries& batch, const ServedSpace& space);
+
+/// Appends the converted questions of `request` to `questions`, without the slots of followed
+/// objects. Returns std::nullopt, or why the request is refused.
+std::optional<Problem> convert_questions(const GetNeighbors& request, const ServedSpace& space,
+                                         std::vector<OneShotQuery>& questions);
+
+}  // namespace starling::protocol
