@@ -156,6 +156,9 @@ const std::vector<Room>& house_rooms() {
         "apps/shared", "apps/shared/text", "apps/ask",        "apps/knn",       "apps/put",
         "apps/remove", "apps/replay",      "apps/simulate",   "apps/streams",   "apps/subscribe",
         "apps/top",    "apps/view"}},
+      {"clients/c",
+       {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu",
+        "protocol/wire", "protocol/rows", "protocol/client"}},
   };
   return rooms;
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file of the C interface that names a backend: makes the engine or the searcher that the
+// caller's options ask for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "starling/clients/c/starling.h"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/vectors/searcher.hpp"
+#include "starling/knn/words/space.hpp"
+
+namespace starling::c {
+
+struct BackendChoice {
+  starling_backend backend = STARLING_BACKEND_AUTO;
+  std::int32_t device = 0;
+  std::uint32_t threads = 0;  ///< of the CPU; 0: one per core
+};
+
+/// Throw FailureError if the backend or the device is not here.
+std::unique_ptr<Engine> make_engine(const BackendChoice& choice, const SpaceOptions& space);
+std::unique_ptr<VectorSearcher> make_searcher(const BackendChoice& choice);
+
+}  // namespace starling::c

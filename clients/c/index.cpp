@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch k-NN of vectors: a VectorSearcher behind the checks of the interface.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/clients/c/backends.hpp"
+#include "starling/clients/c/handles.hpp"
+#include "starling/clients/c/inputs.hpp"
+#include "starling/clients/c/starling.h"
+#include "starling/clients/c/structs.hpp"
+#include "starling/knn/vectors/searcher.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/recipe.hpp"
+
+namespace starling::c {
+namespace {
+
+static_assert(STARLING_NO_ROW == no_row);
+
+// Queries are prepared and searched in parts, so that the memory beside the caller's arrays is
+// bounded: by this many bytes of prepared queries, and of lists.
+constexpr std::size_t part_bytes = std::size_t{16} << 20;
+
+[[noreturn]] void refuse_component(const VectorFault& fault, std::uint64_t first,
+                                   const char* what) {
+  fail(STARLING_REFUSED, std::string(what) + ", row " + std::to_string(first + fault.row + 1) +
+                             ": " + sentence_of(fault) + ".");
+}
+
+void check_dimension(std::uint32_t dimension) {
+  if (dimension < 1 || dimension > dimension_max)
+    fail(STARLING_INVALID_ARGUMENT, "dimension is " + std::to_string(dimension) +
+                                        "; it must be 1 to " + std::to_string(dimension_max) + ".");
+}
+
+class IndexHandle final : public Handle {
+ public:
+  IndexHandle(const starling_index_options& options, std::span<const float> rows,
+              std::uint32_t dimension)
+      : metric_(metric_of(options.metric)),
+        dimension_(dimension),
+        row_count_(rows.size() / dimension),
+        searcher_(make_searcher({options.backend, options.device, options.threads})) {
+    if (keeps_rows(metric_)) {
+      prepare_parts(rows, "The points", [](auto, auto) {});
+      searcher_->set_corpus(metric_, {rows, dimension});
+      return;
+    }
+    std::vector<float> prepared;
+    prepared.reserve(rows.size());
+    prepare_parts(rows, "The points", [&](std::uint64_t, std::span<const float> part) {
+      prepared.insert(prepared.end(), part.begin(), part.end());
+    });
+    searcher_->set_corpus(metric_, {prepared, dimension});
+  }
+
+  std::uint32_t dimension() const { return dimension_; }
+  std::uint64_t row_count() const { return row_count_; }
+
+  void search(std::span<const float> queries, std::uint32_t k, std::uint64_t first_row,
+              std::uint32_t* rows, double* distances) {
+    // All queries are checked before the first list is written.
+    prepare_parts(queries, "The queries", [](auto, auto) {});
+    prepare_parts(
+        queries, "The queries",
+        [&](std::uint64_t first, std::span<const float> part) {
+          lists_.resize(part.size() / dimension_ * k);
+          searcher_->search({.queries = {part, dimension_},
+                             .k = k,
+                             .first_self = first_row == STARLING_NOT_A_ROW
+                                               ? no_row
+                                               : static_cast<VectorRow>(first_row + first)},
+                            lists_);
+          write(first * k, rows, distances);
+        },
+        k * sizeof(VectorNeighbor));
+  }
+
+ private:
+  /// Returns whether a metric's prepared rows are the rows themselves (knn/words/metric.hpp).
+  static bool keeps_rows(Metric metric) {
+    return metric == Metric::l2 || metric == Metric::inner_product || metric == Metric::l1 ||
+           metric == Metric::chebyshev;
+  }
+
+  /// Prepares the rows part by part, and passes the first row's number and the part to `take`.
+  template <class Take>
+  void prepare_parts(std::span<const float> rows, const char* what, Take take,
+                     std::size_t more_bytes_a_row = 0) {
+    const std::uint64_t count = rows.size() / dimension_;
+    const std::size_t row_bytes = dimension_ * sizeof(float) + more_bytes_a_row;
+    const std::uint64_t part_rows = std::max<std::uint64_t>(1, part_bytes / row_bytes);
+    for (std::uint64_t first = 0; first < count; first += part_rows) {
+      const std::uint64_t here = std::min(part_rows, count - first);
+      const auto part = rows.subspan(first * dimension_, here * dimension_);
+      prepared_.resize(part.size());
+      if (const auto fault = prepare_vectors(metric_, {part, dimension_}, prepared_))
+        refuse_component(*fault, first, what);
+      take(first, std::span<const float>(prepared_));
+    }
+  }
+
+  void write(std::uint64_t first, std::uint32_t* rows, double* distances) const {
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      rows[first + i] = lists_[i].row;
+      if (distances != nullptr)
+        distances[first + i] = lists_[i].row == no_row ? std::numeric_limits<double>::quiet_NaN()
+                                                       : distance_of(metric_, lists_[i].score);
+    }
+  }
+
+  Metric metric_;
+  std::uint32_t dimension_;
+  std::uint64_t row_count_;
+  std::unique_ptr<VectorSearcher> searcher_;
+  std::vector<float> prepared_;
+  std::vector<VectorNeighbor> lists_;
+};
+
+std::unique_ptr<IndexHandle> make_index(const starling_index_options* options, const float* rows,
+                                        std::uint64_t row_count, std::uint32_t dimension) {
+  const auto given = read_struct(options, "options");
+  check_dimension(dimension);
+  if (row_count > vector_rows_max)
+    fail(STARLING_INVALID_ARGUMENT, "There are " + std::to_string(row_count) +
+                                        " rows; an index has at most " +
+                                        std::to_string(vector_rows_max) + ".");
+  return std::make_unique<IndexHandle>(given, array_of(rows, row_count * dimension, "The rows"),
+                                       dimension);
+}
+
+void search(IndexHandle& index, const float* queries, std::uint64_t query_count, std::uint32_t k,
+            std::uint64_t first_row, std::uint32_t* rows, double* distances) {
+  if (k < 1 || k > vector_k_max)
+    fail(STARLING_INVALID_ARGUMENT,
+         "k is " + std::to_string(k) + "; it must be 1 to " + std::to_string(vector_k_max) + ".");
+  if (query_count > vector_rows_max)
+    fail(STARLING_INVALID_ARGUMENT, "There are " + std::to_string(query_count) +
+                                        " queries; pass at most " +
+                                        std::to_string(vector_rows_max) + " at once.");
+  if (first_row != STARLING_NOT_A_ROW &&
+      (first_row > index.row_count() || query_count > index.row_count() - first_row))
+    fail(STARLING_INVALID_ARGUMENT, "The queries are said to be the rows from " +
+                                        std::to_string(first_row) + " on, but the index has " +
+                                        std::to_string(index.row_count()) + " rows.");
+  if (rows == nullptr && query_count > 0) fail(STARLING_INVALID_ARGUMENT, "rows is NULL.");
+  index.search(array_of(queries, query_count * index.dimension(), "queries"), k, first_row, rows,
+               distances);
+}
+
+}  // namespace
+}  // namespace starling::c
+
+using namespace starling;
+
+starling_code starling_index_options_init(starling_index_options* options, size_t size) {
+  return c::guard([&] {
+    c::init_struct(options, size, "starling_index_options",
+                   starling_index_options{.size = 0,
+                                          .metric = STARLING_L2,
+                                          .backend = STARLING_BACKEND_AUTO,
+                                          .device = 0,
+                                          .threads = 0});
+  });
+}
+
+starling_code starling_index_create(const starling_index_options* options, const float* rows,
+                                    uint64_t row_count, uint32_t dimension,
+                                    starling_index** index) {
+  return c::guard([&] {
+    c::check_place(index, "index");
+    c::give(c::make_index(options, rows, row_count, dimension), index);
+  });
+}
+
+starling_code starling_index_destroy(starling_index* index) {
+  return c::destroy<c::IndexHandle>(index);
+}
+
+starling_code starling_index_search(starling_index* index, const float* queries,
+                                    uint64_t query_count, uint32_t k, uint64_t first_row,
+                                    uint32_t* rows, double* distances) {
+  return c::guard([&] {
+    const c::Use<c::IndexHandle> use(index);
+    c::search(*use, queries, query_count, k, first_row, rows, distances);
+  });
+}
+
+starling_code starling_knn(const starling_index_options* options, const float* points,
+                           uint64_t point_count, const float* queries, uint64_t query_count,
+                           uint32_t dimension, uint32_t k, uint32_t* rows, double* distances) {
+  return c::guard([&] {
+    const auto index = c::make_index(options, points, point_count, dimension);
+    c::search(*index, queries, query_count, k, STARLING_NOT_A_ROW, rows, distances);
+  });
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C interface of Starling: the engine in the caller's process, batch k-NN of vectors, and a
+ * client of a running server. docs/c.md explains it, and examples/c has complete programs.
+ *
+ * Errors. Every function that can fail returns a starling_code. If it is not STARLING_OK, the call
+ * has changed nothing, and starling_last_error() says what is wrong and what to do. No exception
+ * and no abort crosses this interface.
+ *
+ * Structs. Every struct that the caller fills or gets filled begins with `size`: its size in bytes
+ * as the caller was compiled. Set it before each use; functions named _init set it and the
+ * defaults. So a later library works with programs of today.
+ *
+ * Handles. A handle belongs to its creator, who destroys it once. A handle may move between
+ * threads, but one thread at a time may use it: a second call meanwhile returns
+ * STARLING_IN_USE. Different handles are independent. A destroyed handle is refused with
+ * STARLING_BAD_HANDLE, unless a later handle has got the same address. Destroying NULL does
+ * nothing.
+ *
+ * Arrays are dense and contiguous, row after row. Arrays that a function returns belong to the
+ * handle that they came from and live until it is destroyed. Texts are UTF-8 and end with a NUL.
+ *
+ * Units. Positions: metres, or in wgs84 degrees of longitude and latitude, and metres of altitude.
+ * Times: signed microseconds since an epoch, within +-2^61. Distances: metres, or in a vector space
+ * the distance of the metric. */
+#ifndef STARLING_H
+#define STARLING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define STARLING_API __attribute__((visibility("default")))
+
+/* ---- Errors and version ---- */
+
+typedef int32_t starling_code;
+enum {
+  STARLING_OK = 0,
+  STARLING_INVALID_ARGUMENT = 1, /* an argument is wrong; the sentence names it */
+  STARLING_BAD_HANDLE = 2,       /* not a live handle of this kind */
+  STARLING_IN_USE = 3,           /* another thread is in a call with the handle */
+  STARLING_REFUSED = 4,          /* the engine or the server refused; `name` says why */
+  STARLING_TIMED_OUT = 5,        /* the server did not answer in time */
+  STARLING_OUT_OF_MEMORY = 6,
+  STARLING_UNAVAILABLE = 7, /* no such engine or device here, or no such endpoint */
+  STARLING_TICK_FAILED = 8, /* the tick failed; the last lists stay valid */
+  STARLING_INTERNAL = 9     /* a defect of Starling; please report the sentence */
+};
+
+typedef struct starling_error {
+  size_t size;
+  starling_code code;
+  const char* name;       /* such as "unknown_stream": the codes of the wire; or "" */
+  const char* sentence;   /* what is wrong, where, and what is allowed */
+  const char* limit_name; /* the limit that was reached; or "" */
+  uint64_t limit_value;
+} starling_error;
+
+/* Fills the error of the last call of this thread that failed. The texts live until the next call
+ * of this thread that fails. Returns STARLING_INVALID_ARGUMENT if `error` is NULL or too small. */
+STARLING_API starling_code starling_last_error(starling_error* error);
+
+/* Returns the library's version, such as "0.2.0". */
+STARLING_API const char* starling_version(void);
+
+/* ---- Spaces, metrics, engines ---- */
+
+typedef int32_t starling_space;
+enum {
+  STARLING_PLANAR2 = 0, /* x, y */
+  STARLING_PLANAR3 = 1, /* x, y, z */
+  STARLING_WGS84 = 2,   /* longitude, latitude, and an altitude if wanted */
+  STARLING_VECTOR = 3   /* float32 components */
+};
+
+/* docs/vectors.md defines the metrics. */
+typedef int32_t starling_metric;
+enum {
+  STARLING_L2 = 0,
+  STARLING_COSINE = 1,
+  STARLING_PEARSON = 2,
+  STARLING_HELLINGER = 3,
+  STARLING_INNER_PRODUCT = 4,
+  STARLING_L1 = 5,
+  STARLING_CHEBYSHEV = 6,
+  STARLING_JENSEN_SHANNON = 7,
+  STARLING_KULLBACK_LEIBLER = 8
+};
+
+typedef int32_t starling_backend;
+enum {
+  STARLING_BACKEND_AUTO = 0, /* cuda where this library and this machine have it, else cpu */
+  STARLING_BACKEND_CPU = 1,
+  STARLING_BACKEND_CUDA = 2
+};
+
+/* ---- Rows: objects that move, are tagged or removed ---- */
+
+/* Why a row had no effect. Rows of the same batch are independent. */
+typedef uint8_t starling_row_status;
+enum {
+  STARLING_ROW_ACCEPTED = 0,
+  STARLING_ROW_LATE = 1, /* older than what is stored; dropped */
+  STARLING_ROW_FUTURE = 2,
+  STARLING_ROW_TIME_OUT_OF_RANGE = 3,
+  STARLING_ROW_UNKNOWN_OBJECT = 4, /* tags of an object that was never seen or is forgotten */
+  STARLING_ROW_TOO_MANY_OBJECTS = 5,
+  STARLING_ROW_POSITION_NOT_FINITE = 6,
+  STARLING_ROW_POSITION_OUT_OF_RANGE = 7, /* more than 2^30 times the resolution from the origin */
+  STARLING_ROW_LONGITUDE_OUT_OF_RANGE = 8,
+  STARLING_ROW_LATITUDE_OUT_OF_RANGE = 9,
+  STARLING_ROW_UNKNOWN_QUERY = 10,
+  STARLING_ROW_TOO_MANY_QUERIES = 11,
+  STARLING_ROW_TEXT_IS_NOT_ITS_ID = 12,
+  STARLING_ROW_NAME_COLLISION = 13,
+  STARLING_ROW_TOO_MANY_NAMES = 14,
+  STARLING_ROW_TOO_MANY_NEIGHBORS = 15,
+  STARLING_ROW_TOO_MANY_QUERIES_OF_SESSION = 16,
+  STARLING_ROW_TOO_MANY_NAMES_OF_SESSION = 17,
+  STARLING_ROW_TOO_MANY_NAME_BYTES = 18,
+  STARLING_ROW_COMPONENT_NOT_FINITE = 19,
+  STARLING_ROW_COMPONENT_TOO_LARGE = 20, /* beyond +-2^56 */
+  STARLING_ROW_COMPONENT_NEGATIVE = 21,  /* which the metric does not allow */
+  STARLING_ROW_VALUE_INFINITE = 22
+};
+
+/* Returns the words of a status, such as "late". Never NULL. */
+STARLING_API const char* starling_row_status_text(starling_row_status status);
+
+/* accepted + late + rejected is the number of rows. */
+typedef struct starling_counts {
+  size_t size;
+  uint64_t accepted;
+  uint64_t late;
+  uint64_t rejected;
+} starling_counts;
+
+#define STARLING_NO_LABEL INT64_MIN
+
+/* Positions or vectors. All members but size, count, ids and one array of coordinates may be left
+ * zero. */
+typedef struct starling_rows {
+  size_t size;
+  uint64_t count;
+  const uint64_t* ids;          /* count */
+  const int64_t* times_us;      /* count; NULL: every row is of time_us */
+  int64_t time_us;              /* not read if times_us is given */
+  const double* coordinates;    /* count * components; or NULL, then: */
+  const float* coordinates_f32; /* count * components */
+  uint32_t components;          /* 2 or 3; in a vector space its dimension */
+  const uint32_t* tags;         /* count; NULL: tags stay as they are */
+  const int64_t* labels;        /* count; NULL: labels stay; only in a vector space */
+  const double* values;         /* count; NULL: values stay; NaN removes; only in a vector space */
+} starling_rows;
+
+/* ---- Streams and queries ---- */
+
+typedef int32_t starling_report_on;
+enum {
+  STARLING_ON_MEMBERSHIP = 0, /* an object entered or left */
+  STARLING_ON_ORDER = 1,      /* ... or two objects swapped places */
+  STARLING_ON_DISTANCE = 2    /* ... or a distance changed */
+};
+
+enum { STARLING_WITH_DISTANCE = 1, STARLING_WITH_POSITION = 2, STARLING_WITH_TAGS = 4 };
+
+typedef struct starling_stream {
+  size_t size;
+  const char* name; /* 1 to 255 bytes */
+  starling_report_on on;
+  uint32_t with; /* STARLING_WITH_... added up */
+} starling_stream;
+
+/* Sets size, on = order, with = distance. */
+STARLING_API starling_code starling_stream_init(starling_stream* stream, size_t size);
+
+typedef int32_t starling_anchor;
+enum {
+  STARLING_FIXED = 0,       /* around `position`, in a vector space around `vector` */
+  STARLING_FOLLOW = 1,      /* around `object`, which is not in the list */
+  STARLING_EVERY_OBJECT = 2 /* one list for each object that passes the subject filter */
+};
+
+typedef int32_t starling_weights;
+enum { STARLING_WEIGHTS_NONE = 0, STARLING_WEIGHTS_UNIFORM = 1, STARLING_WEIGHTS_DISTANCE = 2 };
+
+/* A standing query, or a question that is asked once. In an array of queries, all have the size of
+ * the first. */
+typedef struct starling_query {
+  size_t size;
+  uint64_t id; /* unique within its stream; not read of a question */
+  uint32_t k;  /* 1 to 1024 */
+  starling_anchor anchor;
+  double position[3];
+  const float* vector; /* as many components as the space has */
+  uint64_t object;
+  uint32_t tags_required;  /* candidates must have all of these bits ... */
+  uint32_t tags_forbidden; /* ... and none of these */
+  double distance_max;     /* INFINITY: no limit */
+  int64_t age_max_us;      /* INT64_MAX: no limit */
+  uint32_t subject_required;
+  uint32_t subject_forbidden;
+  int64_t lease_us; /* how long the query stays; 0: until it is removed */
+  int32_t vote;     /* not 0: lists carry the label that they vote for; only in a vector space */
+  starling_weights regress; /* lists carry the mean of their objects' values; likewise */
+} starling_query;
+
+/* Sets size, k = 1, no filter and no limit. */
+STARLING_API starling_code starling_query_init(starling_query* query, size_t size);
+
+/* ---- Results ---- */
+
+/* The lists of a tick, of a question or of a subscription. */
+typedef struct starling_result starling_result;
+
+typedef struct starling_tick_info {
+  size_t size;
+  uint64_t epoch; /* of the server; 0 from an engine in the process */
+  uint64_t tick;
+  int64_t tau_us;
+  uint64_t object_count;
+  uint64_t stream_count; /* how many sets of lists the result has */
+  double build_ms;
+  double search_ms;
+  double diff_ms;
+  const char* warning; /* why queries were removed because of a limit; or "" */
+} starling_tick_info;
+
+typedef uint8_t starling_list_event;
+enum {
+  STARLING_LIST_UPDATED = 0, /* the list is whole */
+  STARLING_LIST_REMOVED = 1  /* the query is gone, or only the list of its subject */
+};
+
+/* Lists as compressed rows: the neighbours of list i are the entries offsets[i] to offsets[i + 1]
+ * of the arrays below it, nearest first. */
+typedef struct starling_lists {
+  size_t size;
+  const char* stream;          /* "" of questions */
+  int32_t is_last;             /* not 0: the stream was removed, and these are its last lists */
+  uint64_t list_count;         /* n */
+  uint64_t entry_count;        /* m */
+  const uint64_t* query_ids;   /* n; of questions: the index of the question */
+  const uint64_t* subject_ids; /* n; 0 where has_subject is 0 */
+  const uint8_t* has_subject;  /* n; 1: a list of an every-object query */
+  const starling_list_event* events; /* n */
+  const uint64_t* offsets;           /* n + 1 */
+  const uint64_t* object_ids;        /* m */
+  const double* distances;           /* m; NULL if the stream does not report them */
+  const double* positions;           /* 3 m; NULL likewise */
+  const uint32_t* tags;              /* m; NULL likewise */
+  const int64_t* votes;              /* n, STARLING_NO_LABEL: none; NULL if no query votes */
+  const double* means;               /* n, NaN: none; NULL if no query asks for a mean */
+} starling_lists;
+
+STARLING_API starling_code starling_result_info(const starling_result* result,
+                                                starling_tick_info* info);
+/* Fills the lists of the stream with this index, which is less than stream_count. */
+STARLING_API starling_code starling_result_lists(const starling_result* result, uint64_t index,
+                                                 starling_lists* lists);
+STARLING_API starling_code starling_result_destroy(starling_result* result);
+
+/* ---- The engine in this process ---- */
+
+typedef struct starling_engine starling_engine;
+
+typedef struct starling_engine_options {
+  size_t size;
+  starling_space space;
+  double resolution_m;    /* of the lattice to which positions are rounded */
+  double origin[3];       /* metres, subtracted first; zeros for wgs84 */
+  uint32_t dimension;     /* 1 to 4096 in a vector space, else 0 */
+  starling_metric metric; /* of a vector space */
+  starling_backend backend;
+  int32_t device;          /* the number of the GPU */
+  uint32_t threads;        /* that compute on the CPU; 0: one per core */
+  uint32_t update_threads; /* that take rows; never changes an answer */
+  uint64_t objects_max;
+  uint64_t queries_max;
+  uint64_t neighbors_max;   /* in all lists together; 20 bytes each in each of several copies */
+  int64_t object_ttl_us;    /* an object expires when tau - time exceeds it; INT64_MAX: never */
+  int64_t tombstone_ttl_us; /* how long a removal keeps late rows out */
+} starling_engine_options;
+
+/* Sets size, planar2, 1 cm, the automatic backend, and the limits of `starling serve`. */
+STARLING_API starling_code starling_engine_options_init(starling_engine_options* options,
+                                                        size_t size);
+STARLING_API starling_code starling_engine_create(const starling_engine_options* options,
+                                                  starling_engine** engine);
+STARLING_API starling_code starling_engine_destroy(starling_engine* engine);
+/* Returns "cpu" or "cuda"; "" if the handle is bad. */
+STARLING_API const char* starling_engine_name(const starling_engine* engine);
+
+/* Rows wait for the next tick. `statuses` has one entry for each row, or is NULL. `counts` may be
+ * NULL. `time_us_max` is the latest time that a row may have; INT64_MAX: any. */
+STARLING_API starling_code starling_engine_update(starling_engine* engine,
+                                                  const starling_rows* rows, int64_t time_us_max,
+                                                  starling_row_status* statuses,
+                                                  starling_counts* counts);
+/* Sets and clears tag bits of known objects. Each array has `count` entries. */
+STARLING_API starling_code starling_engine_update_tags(starling_engine* engine, uint64_t count,
+                                                       const uint64_t* ids, const int64_t* times_us,
+                                                       const uint32_t* set, const uint32_t* clear,
+                                                       starling_row_status* statuses,
+                                                       starling_counts* counts);
+STARLING_API starling_code starling_engine_remove_objects(starling_engine* engine, uint64_t count,
+                                                          const uint64_t* ids,
+                                                          const int64_t* times_us,
+                                                          starling_row_status* statuses,
+                                                          starling_counts* counts);
+
+/* Adds a stream, or changes what it reports. */
+STARLING_API starling_code starling_engine_put_stream(starling_engine* engine,
+                                                      const starling_stream* stream);
+/* Removes a stream and its queries. The next tick reports the removals. */
+STARLING_API starling_code starling_engine_remove_stream(starling_engine* engine,
+                                                         const char* stream);
+/* Adds queries to a stream, or replaces those with the same ids. If a query is malformed, the
+ * whole call is refused and the sentence names the query; a reached limit is a status. */
+STARLING_API starling_code starling_engine_put_queries(starling_engine* engine, const char* stream,
+                                                       const starling_query* queries,
+                                                       uint64_t count,
+                                                       starling_row_status* statuses,
+                                                       starling_counts* counts);
+STARLING_API starling_code starling_engine_remove_queries(starling_engine* engine,
+                                                          const char* stream, const uint64_t* ids,
+                                                          uint64_t count,
+                                                          starling_row_status* statuses,
+                                                          starling_counts* counts);
+
+/* Runs a tick and waits for it. tau_us must not be less than that of the last tick. The result has
+ * one set of lists for each stream: those that changed. */
+STARLING_API starling_code starling_engine_tick(starling_engine* engine, int64_t tau_us,
+                                                starling_result** result);
+/* The same in two steps, between which the program stages rows of the next tick. One tick may be
+ * under way. */
+STARLING_API starling_code starling_engine_begin_tick(starling_engine* engine, int64_t tau_us);
+STARLING_API starling_code starling_engine_finish_tick(starling_engine* engine,
+                                                       starling_result** result);
+/* Answers questions from the last finished tick; their anchors are fixed or follow. The result has
+ * one list for each question. */
+STARLING_API starling_code starling_engine_neighbors(starling_engine* engine,
+                                                     const starling_query* questions,
+                                                     uint64_t count, starling_result** result);
+
+/* ---- Batch k-NN of vectors ---- */
+
+typedef struct starling_index starling_index;
+
+#define STARLING_NO_ROW UINT32_MAX
+#define STARLING_NOT_A_ROW UINT64_MAX
+
+typedef struct starling_index_options {
+  size_t size;
+  starling_metric metric;
+  starling_backend backend;
+  int32_t device;
+  uint32_t threads; /* that search on the CPU; 0: one per core */
+} starling_index_options;
+
+STARLING_API starling_code starling_index_options_init(starling_index_options* options,
+                                                       size_t size);
+/* Copies row_count rows of `dimension` components. A component that the metric does not allow is
+ * refused, and the sentence names its row and column, counted from 1. */
+STARLING_API starling_code starling_index_create(const starling_index_options* options,
+                                                 const float* rows, uint64_t row_count,
+                                                 uint32_t dimension, starling_index** index);
+STARLING_API starling_code starling_index_destroy(starling_index* index);
+/* Finds the exact k nearest rows of each query. `rows` and `distances` have query_count * k
+ * entries, nearest first; rows are counted from 0. Missing entries are STARLING_NO_ROW and NaN.
+ * `distances` may be NULL. If the queries are the rows first_row, first_row + 1, ... of the index,
+ * no row is its own neighbour; otherwise first_row is STARLING_NOT_A_ROW. k: 1 to 2048. */
+STARLING_API starling_code starling_index_search(starling_index* index, const float* queries,
+                                                 uint64_t query_count, uint32_t k,
+                                                 uint64_t first_row, uint32_t* rows,
+                                                 double* distances);
+/* starling_index_create, starling_index_search and starling_index_destroy in one call. */
+STARLING_API starling_code starling_knn(const starling_index_options* options, const float* points,
+                                        uint64_t point_count, const float* queries,
+                                        uint64_t query_count, uint32_t dimension, uint32_t k,
+                                        uint32_t* rows, double* distances);
+
+/* ---- A client of a server ---- */
+
+typedef struct starling_client starling_client;
+
+typedef struct starling_client_options {
+  size_t size;
+  const char* commands; /* the endpoint of the server's commands */
+  const char* name;     /* for the server's log */
+  int64_t timeout_ms;   /* longest wait for a reply, reconnects included */
+  /* Not 0: after a restart of the server, the client puts its streams and queries again. Leases
+   * begin anew. */
+  int32_t restore;
+} starling_client_options;
+
+typedef struct starling_server_info {
+  size_t size;
+  uint64_t epoch; /* random at each start of the server */
+  uint64_t session;
+  starling_space space;
+  double resolution_m;
+  double origin[3];
+  uint32_t dimension;
+  starling_metric metric;
+  int32_t manual_ticks; /* not 0: ticks come from starling_client_advance_tick alone */
+  uint64_t restarts;    /* of the server, as this client has noticed */
+  /* Rows that earlier servers acknowledged to this client. They are lost with their server. */
+  uint64_t rows_lost;
+} starling_server_info;
+
+/* Sets size, tcp://127.0.0.1:7411, 30 s, restore. */
+STARLING_API starling_code starling_client_options_init(starling_client_options* options,
+                                                        size_t size);
+/* Connects, and waits for the server for at most timeout_ms. */
+STARLING_API starling_code starling_client_connect(const starling_client_options* options,
+                                                   starling_client** client);
+STARLING_API starling_code starling_client_destroy(starling_client* client);
+STARLING_API starling_code starling_client_info(starling_client* client,
+                                                starling_server_info* info);
+
+/* Each of these sends one request and waits for its reply. Accepted rows are staged for the next
+ * tick of the server. After a lost connection, a request is sent again and applied once. */
+STARLING_API starling_code starling_client_update(starling_client* client,
+                                                  const starling_rows* rows,
+                                                  starling_counts* counts);
+STARLING_API starling_code starling_client_update_tags(starling_client* client, uint64_t count,
+                                                       const uint64_t* ids, const int64_t* times_us,
+                                                       const uint32_t* set, const uint32_t* clear,
+                                                       starling_counts* counts);
+STARLING_API starling_code starling_client_remove_objects(starling_client* client, uint64_t count,
+                                                          const uint64_t* ids,
+                                                          const int64_t* times_us,
+                                                          starling_counts* counts);
+/* Gives objects texts for display. A decimal text is its number; the id of any other text is
+ * starling_text_id. */
+STARLING_API starling_code starling_client_put_names(starling_client* client, uint64_t count,
+                                                     const uint64_t* ids, const char* const* texts,
+                                                     starling_counts* counts);
+STARLING_API starling_code starling_client_put_stream(starling_client* client,
+                                                      const starling_stream* stream);
+STARLING_API starling_code starling_client_remove_stream(starling_client* client,
+                                                         const char* stream);
+STARLING_API starling_code starling_client_put_queries(starling_client* client, const char* stream,
+                                                       const starling_query* queries,
+                                                       uint64_t count, starling_counts* counts);
+STARLING_API starling_code starling_client_remove_queries(starling_client* client,
+                                                          const char* stream, const uint64_t* ids,
+                                                          uint64_t count, starling_counts* counts);
+/* Answers questions from the server's last finished tick. */
+STARLING_API starling_code starling_client_neighbors(starling_client* client,
+                                                     const starling_query* questions,
+                                                     uint64_t count, starling_result** result);
+/* Runs a tick of a server whose ticks are manual. `info` may be NULL. */
+STARLING_API starling_code starling_client_advance_tick(starling_client* client, int64_t tau_us,
+                                                        starling_tick_info* info);
+
+/* Sends rows and waits only for credit. Arrays may be changed when the call returns. */
+STARLING_API starling_code starling_client_post(starling_client* client, const starling_rows* rows);
+/* Waits for the replies to all posted rows, and sums them up since the last flush. Fails with the
+ * first refusal of a whole batch, if there was one; `counts` is filled all the same. */
+STARLING_API starling_code starling_client_flush(starling_client* client, starling_counts* counts);
+
+/* Calls `take` once for each of the server's statistics. */
+STARLING_API starling_code starling_client_stats(starling_client* client,
+                                                 void (*take)(void* context, const char* name,
+                                                              double value),
+                                                 void* context);
+
+/* Returns the id of a text: its number if it is decimal, else its XXH64 hash. */
+STARLING_API uint64_t starling_text_id(const char* text);
+
+/* ---- A subscription to a stream ---- */
+
+typedef struct starling_subscription starling_subscription;
+
+typedef struct starling_subscription_options {
+  size_t size;
+  const char* commands;
+  const char* results; /* the endpoint of the server's results */
+  const char* name;
+  int64_t timeout_ms;
+  const char* stream;
+  const uint64_t* query_ids; /* only these queries; NULL: all */
+  uint64_t query_count;
+  const uint64_t* subject_ids; /* of every-object queries only these objects' lists; NULL: all */
+  uint64_t subject_count;
+} starling_subscription_options;
+
+typedef int32_t starling_event_kind;
+enum {
+  STARLING_EVENT_NONE = 0,     /* nothing within the time */
+  STARLING_EVENT_SNAPSHOT = 1, /* lists replaces all lists held so far */
+  STARLING_EVENT_TICK = 2,     /* lists are those that changed */
+  STARLING_EVENT_LOST = 3,     /* `ticks` ticks were lost; a snapshot follows */
+  STARLING_EVENT_RESTARTED = 4 /* the server has restarted; a snapshot follows */
+};
+
+typedef struct starling_event {
+  size_t size;
+  starling_event_kind kind;
+  uint64_t ticks;
+  /* Why the last request to the server failed, such as an unknown stream; or "". Lives until the
+   * next call with the subscription. */
+  const char* obstacle;
+} starling_event;
+
+STARLING_API starling_code
+starling_subscription_options_init(starling_subscription_options* options, size_t size);
+STARLING_API starling_code starling_subscription_open(const starling_subscription_options* options,
+                                                      starling_subscription** subscription);
+STARLING_API starling_code starling_subscription_close(starling_subscription* subscription);
+/* Waits at most timeout_ms for the next event. `*result` gets the lists of a snapshot or a tick,
+ * else NULL. Gaps and restarts are mended inside: a reader that applies each event holds the
+ * server's exact answer. */
+STARLING_API starling_code starling_subscription_next(starling_subscription* subscription,
+                                                      int64_t timeout_ms, starling_event* event,
+                                                      starling_result** result);
+/* Copies all lists that are held now, in the order of query and subject. */
+STARLING_API starling_code starling_subscription_lists(starling_subscription* subscription,
+                                                       starling_result** result);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and writes the structs of starling.h, which begin with their size as the caller knows it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "starling/clients/c/error.hpp"
+
+namespace starling::c {
+
+/// The sizes of the first version. A caller compiled with it must work for ever, so these numbers
+/// never change; a later version has larger structs.
+template <class Struct>
+inline constexpr std::size_t first_size = sizeof(Struct);
+
+/// Returns the size that the caller wrote into its struct.
+template <class Struct>
+std::size_t size_of(const Struct* given, const char* what) {
+  if (given == nullptr) fail(STARLING_INVALID_ARGUMENT, std::string(what) + " is NULL.");
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof(size));
+  if (size < first_size<Struct>)
+    fail(STARLING_INVALID_ARGUMENT, std::string(what) + ".size is " + std::to_string(size) +
+                                        "; set it to the sizeof of the struct, which is at least " +
+                                        std::to_string(first_size<Struct>) + ".");
+  return size;
+}
+
+/// Copies the caller's struct. Refuses a longer one whose further members are not zero: they are of
+/// a newer header than this library's.
+template <class Struct>
+Struct read_struct(const Struct* given, const char* what) {
+  const std::size_t size = size_of(given, what);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
+  constexpr std::size_t longest = 4096;
+  if (size > longest)
+    fail(STARLING_INVALID_ARGUMENT, std::string(what) + ".size is " + std::to_string(size) +
+                                        ", which is not the size of a struct of starling.h.");
+  if (std::any_of(bytes + std::min(size, sizeof(Struct)), bytes + size,
+                  [](unsigned char byte) { return byte != 0; }))
+    fail(STARLING_INVALID_ARGUMENT, std::string(what) +
+                                        " has members that this version of the library does not "
+                                        "know; use the header of version " STARLING_VERSION ".");
+  Struct read;
+  std::memcpy(&read, bytes, sizeof(Struct));
+  read.size = sizeof(Struct);
+  return read;
+}
+
+/// Fills the caller's struct and leaves its size as it is.
+template <class Struct>
+void write_struct(Struct* given, const char* what, Struct value) {
+  value.size = size_of(given, what);
+  std::memcpy(given, &value, sizeof(Struct));
+}
+
+/// The same for a struct that the caller may leave out.
+template <class Struct>
+void write_optional(Struct* given, const char* what, const Struct& value) {
+  if (given != nullptr) write_struct(given, what, value);
+}
+
+/// Sets the defaults. `size` is the sizeof that the caller was compiled with.
+template <class Struct>
+void init_struct(Struct* given, std::size_t size, const char* what, const Struct& defaults) {
+  if (given == nullptr) fail(STARLING_INVALID_ARGUMENT, std::string(what) + " is NULL.");
+  if (size < first_size<Struct>)
+    fail(STARLING_INVALID_ARGUMENT, "size is " + std::to_string(size) + "; pass the sizeof of " +
+                                        what + ", which is at least " +
+                                        std::to_string(first_size<Struct>) + ".");
+  std::memset(static_cast<void*>(given), 0, size);
+  std::memcpy(static_cast<void*>(given), &defaults, sizeof(Struct));
+  std::memcpy(static_cast<void*>(given), &size, sizeof(size));
+}
+
+}  // namespace starling::c
