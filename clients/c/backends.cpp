@@ -39,7 +39,8 @@ bool means_cuda(const BackendChoice& choice) {
   if (is_here || choice.backend == STARLING_BACKEND_AUTO) return is_here;
   fail(STARLING_UNAVAILABLE, devices.empty()
                                  ? "There is no GPU: " + why_none + "; use the cpu backend."
-                                 : "There is no GPU " + std::to_string(choice.device) + " here.");
+                                 : "There is no GPU " + std::to_string(choice.device) +
+                                       " here; use another or the cpu backend.");
 #else
   if (choice.backend == STARLING_BACKEND_AUTO) return false;
   fail(STARLING_UNAVAILABLE, "This library is built without the CUDA engine; use the cpu backend.");

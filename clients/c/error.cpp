@@ -13,11 +13,22 @@ namespace {
 
 thread_local Failure last_failure;
 
+/// Returns the words of an exception as a sentence: they begin with a small letter and have no full
+/// stop, because a program puts its name before them.
+std::string sentence_of(const char* words) {
+  std::string sentence = words;
+  if (sentence.empty()) return sentence;
+  if (sentence.front() >= 'a' && sentence.front() <= 'z')
+    sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  if (sentence.back() != '.') sentence += '.';
+  return sentence;
+}
+
 /// Stores without throwing: if there is no memory for the sentence, only the code remains.
 starling_code keep(starling_code code, const char* sentence) noexcept {
   last_failure.code = code;
   try {
-    last_failure = Failure{.code = code, .sentence = sentence};
+    last_failure = Failure{.code = code, .sentence = sentence_of(sentence)};
   } catch (...) {
     last_failure.name.clear();
     last_failure.sentence.clear();

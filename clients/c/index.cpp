@@ -30,8 +30,9 @@ constexpr std::size_t part_bytes = std::size_t{16} << 20;
 
 [[noreturn]] void refuse_component(const VectorFault& fault, std::uint64_t first,
                                    const char* what) {
-  fail(STARLING_REFUSED, std::string(what) + ", row " + std::to_string(first + fault.row + 1) +
-                             ": " + sentence_of(fault) + ".");
+  fail(STARLING_INVALID_ARGUMENT, std::string(what) + ", row " +
+                                      std::to_string(first + fault.row + 1) + ": " +
+                                      sentence_of(fault) + ".");
 }
 
 void check_dimension(std::uint32_t dimension) {

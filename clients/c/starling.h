@@ -364,7 +364,7 @@ typedef struct starling_index_options {
 STARLING_API starling_code starling_index_options_init(starling_index_options* options,
                                                        size_t size);
 /* Copies row_count rows of `dimension` components. A component that the metric does not allow is
- * refused, and the sentence names its row and column, counted from 1. */
+ * STARLING_INVALID_ARGUMENT, and the sentence names its row and column, counted from 1. */
 STARLING_API starling_code starling_index_create(const starling_index_options* options,
                                                  const float* rows, uint64_t row_count,
                                                  uint32_t dimension, starling_index** index);

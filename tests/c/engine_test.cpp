@@ -257,7 +257,7 @@ TEST(CKnn, SaysWhichComponentIsNotAllowed) {
   options.metric = STARLING_HELLINGER;
   std::vector<std::uint32_t> rows(3);
   EXPECT_EQ(starling_knn(&options, points.data(), 3, points.data(), 3, 4, 1, rows.data(), nullptr),
-            STARLING_REFUSED);
+            STARLING_INVALID_ARGUMENT);
   EXPECT_THAT(last_error().sentence, testing::HasSubstr("The points, row 2: component 4 is"));
 }
 
