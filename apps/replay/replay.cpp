@@ -11,6 +11,7 @@
 #include "starling/apps/replay/replay_options.hpp"
 #include "starling/apps/replay/replay_report.hpp"
 #include "starling/apps/replay/replay_run.hpp"
+#include "starling/apps/shared/speed_flag.hpp"
 #include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
@@ -81,10 +82,7 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
                      "Leave out neighbours that have one of these tag bits");
   command.add_option("--tick", flags.tick, "The time from tick to tick, such as 100ms, 1s or 10s")
       ->capture_default_str();
-  command
-      .add_option("--speed", flags.speed,
-                  "A multiple of real time, such as 1 or 2.5; max: as fast as possible")
-      ->capture_default_str();
+  add_speed_flag(command, flags.speed);
   command.add_option(
       "--out", flags.out,
       "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "

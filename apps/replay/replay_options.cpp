@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "starling/apps/shared/speed_flag.hpp"
 #include "starling/knn/base/time_text.hpp"
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/words/report_names.hpp"
@@ -50,13 +51,6 @@ Position origin(const std::string& text) {
   return position;
 }
 
-std::optional<double> speed(const std::string& text) {
-  if (text == "max") return std::nullopt;
-  const auto parsed = sim::parse_number(text);
-  if (!parsed || !(*parsed > 0)) refuse_flag("--speed", text, "a positive number or max");
-  return *parsed;
-}
-
 void refuse_flags_of_the_other_side(const ReplayFlags& flags) {
   const bool sets_space = !flags.object_ttl.empty() || !flags.origin.empty() ||
                           flags.resolution_m != ReplayFlags().resolution_m;
@@ -94,7 +88,7 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.resolution_m = flags.resolution_m;
   plan.origin = origin(flags.origin);
   plan.tick_us = duration_us("--tick", flags.tick, 0);
-  plan.speed = speed(flags.speed);
+  plan.speed = speed_of(flags.speed);
   plan.k = flags.k;
   if (flags.queries != "all") plan.query_file = flags.queries;
   plan.age_max_us = duration_us("--max-age", flags.max_age, Filter::any_age);

@@ -19,6 +19,7 @@
 #include "starling/apps/shared/embedded_host.hpp"
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/progress_line.hpp"
+#include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/shared/stop_signals.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/quoted_text.hpp"
@@ -234,9 +235,7 @@ class Replay {
   std::function<void(std::int64_t)> pacing() const {
     if (!plan_.speed) return {};
     return [start = Clock::now(), speed = *plan_.speed](std::int64_t since_first_us) {
-      const std::chrono::duration<double, std::micro> due(static_cast<double>(since_first_us) /
-                                                          speed);
-      std::this_thread::sleep_until(start + std::chrono::duration_cast<Clock::duration>(due));
+      std::this_thread::sleep_until(due_at(start, since_first_us, speed));
     };
   }
 

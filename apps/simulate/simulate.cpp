@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/simulate/simulate_options.hpp"
 #include "starling/apps/simulate/simulate_run.hpp"
 #include "starling/sim/files/errors.hpp"
@@ -138,6 +139,7 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
                   "Instead of a run: print the results of two folders side by side. With --out, "
                   "write compare.html there too")
       ->expected(2);
+  add_speed_flag(command, flags.pace);
   add_engine_flags(command, flags.engine);
   command.add_option(
       "--connect", flags.commands,

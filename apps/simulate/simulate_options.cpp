@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
@@ -76,6 +77,7 @@ SimulatePlan plan_simulate(const SimulateFlags& flags) {
   plan.area = area(flags.area);
   plan.start_us = duration_us("--start", flags.start, 0);
   if (!flags.length.empty()) plan.length_us = duration_us("--for", flags.length, 1);
+  plan.pace = speed_of(flags.pace);
   plan.connect_timeout_ms =
       std::max<std::int64_t>(duration_us("--connect-timeout", flags.connect_timeout, 1) / 1000, 1);
   plan.simulation = {.seed = flags.seed,

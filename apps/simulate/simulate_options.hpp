@@ -47,6 +47,7 @@ struct SimulateFlags {
   double decline_per_km = 0.05;
   std::string answer_time = "0s";
   std::uint64_t seed = 1;
+  std::string pace = "max";
 
   EngineFlags engine;
   std::string commands;
@@ -61,6 +62,7 @@ struct SimulatePlan {
   std::optional<std::array<double, 4>> area;
   std::int64_t start_us = 0;
   std::optional<std::int64_t> length_us;
+  std::optional<double> pace;  ///< a multiple of real time; std::nullopt: as fast as possible
   std::int64_t connect_timeout_ms = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "starling/apps/shared/embedded_host.hpp"
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/progress_line.hpp"
+#include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/shared/stop_signals.hpp"
 #include "starling/sim/city/fleet_index.hpp"
 #include "starling/sim/city/report/comparison.hpp"
@@ -259,8 +260,19 @@ class SimulateRun {
       if (stop_.asked_to_stop())
         throw std::runtime_error("stopped before the end; nothing was written");
       progress.show("simulating", simulation.rides().size(), total, "requests");
+      if (plan_.pace) wait_until(due_at(start, simulated_us(simulation), *plan_.pace));
     }
     return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  std::int64_t simulated_us(const city::Simulation& simulation) const {
+    return static_cast<std::int64_t>(simulation.periods().size()) * plan_.simulation.period_us;
+  }
+
+  /// Returns at once if the program is asked to stop.
+  void wait_until(Clock::time_point due) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
+    if (left.count() > 0) stop_.wait_for(left);
   }
 
   std::vector<city::Setting> settings() const {

@@ -78,6 +78,16 @@ class SimulateTest(FolderCase):
         self.assertNotEqual(self.texts(self.run_into("other", "--policy", policy, "--seed", 2)),
                             first)
 
+    def test_a_speed_takes_its_time_and_changes_nothing(self):
+        first = self.texts(self.run_into("max"))
+        begin = time.monotonic()
+        paced = self.run_into("paced", "--speed", 20000)
+        elapsed_s = time.monotonic() - begin
+        self.assertEqual(self.texts(paced), first)
+        times_us = [int(line.split(",")[0])
+                    for line in (paced / "periods.csv").read_text().splitlines()[1:]]
+        self.assertGreaterEqual(elapsed_s, (times_us[-1] - times_us[0]) / 1e6 / 20000)
+
     def write_policy(self, text):
         policy = self.folder / "policy.py"
         policy.write_text(text)
@@ -373,6 +383,7 @@ class SimulateTest(FolderCase):
             ([*out, "--k", "20", "--k-max", "10"], 2, "--k-max: lists cannot be widened"),
             ([*out, "--policy", "best"], 2, "--policy"),
             ([*out, "--drivers", "0"], 2, "--drivers"),
+            ([*out, "--speed", "0"], 2, "--speed: '0' is not a positive number or max"),
             ([*out, "--idle", "sleep"], 2, "--idle"),
             ([*out, "--side-km", "nan"], 2, "--side-km: nan is not a finite number"),
             ([*out, "--decline-per-km", "nan"], 2, "--decline-per-km: nan is not a finite number"),
