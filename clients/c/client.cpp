@@ -70,8 +70,10 @@ class ClientHandle final : public Handle {
   Counts send(const protocol::RemoveObjects& batch) {
     return counted(ask([&] { return client_.remove_objects(batch); }));
   }
-  Counts send(const protocol::PutNames& batch) {
-    return counted(ask([&] { return client_.put_names(batch); }));
+  Counts put_names(const protocol::PutNames& batch) {
+    const auto reply = ask([&] { return client_.put_names(batch); });
+    if (restores_) kept_.put_names(batch);
+    return counts_of(reply);
   }
 
   void put_stream(const protocol::PutStream& stream) {
@@ -274,7 +276,7 @@ starling_code starling_client_put_names(starling_client* client, uint64_t count,
                 "Text " + std::to_string(names.texts.size()) + " is NULL.");
       names.texts.emplace_back(text);
     }
-    c::write_counts(counts, use->send(names));
+    c::write_counts(counts, use->put_names(names));
   });
 }
 

@@ -2,9 +2,20 @@
 // See kept_queries.hpp.
 #include "starling/clients/c/kept_queries.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace starling::c {
+
+namespace {
+
+/// Returns how many rows of at most `row_bytes` go into one request.
+std::size_t rows_at_once(const protocol::Limits& limits, std::size_t row_bytes) {
+  return std::clamp<std::size_t>(limits.frame_bytes_max / (2 * row_bytes), 1, limits.rows_max);
+}
+
+}  // namespace
 
 void KeptQueries::put_stream(const protocol::PutStream& stream) {
   Stream& kept = streams_[std::string(stream.name)];
@@ -30,26 +41,59 @@ void KeptQueries::remove_queries(const protocol::RemoveQueries& request) {
   for (const std::uint64_t id : request.ids) stream->second.queries.erase(id);
 }
 
+void KeptQueries::put_names(const protocol::PutNames& request) {
+  for (std::size_t i = 0; i < request.ids.size(); ++i)
+    names_.emplace(request.ids[i], request.texts[i]);
+}
+
 void KeptQueries::put_again(protocol::Client& client, Clock::time_point now) {
-  const std::size_t at_once = client.server().limits.rows_max;
+  put_names_again(client);
   for (auto& [name, stream] : streams_) {
-    client.put_stream({.name = name, .on = stream.on, .with = stream.with}).value();
     std::erase_if(stream.queries, [&](const auto& entry) {
       const Kept& kept = entry.second;
       return kept.query.lease_ms != 0 &&
              now - kept.since >= std::chrono::milliseconds(kept.query.lease_ms);
     });
-    protocol::PutQueries request{.stream = name, .queries = {}};
-    const auto put = [&] {
-      if (!request.queries.empty()) client.put_queries(request).value();
-      request.queries.clear();
-    };
-    for (const auto& [id, kept] : stream.queries) {
-      request.queries.push_back(kept.query);
-      if (request.queries.size() == at_once) put();
-    }
-    put();
+    client.put_stream({.name = name, .on = stream.on, .with = stream.with}).value();
+    put_queries_again(client, name, stream);
   }
+}
+
+void KeptQueries::put_names_again(protocol::Client& client) const {
+  constexpr std::size_t overhead_bytes = 64;
+  const protocol::Limits& limits = client.server().limits;
+  const std::size_t at_once = rows_at_once(limits, limits.text_bytes_max + overhead_bytes);
+  std::vector<std::uint64_t> ids;
+  protocol::PutNames request;
+  const auto put = [&] {
+    request.ids = ids;
+    if (!ids.empty()) client.put_names(request).value();
+    ids.clear();
+    request.texts.clear();
+  };
+  for (const auto& [id, text] : names_) {
+    ids.push_back(id);
+    request.texts.emplace_back(text);
+    if (ids.size() == at_once) put();
+  }
+  put();
+}
+
+void KeptQueries::put_queries_again(protocol::Client& client, const std::string& name,
+                                    const Stream& stream) {
+  constexpr std::size_t query_bytes = 256;
+  const protocol::Limits& limits = client.server().limits;
+  const std::size_t at_once = rows_at_once(limits, query_bytes + limits.dimension * sizeof(float));
+  protocol::PutQueries request{.stream = name, .queries = {}};
+  const auto put = [&] {
+    if (!request.queries.empty()) client.put_queries(request).value();
+    request.queries.clear();
+  };
+  for (const auto& [id, kept] : stream.queries) {
+    request.queries.push_back(kept.query);
+    if (request.queries.size() == at_once) put();
+  }
+  put();
 }
 
 }  // namespace starling::c

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streams and queries that a client has put, so that it can put them again after a restart of
-// the server. ClientHandle owns it.
+// The streams, queries and names that a client has put, so that it can put them again after a
+// restart of the server. ClientHandle owns it.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,10 @@ class KeptQueries {
   /// `now` is when the leases of the queries began.
   void put_queries(const protocol::PutQueries& request, Clock::time_point now);
   void remove_queries(const protocol::RemoveQueries& request);
+  void put_names(const protocol::PutNames& request);
 
-  /// Puts all streams and all queries whose lease has not ended. Throws RefusedError with what the
-  /// server refuses.
+  /// Puts all names, all streams, and all queries whose lease has not ended. Throws RefusedError
+  /// with what the server refuses.
   void put_again(protocol::Client& client, Clock::time_point now);
 
  private:
@@ -38,7 +39,12 @@ class KeptQueries {
     ReportWith with{};
     std::unordered_map<std::uint64_t, Kept> queries{};  ///< by id
   };
+  void put_names_again(protocol::Client& client) const;
+  static void put_queries_again(protocol::Client& client, const std::string& name,
+                                const Stream& stream);
+
   std::map<std::string, Stream> streams_;
+  std::unordered_map<std::uint64_t, std::string> names_;  ///< of objects, by id
 };
 
 }  // namespace starling::c

@@ -392,8 +392,8 @@ typedef struct starling_client_options {
   const char* commands; /* the endpoint of the server's commands */
   const char* name;     /* for the server's log */
   int64_t timeout_ms;   /* longest wait for a reply, reconnects included */
-  /* Not 0: after a restart of the server, the client puts its streams and queries again. Leases
-   * begin anew. */
+  /* Not 0: after a restart of the server, the client puts its names, streams and queries again.
+   * Leases begin anew. */
   int32_t restore;
 } starling_client_options;
 
@@ -408,7 +408,8 @@ typedef struct starling_server_info {
   starling_metric metric;
   int32_t manual_ticks; /* not 0: ticks come from starling_client_advance_tick alone */
   uint64_t restarts;    /* of the server, as this client has noticed */
-  /* Rows that earlier servers acknowledged to this client. They are lost with their server. */
+  /* Rows of objects (updates, tags, removals) that earlier servers acknowledged to this client.
+   * They are lost with their server. */
   uint64_t rows_lost;
 } starling_server_info;
 

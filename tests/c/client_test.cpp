@@ -174,6 +174,9 @@ TEST_F(CClient, PostedRowsAreAllCountedByFlush) {
 
 TEST_F(CClient, PutsStreamsAndQueriesAgainAfterARestartAndSaysWhatWasLost) {
   open_stream();
+  const std::uint64_t named = starling_text_id("Alice");
+  const char* const text = "Alice";
+  ASSERT_EQ(starling_client_put_names(client, 1, &named, &text, &counts), STARLING_OK);
   subscription = subscribe(*server, "riders");
   move_and_tick(1'000'000);
   ASSERT_TRUE(follow_to_last_tick());
@@ -195,6 +198,7 @@ TEST_F(CClient, PutsStreamsAndQueriesAgainAfterARestartAndSaysWhatWasLost) {
   const starling_server_info info = info_of(client);
   EXPECT_EQ(info.restarts, 1u);
   EXPECT_EQ(info.rows_lost, 200u);
+  EXPECT_EQ(server->client().get_names(std::vector{named}).value().texts.front(), "Alice");
 }
 
 TEST_F(CClient, ThatDoesNotRestoreIsToldThatTheStreamIsUnknown) {
