@@ -15,7 +15,7 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::string_view npy_magic = "\x93NUMPY";
 constexpr std::size_t axes_max = 32;               // NumPy's limit
 constexpr std::size_t written_header_bytes = 128;  // the format requires a multiple of 64
 
@@ -176,12 +176,12 @@ std::string shape_text(std::span<const std::uint64_t> shape) {
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& path) {
   const Refusal refuse{path};
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with(magic))
+  if (!text.starts_with(npy_magic))
     refuse(text.empty() ? "the file is empty"
                         : "the file is not .npy: it does not begin with \\x93NUMPY");
-  constexpr std::size_t version_end = magic.size() + 2;
+  constexpr std::size_t version_end = npy_magic.size() + 2;
   if (text.size() < version_end) refuse("the file is truncated: it ends inside its header");
-  const int version = static_cast<unsigned char>(text[magic.size()]);
+  const int version = static_cast<unsigned char>(text[npy_magic.size()]);
   if (version < 1 || version > 3)
     refuse("the file has .npy version " + std::to_string(version) + "; 1, 2 and 3 are read");
   const std::size_t length_bytes = version == 1 ? 2 : 4;
@@ -204,8 +204,8 @@ NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& p
 }
 
 std::string npy_header_text(std::string_view type_name, std::span<const std::uint64_t> shape) {
-  constexpr std::size_t length = written_header_bytes - magic.size() - 4;
-  std::string text(magic);
+  constexpr std::size_t length = written_header_bytes - npy_magic.size() - 4;
+  std::string text(npy_magic);
   text += {'\1', '\0', static_cast<char>(length & 0xFF), static_cast<char>(length >> 8)};
   text += "{'descr': '" + std::string(type_name) +
           "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";

@@ -13,7 +13,7 @@ namespace starling::sim {
 namespace {
 
 constexpr std::size_t buffer_bytes = 1 << 20;
-constexpr std::string_view header = "tick,time_us,query_id,rank,object_id,distance_m";
+constexpr std::string_view csv_header = "tick,time_us,query_id,rank,object_id,distance_m";
 
 std::string_view position_header(Space space) {
   if (space == Space::wgs84) return ",lon,lat,alt";
@@ -45,7 +45,7 @@ ResultCsv::ResultCsv(const std::string& path, const NameTable& query_names,
       object_names_(object_names),
       columns_(columns),
       output_(path, appears) {
-  buffer_ = header;
+  buffer_ = csv_header;
   if (columns_.votes) buffer_ += ",vote";
   if (columns_.means) buffer_ += ",value";
   if (columns_.subjects) buffer_ += ",subject";
