@@ -14,6 +14,7 @@
 
 #include "starling/apps/shared/embedded_host.hpp"
 #include "starling/apps/shared/own_input.hpp"
+#include "starling/apps/shared/page_folder.hpp"
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/shared/stop_signals.hpp"
@@ -90,7 +91,8 @@ class SimulateRun {
   explicit SimulateRun(const SimulatePlan& plan) : plan_(plan), flags_(plan.flags) {}
 
   void run() {
-    // The outputs are checked before the long work of the run.
+    // The outputs are checked before the long work of the run, and the page is read.
+    const city::PlotScript script = city::read_plot_script(page_folder({}));
     city::RunFolder folder(flags_.out);
     folder.check_files();
     if (folder.is_run_file(flags_.trace_out))
@@ -121,7 +123,7 @@ class SimulateRun {
     const city::RunSummary summary{settings(), city::find_figures(simulation)};
     const city::TimingShares shares = city::find_shares(simulation, wall_s);
     if (trace) trace->finish();
-    city::write_run(flags_.out, simulation, demand_, summary, shares);
+    city::write_run(flags_.out, simulation, demand_, summary, shares, script);
     folder.keep();
     if (trace) trace->close();
     print(summary, shares);
@@ -387,7 +389,7 @@ void compare(const SimulateFlags& flags) {
   }
   const city::Comparison comparison = city::compare_runs(flags.compare[0], flags.compare[1]);
   if (page) {
-    page->write(city::comparison_page(comparison));
+    page->write(city::comparison_page(comparison, city::read_plot_script(page_folder({}))));
     page->close();
     folder->keep();
   }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds the live page: installs npm's packages if the lock file has changed since the last time,
+# Builds the live page, and the script that the reports of a simulation hold: installs npm's packages if the lock file has changed since the last time,
 # turns the wire's schema into TypeScript, and bundles. If the packages cannot be had, it warns and
 # leaves the page out, and the build goes on; the next build tries again.
 cmake_minimum_required(VERSION 3.25)
@@ -36,13 +36,19 @@ execute_process(COMMAND ${FLATC} --ts -o ${WORK_DIR}/generated ${SCHEMA} OUTPUT_
 
 include(${SOURCE_DIR}/bundle.cmake)
 bundle(src/page.tsx ${PAGE_DIR}/page.js)
+bundle(src/report/report.tsx ${PAGE_DIR}/report.js)
 file(COPY ${SOURCE_DIR}/src/index.html ${WORK_DIR}/node_modules/world-atlas/land-50m.json
      DESTINATION ${PAGE_DIR})
 file(TOUCH ${PAGE_DIR}/index.html ${PAGE_DIR}/land-50m.json)
 
 # What a browser loads has a limit, so that the page stays quick to load and a server may hold it.
-set(script_bytes_max 300000)
-file(SIZE ${PAGE_DIR}/page.js script_bytes)
-if(script_bytes GREATER script_bytes_max)
-  message(FATAL_ERROR "page.js has ${script_bytes} bytes; at most ${script_bytes_max} are allowed.")
-endif()
+# A report holds its script as a whole.
+foreach(script page.js:300000 report.js:60000)
+  string(REPLACE ":" ";" script ${script})
+  list(GET script 0 name)
+  list(GET script 1 bytes_max)
+  file(SIZE ${PAGE_DIR}/${name} bytes)
+  if(bytes GREATER bytes_max)
+    message(FATAL_ERROR "${name} has ${bytes} bytes; at most ${bytes_max} are allowed.")
+  endif()
+endforeach()

@@ -10,7 +10,7 @@
 
 #include <simdjson.h>
 
-#include "starling/sim/city/report/html_report.hpp"
+#include "starling/sim/city/report/html_page.hpp"
 #include "starling/sim/city/report/summary.hpp"
 #include "starling/sim/city/report/svg_plot.hpp"
 #include "starling/sim/files/number_text.hpp"
@@ -127,7 +127,7 @@ void append_rows(std::string& text, const std::vector<ComparedRow>& rows,
 std::string html_rows(const std::vector<ComparedRow>& rows) {
   std::string html;
   for (const ComparedRow& row : rows) {
-    html += "<tr><td>" + escape_html(row.key) + "</td>";
+    html += "<tr><th scope=\"row\">" + escape_html(row.key) + "</th>";
     for (const std::string* const cell : {&row.left, &row.right, &row.change})
       html += "<td class=\"n\">" + escape_html(*cell) + "</td>";
     html += "</tr>\n";
@@ -167,19 +167,20 @@ std::string comparison_table(const Comparison& comparison) {
   return text;
 }
 
-std::string comparison_page(const Comparison& comparison) {
-  std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"
-      "Starling: two runs</title><style>";
-  html += report_style;
-  html += "</style></head><body>\n<h1>Two runs</h1>\n<table>\n";
-  html += html_rows({{"", comparison.left, comparison.right, "change"}});
-  html += html_rows(comparison.settings);
-  html += html_rows(comparison.results);
-  html += "</table>\n<div class=\"sides\">\n";
+std::string comparison_page(const Comparison& comparison, const PlotScript& script) {
+  PageParts parts{.title = "Starling: two runs", .heading = "Two runs", .above = {}, .plots = {}};
+  parts.above =
+      "<div class=\"wide\" role=\"region\" aria-label=\"Results of both runs\" "
+      "tabindex=\"0\"><table>\n<tr><td></td><th scope=\"col\">" +
+      escape_html(comparison.left) + "</th><th scope=\"col\">" + escape_html(comparison.right) +
+      "</th><th scope=\"col\">change</th></tr>\n" + html_rows(comparison.settings) +
+      html_rows(comparison.results) + "</table></div>\n";
+  parts.plots = "<div class=\"sides\">\n";
   for (const std::string* const folder : {&comparison.left, &comparison.right})
-    html += "<div><h2>" + escape_html(*folder) + "</h2>\n" + plots_of(*folder) + "</div>\n";
-  return html + "</div>\n</body></html>\n";
+    parts.plots += "<section><h2>" + escape_html(*folder) + "</h2>\n<div class=\"plots\">\n" +
+                   plots_of(*folder) + "</div></section>\n";
+  parts.plots += "</div>\n";
+  return html_page(parts, script);
 }
 
 }  // namespace starling::sim::city

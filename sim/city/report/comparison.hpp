@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "starling/sim/city/report/html_page.hpp"
+
 namespace starling::sim::city {
 
 struct ComparedRow {
@@ -30,6 +32,6 @@ std::string comparison_table(const Comparison& comparison);
 
 /// Returns the comparison as an HTML page, with the plots from both runs' report.html. Throws
 /// std::runtime_error if one of these files has no plots.
-std::string comparison_page(const Comparison& comparison);
+std::string comparison_page(const Comparison& comparison, const PlotScript& script);
 
 }  // namespace starling::sim::city

@@ -3,6 +3,7 @@
 #include "starling/sim/city/report/html_report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -27,13 +28,17 @@ class Report {
     bucket_count_ = static_cast<std::size_t>(span_us / bucket_us_) + 1;
   }
 
-  std::string text() {
-    return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Starling: " +
-           setting("policy") + "</title><style>" + report_style + "</style></head><body>\n<h1>" +
-           heading() + "</h1>\n<div class=\"columns\"><div><h2>Results</h2>\n" + figures() +
-           "</div><div><h2>Settings</h2>\n" + settings() +
-           "</div></div>\n<h2>Plots</h2>\n<div class=\"plots\">\n" + std::string(plots_begin) +
-           "\n" + plots() + std::string(plots_end) + "\n</div>\n</body></html>\n";
+  std::string text(const PlotScript& script) const {
+    const std::array plots{waits_over_time(),   waits(),
+                           pickups_over_time(), pickups(),
+                           service_over_time(), states_over_time(),
+                           waiting_over_time(), unmet_map()};
+    return html_page({.title = "Starling: " + setting("policy"),
+                      .heading = heading(),
+                      .above = "<div class=\"columns\"><div><h2>Results</h2>\n" + figures() +
+                               "</div><div><h2>Settings</h2>\n" + settings() + "</div></div>\n",
+                      .plots = "<div class=\"plots\">\n" + plots_html(plots) + "</div>\n"},
+                     script);
   }
 
  private:
@@ -51,7 +56,7 @@ class Report {
   std::string figures() const {
     std::string html = "<table>\n";
     for (const Figure& figure : summary_.figures)
-      html += "<tr><td>" + escape_html(figure.title) + "</td><td class=\"n\">" +
+      html += "<tr><th scope=\"row\">" + escape_html(figure.title) + "</th><td class=\"n\">" +
               format_number(figure.value, figure.decimals) + "</td></tr>\n";
     return html + "</table>\n";
   }
@@ -59,14 +64,9 @@ class Report {
   std::string settings() const {
     std::string html = "<table>\n";
     for (const Setting& setting : summary_.settings)
-      html += "<tr><td>" + escape_html(setting.key) + "</td><td>" + escape_html(setting.value) +
-              "</td></tr>\n";
+      html += "<tr><th scope=\"row\">" + escape_html(setting.key) + "</th><td>" +
+              escape_html(setting.value) + "</td></tr>\n";
     return html + "</table>\n";
-  }
-
-  std::string plots() const {
-    return waits_over_time() + waits() + pickups_over_time() + pickups() + service_over_time() +
-           states_over_time() + waiting_over_time() + unmet_map();
   }
 
   std::size_t bucket(std::int64_t time_us) const {
@@ -99,39 +99,55 @@ class Report {
     std::vector<double> counts_;
   };
 
-  std::string over_time(std::string title, std::string y_title,
-                        std::vector<PlotSeries> series) const {
-    return draw_lines(
-        {std::move(title), "minutes from the start", std::move(y_title), std::move(series)});
+  struct OverTime {
+    std::string title;
+    std::string y_title;
+    std::string y_unit;
+    std::vector<PlotSeries> series;
+  };
+  Plot over_time(OverTime plot) const {
+    return LinePlot{.title = std::move(plot.title),
+                    .x_title = "minutes from the start",
+                    .y_title = std::move(plot.y_title),
+                    .x_unit = "min",
+                    .y_unit = std::move(plot.y_unit),
+                    .bucket = bucket_us_ / 60e6,
+                    .series = std::move(plot.series)};
   }
 
-  std::string waits_over_time() const {
+  Plot waits_over_time() const {
     Means waits(*this);
     for (const Ride& ride : simulation_.rides())
       if (ride.state == RideState::dropped_off)
         waits.add(ride.request.time_us, static_cast<double>(ride.wait_us()) / 1e6);
-    return over_time("Wait until pick-up, by time of request", "seconds, mean",
-                     {{"wait", waits.points()}});
+    return over_time({"Wait until pick-up, by time of request",
+                      "seconds, mean",
+                      "s",
+                      {{"wait", waits.points()}}});
   }
 
-  std::string pickups_over_time() const {
+  Plot pickups_over_time() const {
     Means distances(*this);
     for (const Ride& ride : simulation_.rides())
       if (ride.state == RideState::dropped_off)
         distances.add(ride.assigned_us, static_cast<double>(ride.pickup_mm) / 1e3);
-    return over_time("Pick-up distance, by time of assignment", "metres, mean",
-                     {{"distance", distances.points()}});
+    return over_time({"Pick-up distance, by time of assignment",
+                      "metres, mean",
+                      "m",
+                      {{"distance", distances.points()}}});
   }
 
-  std::string service_over_time() const {
+  Plot service_over_time() const {
     Means served(*this);
     for (const Ride& ride : simulation_.rides())
       served.add(ride.request.time_us, ride.state == RideState::dropped_off ? 100 : 0);
-    return over_time("Service rate, by time of request", "per cent of requests",
-                     {{"served", served.points()}});
+    return over_time({"Service rate, by time of request",
+                      "per cent of requests",
+                      "%",
+                      {{"served", served.points()}}});
   }
 
-  std::string states_over_time() const {
+  Plot states_over_time() const {
     Means occupied(*this);
     Means to_pickup(*this);
     Means idle(*this);
@@ -141,21 +157,24 @@ class Report {
       to_pickup.add(period.time_us, 100.0 * period.to_pickup, drivers);
       idle.add(period.time_us, 100.0 * period.idle, drivers);
     }
-    return over_time("Utilisation: drivers by state", "per cent of drivers",
-                     {{"with a rider", occupied.points()},
-                      {"to a rider", to_pickup.points()},
-                      {"idle", idle.points()}});
+    return over_time({"Utilisation: drivers by state",
+                      "per cent of drivers",
+                      "%",
+                      {{"with a rider", occupied.points()},
+                       {"to a rider", to_pickup.points()},
+                       {"idle", idle.points()}}});
   }
 
-  std::string waiting_over_time() const {
+  Plot waiting_over_time() const {
     Means waiting(*this);
     for (const PeriodRecord& period : simulation_.periods())
       waiting.add(period.time_us, period.waiting);
-    return over_time("Riders waiting for a driver", "riders, mean",
-                     {{"waiting", waiting.points()}});
+    return over_time(
+        {"Riders waiting for a driver", "riders, mean", "riders", {{"waiting", waiting.points()}}});
   }
 
-  static std::string bars(std::string title, std::string x_title, std::vector<double> values) {
+  static Plot bars(std::string title, std::string x_title, std::string x_unit,
+                   std::vector<double> values) {
     // The bars end at the 99th percentile, because a few very large values would compress all other
     // bars.
     const double high = std::max(percentile(values, 0.99), 1e-9);
@@ -168,35 +187,43 @@ class Report {
       const auto bar = static_cast<std::size_t>(value / bar_width);
       if (bar < heights.size()) ++heights[bar];
     }
-    return draw_bars(
-        {std::move(title), std::move(x_title), "rides", bar_width, std::move(heights)});
+    return BarPlot{.title = std::move(title),
+                   .x_title = std::move(x_title),
+                   .y_title = "rides",
+                   .x_unit = std::move(x_unit),
+                   .y_unit = "rides",
+                   .bar_width = bar_width,
+                   .heights = std::move(heights)};
   }
 
-  std::string waits() const {
+  Plot waits() const {
     std::vector<double> values;
     for (const Ride& ride : simulation_.rides())
       if (ride.state == RideState::dropped_off)
         values.push_back(static_cast<double>(ride.wait_us()) / 1e6);
-    return bars("Waits (without the longest 1 %)", "seconds", std::move(values));
+    return bars("Waits (without the longest 1 %)", "seconds", "s", std::move(values));
   }
 
-  std::string pickups() const {
+  Plot pickups() const {
     std::vector<double> values;
     for (const Ride& ride : simulation_.rides())
       if (ride.state == RideState::dropped_off)
         values.push_back(static_cast<double>(ride.pickup_mm) / 1e3);
-    return bars("Pick-up distances (without the longest 1 %)", "metres", std::move(values));
+    return bars("Pick-up distances (without the longest 1 %)", "metres", "m", std::move(values));
   }
 
-  std::string unmet_map() const {
+  Plot unmet_map() const {
     Area area;
     std::size_t unmet = 0;
     for (const Ride& ride : simulation_.rides()) area.add(ride.pickup.at);
     if (simulation_.rides().empty()) area = demand_.area;
     const double cell_m =
         std::max({area.width_m(), area.height_m(), 1.0}) / static_cast<double>(map_cells_wide);
-    MapPlot map{
-        .title = "Unmet demand: where riders gave up", .note = {}, .area = area, .cells = {}};
+    MapPlot map{.title = "Unmet demand: where riders gave up",
+                .note = {},
+                .area = area,
+                .cell_m = cell_m,
+                .cells = {}};
     map.columns = static_cast<std::size_t>(area.width_m() / cell_m) + 1;
     map.rows = static_cast<std::size_t>(area.height_m() / cell_m) + 1;
     map.area.high = {area.low.x_m + cell_m * static_cast<double>(map.columns),
@@ -212,7 +239,7 @@ class Report {
     const double most = map.cells.empty() ? 0 : *std::ranges::max_element(map.cells);
     map.note = std::to_string(unmet) + " unmet requests in squares of " + format_number(cell_m, 0) +
                " m; the darkest square has " + format_number(most, 0) + "; north is up";
-    return draw_map(map);
+    return map;
   }
 
   const Simulation& simulation_;
@@ -225,22 +252,9 @@ class Report {
 
 }  // namespace
 
-const char* const report_style =
-    "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:1180px;"
-    "margin:2em auto;padding:0 1em}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
-    "table{border-collapse:collapse}td{padding:.15em 1.2em .15em 0;border-bottom:1px solid #ddd}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}.columns{display:flex;flex-wrap:wrap;"
-    "gap:2.5em}.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));"
-    "gap:1em}svg{width:100%;height:auto}svg text{font-size:11px;fill:#444}svg "
-    ".title{font-size:13px;"
-    "font-weight:600;fill:#222}svg .end{text-anchor:end}svg .middle{text-anchor:middle}"
-    "svg .grid{stroke:#ddd;fill:none}svg .line{fill:none;stroke-width:1.5}svg .bar{fill:#1f6fb4}"
-    "svg .frame{fill:none;stroke:#bbb}svg .unmet{fill:#c0392b}"
-    ".sides{display:grid;grid-template-columns:1fr 1fr;gap:2em}";
-
 std::string html_report(const Simulation& simulation, const Demand& demand,
-                        const RunSummary& summary) {
-  return Report(simulation, demand, summary).text();
+                        const RunSummary& summary, const PlotScript& script) {
+  return Report(simulation, demand, summary).text(script);
 }
 
 }  // namespace starling::sim::city

@@ -244,7 +244,7 @@ void RunFolder::check_files() const {
 }
 
 void write_run(const std::string& folder, const Simulation& simulation, const Demand& demand,
-               const RunSummary& summary, const TimingShares& shares) {
+               const RunSummary& summary, const TimingShares& shares, const PlotScript& script) {
   std::list<TextOutput> files;
   const auto open = [&](const char* name) -> TextOutput& {
     return files.emplace_back(folder + "/" + name, TextOutput::Appears::when_closed);
@@ -252,7 +252,7 @@ void write_run(const std::string& folder, const Simulation& simulation, const De
   write_rides(open("rides.csv"), simulation.rides());
   write_periods(open("periods.csv"), simulation.periods());
   open("summary.json").write(summary_json(summary));
-  open("report.html").write(html_report(simulation, demand, summary));
+  open("report.html").write(html_report(simulation, demand, summary, script));
   write_timings(open("timings.csv"), simulation);
   open("timings.json").write(timings_json(shares, simulation));
   // Finishing may fail for lack of space, so all files are finished first. Then they appear

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "starling/sim/city/report/html_page.hpp"
 #include "starling/sim/city/report/summary.hpp"
 #include "starling/sim/city/simulation.hpp"
 
@@ -43,9 +44,9 @@ class RunFolder {
   std::vector<std::string> made_;  ///< the created folders, outermost first
 };
 
-/// Writes all files of a run into an existing folder. Throws std::runtime_error on failure; older
-/// files then stay unchanged.
+/// Writes all files of a run into an existing folder. `script` stands in report.html. Throws
+/// std::runtime_error on failure; older files then stay unchanged.
 void write_run(const std::string& folder, const Simulation& simulation, const Demand& demand,
-               const RunSummary& summary, const TimingShares& shares);
+               const RunSummary& summary, const TimingShares& shares, const PlotScript& script);
 
 }  // namespace starling::sim::city

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "starling/sim/city/report/summary.hpp"
@@ -92,15 +93,7 @@ void draw_legend(std::string& svg, std::span<const PlotSeries> series) {
   }
 }
 
-}  // namespace
-
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  append_xml(escaped, text);
-  return escaped;
-}
-
-std::string draw_lines(const LinePlot& plot) {
+std::string draw(const LinePlot& plot) {
   double x_low = 0;
   double x_high = 0;
   double y_high = 0;
@@ -128,7 +121,7 @@ std::string draw_lines(const LinePlot& plot) {
   return svg + "</svg>\n";
 }
 
-std::string draw_bars(const BarPlot& plot) {
+std::string draw(const BarPlot& plot) {
   const double y_high = plot.heights.empty() ? 0 : *std::ranges::max_element(plot.heights);
   const Frame frame(0, plot.bar_width * static_cast<double>(plot.heights.size()), y_high);
   std::string svg;
@@ -145,7 +138,7 @@ std::string draw_bars(const BarPlot& plot) {
   return svg + "</svg>\n";
 }
 
-std::string draw_map(const MapPlot& plot) {
+std::string draw(const MapPlot& plot) {
   constexpr double side = 520;
   const double extent_m = std::max({plot.area.width_m(), plot.area.height_m(), 1.0});
   const double map_width = side * plot.area.width_m() / extent_m;
@@ -174,6 +167,18 @@ std::string draw_map(const MapPlot& plot) {
     }
   return svg + "<text x=\"10\" y=\"" + format_number(map_height + 50, 0) + "\">" +
          escape_html(plot.note) + "</text>\n</svg>\n";
+}
+
+}  // namespace
+
+std::string escape_html(std::string_view text) {
+  std::string escaped;
+  append_xml(escaped, text);
+  return escaped;
+}
+
+std::string draw_plot(const Plot& plot) {
+  return std::visit([](const auto& kind) { return draw(kind); }, plot);
 }
 
 }  // namespace starling::sim::city

@@ -70,7 +70,7 @@ inline CityRun run_city(const City& city, const Demand& demand, const World& wor
   }
   const TemporaryDirectory directory;
   const RunSummary summary{{{"policy", city.policy, false}}, find_figures(simulation)};
-  write_run(directory.path(), simulation, demand, summary, find_shares(simulation, 1));
+  write_run(directory.path(), simulation, demand, summary, find_shares(simulation, 1), {});
   CityRun run;
   run.rides_csv = TemporaryDirectory::read(directory.path("rides.csv"));
   run.periods_csv = TemporaryDirectory::read(directory.path("periods.csv"));

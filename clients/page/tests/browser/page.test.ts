@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core";
 import { mercator } from "../../src/map/projection";
 import { findBrowser, launch } from "./browser";
 import { serveFolder, type FolderServer } from "./folder_server";
-import { neighborsAtTick, table, type Answer } from "./questions";
+import { neighborsAtTick, table, violationsOf, type Answer } from "./questions";
 
 const executable = findBrowser();
 if (!executable) console.log("page test skipped: no browser (Debian: apt-get install chromium)");
@@ -161,14 +161,7 @@ for (const [width, scheme] of [
     const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3", width, scheme);
     await page.waitForSelector("#neighbors tbody tr");
     await page.getByRole("button", { name: "Server" }).click();
-    const { default: axe } = await import("axe-core");
-    const violations = await page.evaluate(`(() => {
-      const module = undefined, exports = undefined, define = undefined;
-      ${axe.source};
-      return axe.run().then((found) => found.violations.map((one) =>
-        one.id + ": " + one.nodes.map((node) => node.html + " " + node.failureSummary).join(" | ")));
-    })()`);
-    assert.deepEqual(violations, []);
+    assert.deepEqual(await violationsOf(page), []);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} px wider than the screen`);
     assert.deepEqual(complaints, []);

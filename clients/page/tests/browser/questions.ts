@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page's table says, and what its world answers for the same tick.
+// What the page's table says, what its world answers for the same tick, and what keeps people from
+// using a page.
 import type { Page } from "playwright-core";
 
 export interface Answer {
@@ -40,4 +41,15 @@ export async function neighborsAtTick(
     if (shown.tick === exact.tick) return { shown, exact };
     await page.waitForTimeout(50);
   }
+}
+
+/** Returns a line for each rule of accessibility that the page breaks. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  const { default: axe } = await import("axe-core");
+  return page.evaluate(`(() => {
+    const module = undefined, exports = undefined, define = undefined;
+    ${axe.source};
+    return axe.run().then((found) => found.violations.map((one) =>
+      one.id + ": " + one.nodes.map((node) => node.html + " " + node.failureSummary).join(" | ")));
+  })()`);
 }

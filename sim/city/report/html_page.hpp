@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of report.html and compare.html: style, headings, and the script that makes the drawn
+// plots answer to pointer and keys. A page is one file and loads nothing.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "starling/sim/city/report/plots.hpp"
+
+namespace starling::sim::city {
+
+/// The script and the style of the plots, which the build of the live page makes. Both are empty if
+/// that page was not built.
+struct PlotScript {
+  std::string script;
+  std::string style;
+};
+
+/// Reads report.js and report.css in `folder`, the folder of the live page. Returns empty texts if
+/// `folder` is empty or holds no such files. Throws std::runtime_error if they cannot be read.
+PlotScript read_plot_script(const std::string& folder);
+
+/// Markers before and after the plots. comparison_page() finds the plots of a report by these
+/// markers.
+inline constexpr std::string_view plots_begin = "<!-- plots begin -->";
+inline constexpr std::string_view plots_end = "<!-- plots end -->";
+
+/// Returns the plots between their markers: drawings, and their data as JSON.
+std::string plots_html(std::span<const Plot> plots);
+
+struct PageParts {
+  std::string title;  ///< as HTML, as are the other parts
+  std::string heading;
+  std::string above;  ///< before the plots
+  std::string plots;  ///< elements of the class "plots", with what plots_html() returned
+};
+
+/// Returns the page. Without a script, the plots stay as drawn, and a sentence says why.
+std::string html_page(const PageParts& parts, const PlotScript& script);
+
+}  // namespace starling::sim::city
