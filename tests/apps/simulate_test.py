@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`starling simulate` as a program: the same bytes on every engine, wrong usage in one sentence, a full
-disk, the trace, the comparison, and the report as a browser shows it. Run by ctest with the path of the
-program as the only argument."""
+disk, the trace, the comparison, and what the report holds with and without the live page. Run by ctest
+with the path of the program as the only argument."""
 
 import ctypes
 import json
@@ -449,27 +449,43 @@ class SimulateTest(FolderCase):
         self.assertEqual(stderr, "starling: stopped before the end; nothing was written\n")
         self.assertFalse(out.exists())
 
-    def test_the_report_shows_its_plots_and_fetches_nothing(self):
+    def test_without_the_page_the_report_has_drawings_and_fetches_nothing(self):
+        alone = self.folder / "bin" / "starling"  # no page is beside this copy of the program
+        alone.parent.mkdir()
+        shutil.copy(PROGRAM, alone)
         out = self.folder / "run"
-        self.simulate("--out", out, "--drivers", 20, "--rate", 900, "--side-km", 4, "--for", "10m",
-                      "--engine", "cpu")
-        report = out / "report.html"
-        text = report.read_text()
-        self.assertNotRegex(text, r"https?://|<script|<link|<img|<iframe|@import|url\(")
-        browser = shutil.which("chromium") or shutil.which("google-chrome")
-        if browser is None:
-            self.skipTest("no chromium here to open the report in")
-        shown = subprocess.run(
-            [browser, "--headless", "--no-sandbox", "--disable-gpu",
-             f"--user-data-dir={self.folder}/browser", "--dump-dom", f"file://{report}"],
-            capture_output=True, text=True, timeout=PATIENCE_S).stdout
+        subprocess.run([alone, "simulate", "--out", out, *SMALL], check=True, capture_output=True,
+                       timeout=PATIENCE_S)
+        text = (out / "report.html").read_text()
+        self.assertNotRegex(text, r"https?://|<script>|<link|<img|<iframe|@import|url\(")
+        self.assertIn("build Starling with Node.js 18", text)
         for title in ["Wait until pick-up", "Pick-up distance", "Service rate", "Utilisation",
                       "Riders waiting", "Unmet demand"]:
-            self.assertIn(f'aria-label="{title}', shown)
-        self.assertEqual(shown.count("<svg"), 8)
-        self.assertGreaterEqual(shown.count('<path class="line"'), 7)
-        self.assertGreater(shown.count('<rect class="bar"'), 5)
-        self.assertGreater(shown.count('<rect class="unmet"'), 1)
+            self.assertIn(f'aria-label="{title}', text)
+        self.assertEqual(text.count("<svg"), 8)
+        self.assertGreaterEqual(text.count('<path class="line"'), 7)
+        self.assertGreater(text.count('<rect class="bar"'), 5)
+        self.assertGreater(text.count('<rect class="unmet"'), 1)
+
+    def test_with_the_page_the_report_holds_its_script(self):
+        alone = self.folder / "bin" / "starling"
+        page = self.folder / "share" / "starling" / "page"
+        for folder in (alone.parent, page):
+            folder.mkdir(parents=True)
+        shutil.copy(PROGRAM, alone)
+        (page / "index.html").write_text("the page")
+        (page / "report.js").write_text("f('</script>')")
+        (page / "report.css").write_text("b{}")
+        out = self.folder / "run"
+        subprocess.run([alone, "simulate", "--out", out, *SMALL], check=True, capture_output=True,
+                       timeout=PATIENCE_S)
+        text = (out / "report.html").read_text()
+        self.assertIn("<script>f('<\\/script>')</script>", text)
+        self.assertIn("<style>b{}</style>", text)
+        self.assertNotIn("build Starling", text)
+        data = re.search(r'<script type="application/json">(.*?)</script>', text).group(1)
+        self.assertEqual([plot["kind"] for plot in json.loads(data)],
+                         ["lines", "bars"] * 2 + ["lines"] * 3 + ["map"])
 
 
 if __name__ == "__main__":

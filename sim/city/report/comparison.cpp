@@ -171,10 +171,10 @@ std::string comparison_page(const Comparison& comparison, const PlotScript& scri
   PageParts parts{.title = "Starling: two runs", .heading = "Two runs", .above = {}, .plots = {}};
   parts.above =
       "<div class=\"wide\" role=\"region\" aria-label=\"Results of both runs\" "
-      "tabindex=\"0\"><table>\n<tr><td></td><th scope=\"col\">" +
-      escape_html(comparison.left) + "</th><th scope=\"col\">" + escape_html(comparison.right) +
-      "</th><th scope=\"col\">change</th></tr>\n" + html_rows(comparison.settings) +
-      html_rows(comparison.results) + "</table></div>\n";
+      "tabindex=\"0\"><table>\n<tr><td></td><th scope=\"col\" class=\"n\">" +
+      escape_html(comparison.left) + "</th><th scope=\"col\" class=\"n\">" +
+      escape_html(comparison.right) + "</th><th scope=\"col\" class=\"n\">change</th></tr>\n" +
+      html_rows(comparison.settings) + html_rows(comparison.results) + "</table></div>\n";
   parts.plots = "<div class=\"sides\">\n";
   for (const std::string* const folder : {&comparison.left, &comparison.right})
     parts.plots += "<section><h2>" + escape_html(*folder) + "</h2>\n<div class=\"plots\">\n" +

@@ -17,10 +17,12 @@ namespace {
 
 constexpr const char* page_style =
     "body{font:15px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:1180px;"
-    "margin:2em auto;padding:0 1em}h1{font-size:1.5em;margin:0}h2{font-size:1.15em;margin-top:2em}"
+    "margin:2em auto;padding:0 "
+    "1em}header{margin-bottom:1em}h1{font-size:1.5em;margin:0}h2{font-size:1.15em;margin-top:2em}"
     "table{border-collapse:collapse}th,td{padding:.15em 1.2em .15em 0;text-align:left;"
-    "font-weight:400;border-bottom:1px solid #ddd;overflow-wrap:anywhere}"
-    "td.n{text-align:right;font-variant-numeric:tabular-nums}.columns{display:flex;flex-wrap:wrap;"
+    "font-weight:400;border-bottom:1px solid #ddd}td{overflow-wrap:anywhere}"
+    ".n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}.columns{display:"
+    "flex;flex-wrap:wrap;"
     "gap:0 2.5em}.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),"
     "1fr));gap:1em}.plots>svg{width:100%;height:auto}.plots>svg text{font-size:11px;fill:#444}"
     ".plots>svg .title{font-size:13px;font-weight:600;fill:#222}.plots>svg .end{text-anchor:end}"

@@ -238,7 +238,7 @@ class Report {
     }
     const double most = map.cells.empty() ? 0 : *std::ranges::max_element(map.cells);
     map.note = std::to_string(unmet) + " unmet requests in squares of " + format_number(cell_m, 0) +
-               " m; the darkest square has " + format_number(most, 0) + "; north is up";
+               " m; the fullest square has " + format_number(most, 0) + "; north is up";
     return map;
   }
 
