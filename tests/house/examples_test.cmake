@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the built project into a staging folder, checks that installed headers include only
 # installed headers, builds examples/ against the installed package as an outside user would, and runs
-# the programs.
-# Called by ctest with -D BUILD_DIR, BUILD_TYPE, SANITIZE, CUDA, EXAMPLES_DIR, WORK_DIR.
+# the programs. Checks that the installed program has the live page if the build has it.
+# Called by ctest with -D BUILD_DIR, PYTHON, BUILD_TYPE, SANITIZE, CUDA, EXAMPLES_DIR, WORK_DIR.
 cmake_minimum_required(VERSION 3.25)
 set(stage ${WORK_DIR}/stage)
 set(build ${WORK_DIR}/build)
@@ -66,3 +66,20 @@ endif()
 
 run(${stage}/bin/starling --version)
 run(bash ${CMAKE_CURRENT_LIST_DIR}/run_client ${stage}/bin/starling ${build}/client ${WORK_DIR})
+
+# Checks the page. A build without Node has none, nor a line that installs one.
+set(page ${stage}/share/starling/page)
+set(check_page ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/installed_page.py ${stage}/bin/starling)
+if(EXISTS ${BUILD_DIR}/page/index.html)
+  run(${check_page} with-page)
+  file(REMOVE_RECURSE ${page})
+  # Installs as if npm had not been able to build the page.
+  file(READ ${BUILD_DIR}/clients/page/cmake_install.cmake script)
+  string(REPLACE ${BUILD_DIR}/page ${WORK_DIR}/no_page script "${script}")
+  file(WRITE ${WORK_DIR}/install_no_page.cmake "${script}")
+  run(${CMAKE_COMMAND} -D CMAKE_INSTALL_PREFIX=${stage} -P ${WORK_DIR}/install_no_page.cmake)
+endif()
+if(EXISTS ${page})
+  message(FATAL_ERROR "a page was installed that was not built")
+endif()
+run(${check_page} without-page)
