@@ -281,7 +281,9 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   std::vector<std::string> faults;
   try {
     const auto engine = choose_engine(flags.engine).make(flags.server.processor.space);
-    faults = stream::faults_of(flags.server, engine->limits());
+    stream::ServerOptions options = flags.server;
+    options.page_folder = page_folder(flags.page);
+    faults = stream::faults_of(options, engine->limits());
   } catch (const std::exception& error) {
     faults.emplace_back(error.what());
   }

@@ -9,6 +9,7 @@
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/page/page_files.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/state/system_random.hpp"
@@ -148,6 +149,11 @@ std::vector<std::string> faults_of(const ServerOptions& options, const EngineLim
   for (const std::string& endpoint : {options.commands_endpoint, options.results_endpoint})
     if (options.http_port != 0 && endpoint == "tcp://" + http)
       faults.push_back("http cannot listen on " + endpoint + ", as another endpoint does");
+  try {
+    if (!options.page_folder.empty()) static_cast<void>(PageFiles(options.page_folder));
+  } catch (const std::runtime_error& error) {
+    faults.emplace_back(error.what());
+  }
   return faults;
 }
 

@@ -26,6 +26,9 @@ constexpr const char* no_page =
     "nodejs npm; then build Starling again), or start the server with --page DIR. docs/http.md has "
     "what this endpoint does without it.\n";
 
+constexpr const char* remedy =
+    "; name the folder of a built page, such as build/release/page, or --page none";
+
 std::string content_type_of(const std::filesystem::path& path) {
   static constexpr auto types = std::to_array<std::pair<std::string_view, std::string_view>>(
       {{".html", "text/html; charset=utf-8"},
@@ -48,7 +51,7 @@ std::string content_type_of(const std::filesystem::path& path) {
 std::string bytes_of_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw std::runtime_error("cannot read " + path.string());
+  if (!file) throw std::runtime_error("--page: cannot read " + path.string() + remedy);
   return bytes;
 }
 
@@ -63,7 +66,9 @@ PageFiles::PageFiles(const std::string& folder) {
   std::size_t bytes = 0;
   std::error_code error;
   std::filesystem::recursive_directory_iterator entries(folder, error);
-  if (error) throw std::runtime_error("cannot read the folder " + folder + ": " + error.message());
+  if (error)
+    throw std::runtime_error("--page: cannot read the folder " + folder + ": " + error.message() +
+                             remedy);
   for (const auto& entry : entries) {
     if (entry.is_symlink() || !entry.is_regular_file()) continue;
     std::string path("/");
@@ -71,16 +76,16 @@ PageFiles::PageFiles(const std::string& folder) {
     const std::uintmax_t size = entry.file_size();
     bytes += size;
     if (size > file_bytes_max || bytes > bytes_max || files_.size() >= files_max)
-      throw std::runtime_error(folder + " is no page of Starling: it has more than " +
+      throw std::runtime_error("--page: " + folder + " is no page of Starling: it has more than " +
                                std::to_string(files_max) + " files, more than " +
                                std::to_string(bytes_max) + " bytes, or a file of more than " +
-                               std::to_string(file_bytes_max) + " (" + path + ")");
+                               std::to_string(file_bytes_max) + " (" + path + ")" + remedy);
     std::string body = bytes_of_file(entry.path());
     std::string etag = fmt::format("\"{:016x}-{:x}\"", std::hash<std::string>()(body), body.size());
     files_[path] = {content_type_of(entry.path()), std::move(etag), std::move(body)};
   }
   if (!files_.contains("/index.html"))
-    throw std::runtime_error(folder + " has no index.html, so it is no page");
+    throw std::runtime_error("--page: " + folder + " has no index.html, so it is no page" + remedy);
 }
 
 std::optional<HttpAnswer> PageFiles::answer(const HttpHead& head) const {

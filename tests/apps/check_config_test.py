@@ -67,6 +67,23 @@ class CheckConfigTest(ServerCase):
         self.assertRegex(faults[3], "--endpoints-file: nothing can be written into /nowhere")
         self.assertEqual(len(faults), 4)
 
+    def test_the_folder_of_the_page_must_hold_a_page(self):
+        remedy = "; name the folder of a built page, such as build/release/page, or --page none\n"
+        page = self.folder / "page"
+        page.mkdir()
+        for folder, fault in [
+                (self.folder / "none", f"cannot read the folder {self.folder}/none: No such file or directory"),
+                (page, f"{page} has no index.html, so it is no page")]:
+            said = f"--page: {fault}{remedy}"
+            self.assertEqual(self.check("--page", folder, status=1)[1], f"starling serve: {said}")
+            endpoints = ["--commands", "tcp://127.0.0.1:*", "--results", "tcp://127.0.0.1:*"]
+            done = self.run_program("serve", *endpoints, "--http", "127.0.0.1:0", "--page", folder,
+                                    status=1)
+            self.assertTrue(done.stderr.endswith(f"starling: {said}"), done.stderr)
+        (page / "index.html").write_text("a page")
+        for flag in (page, "none"):
+            self.assertIn("nothing is wrong", self.check("--page", flag)[1])
+
     def test_a_value_that_cannot_be_read_is_wrong_usage(self):
         path = self.write("c.toml", '[serve]\ntik = "1s"\n')
         self.assertIn("[serve] has the unknown key 'tik'",

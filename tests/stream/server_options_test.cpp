@@ -124,6 +124,11 @@ TEST(ServerOptions, AllFaultsAreFoundWithoutBindingAnything) {
                            "commands and results cannot both listen on tcp://127.0.0.1:7413",
                            "http cannot listen on tcp://127.0.0.1:7413, as another endpoint does",
                            "http cannot listen on tcp://127.0.0.1:7413, as another endpoint does"));
+  options = manual_options();
+  options.page_folder = "/nowhere/page";
+  EXPECT_THAT(
+      faults_of(options, engine),
+      testing::ElementsAre(testing::StartsWith("--page: cannot read the folder /nowhere/page: ")));
 }
 
 }  // namespace
