@@ -28,6 +28,8 @@ export interface FakeOptions {
   objectsMax: number;
 }
 
+/** A standing query follows this object. */
+const FOLLOWED = "9";
 const RASTER_COLUMNS = 320;
 const RASTER_ROWS = 200;
 
@@ -193,7 +195,7 @@ export class FakeWorld implements World {
 
   async queries(): Promise<StandingQuery[]> {
     const { xMin, yMin, xMax, yMax } = this.extent;
-    return [0.3, 0.5, 0.7].map((share, i) => ({
+    const fixed = [0.3, 0.5, 0.7].map((share, i): StandingQuery => ({
       stream: "fake",
       id: String(i + 1),
       question: {
@@ -206,6 +208,9 @@ export class FakeWorld implements World {
         filter: { ...NO_FILTER, tagsRequired: i },
       },
     }));
+    const anchor = { kind: "object", id: FOLLOWED } as const;
+    const question = { anchor, k: 6, filter: NO_FILTER };
+    return [...fixed, { stream: "fake", id: "4", question }];
   }
 
   async playback(): Promise<null> {

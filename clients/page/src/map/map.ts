@@ -200,7 +200,8 @@ export class LiveMap {
 
   /** Returns the standing query whose mark is at a place of the screen, in CSS pixels, or null. */
   queryAt(pixelX: number, pixelY: number): StandingQuery | null {
-    return queryNear(this.model.queries, this.projection, this.zoom, [pixelX, pixelY]);
+    const places = this.model.queryPlaces();
+    return queryNear(places, this.projection, this.zoom, [pixelX, pixelY]);
   }
 
   private askSoon(): void {

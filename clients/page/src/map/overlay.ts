@@ -39,9 +39,8 @@ export function drawOverlay(
     anchor?.kind === "place" ? [anchor.x, anchor.y] : anchor ? places.get(anchor.id) : undefined,
   );
   const pen = new Pen(context, pixelRatio, theme);
-  for (const { question } of model.queries) {
-    if (question.anchor.kind !== "place") continue;
-    const mark = pixelOf([question.anchor.x, question.anchor.y]);
+  for (const [, place] of model.queryPlaces()) {
+    const mark = pixelOf(place);
     if (mark) pen.diamond(mark, QUERY_MARK_PX, theme.accent);
   }
   const linkColour = shown?.isApproximate ? theme.linkPast : theme.link;
@@ -66,19 +65,18 @@ export function drawOverlay(
 
 /** Returns the query whose mark is at a pixel, or null. */
 export function queryNear(
-  queries: StandingQuery[],
+  places: [StandingQuery, [number, number]][],
   projection: Projection,
   zoom: Zoom,
   pixel: Pixel,
 ): StandingQuery | null {
-  const isNear = ({ question: { anchor } }: StandingQuery) => {
-    if (anchor.kind !== "place") return false;
-    const [x, y] = projection.toPlane(anchor.x, anchor.y);
+  const isNear = ([, place]: [StandingQuery, [number, number]]) => {
+    const [x, y] = projection.toPlane(...place);
     const dx = x * zoom.k + zoom.x - pixel[0];
     const dy = y * zoom.k + zoom.y - pixel[1];
     return Math.hypot(dx, dy) <= QUERY_MARK_PX + 2;
   };
-  return queries.find(isNear) ?? null;
+  return places.find(isNear)?.[0] ?? null;
 }
 
 function drawHovered(

@@ -150,6 +150,27 @@ export class Model {
     this.tell();
   }
 
+  /** Returns where each standing query is. One that follows an object is where the object is shown. */
+  queryPlaces(): [StandingQuery, [number, number]][] {
+    const anchors = this.queries.map(({ question }) => question.anchor);
+    const followed = anchors.flatMap((anchor) => (anchor.kind === "object" ? [anchor.id] : []));
+    const places = followed.length ? this.positions(followed) : new Map<ObjectId, never>();
+    return this.queries.flatMap((query, i): [StandingQuery, [number, number]][] => {
+      const anchor = anchors[i];
+      const place = anchor.kind === "place" ? ([anchor.x, anchor.y] as const) : places.get(anchor.id);
+      return place ? [[query, [place[0], place[1]]]] : [];
+    });
+  }
+
+  /** Chooses an object on the map, or the standing query that follows it. */
+  selectObject(id: ObjectId): void {
+    const follows = ({ question: { anchor } }: StandingQuery) =>
+      anchor.kind === "object" && anchor.id === id;
+    const query = this.queries.find(follows);
+    if (query) this.selectQuery(query);
+    else this.select({ kind: "object", id });
+  }
+
   /** Asks the same as a standing query. */
   selectQuery(query: StandingQuery): void {
     this.k = query.question.k;

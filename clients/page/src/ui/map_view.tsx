@@ -44,7 +44,7 @@ export function MapView({ model, start, map }: Props) {
   const onClick = (event: MouseEvent) => {
     if (!map.current || !model.terms || !model.hasMap) return;
     const id = map.current.objectAt(event.offsetX, event.offsetY);
-    if (id !== null) return model.select({ kind: "object", id });
+    if (id !== null) return model.selectObject(id);
     const query = map.current.queryAt(event.offsetX, event.offsetY);
     if (query) return model.selectQuery(query);
     const [x, y] = map.current.positionOf(event.offsetX, event.offsetY);

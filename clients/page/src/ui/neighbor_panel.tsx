@@ -79,9 +79,10 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
 
 function titleOf(model: Model): string {
   const { anchor, anchorInfo, query } = model;
-  if (query) return `Query ${query.id} of ${query.stream}`;
+  const object = anchor?.kind === "object" ? (anchorInfo?.name ?? model.label(anchor.id)) : "";
+  if (query) return `Query ${query.id} of ${query.stream}${object && ` follows ${object}`}`;
   if (anchor?.kind === "place") return `${anchor.x.toFixed(4)}, ${anchor.y.toFixed(4)}`;
-  return anchor ? (anchorInfo?.name ?? model.label(anchor.id)) : "";
+  return object;
 }
 
 function RankTable({ model, shown }: { model: Model; shown: ShownList }) {

@@ -56,6 +56,7 @@ function selectMiddle(model: Model, map: LiveMap | null): void {
   if (!map || !canvas || !model.hasMap) return;
   const middle: [number, number] = [canvas.clientWidth / 2, canvas.clientHeight / 2];
   const id = map.objectAt(...middle, MIDDLE_REACH_PX);
+  if (id !== null) return model.selectObject(id);
   const [x, y] = map.positionOf(...middle);
-  model.select(id === null ? { kind: "place", x, y } : { kind: "object", id });
+  model.select({ kind: "place", x, y });
 }

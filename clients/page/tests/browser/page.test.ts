@@ -109,6 +109,19 @@ test("a click lights exactly the neighbours, and why not is true", { skip }, asy
   assert.deepEqual(complaints, []);
 });
 
+test("a click on an object that a query follows lists what the query asks", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=500&seed=3");
+  await page.waitForTimeout(700); // the page reads the queries after half a second
+  await pointAt(page, "9");
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.getByRole("heading", { name: "Query 4 of fake follows ship-9" }).waitFor();
+  await page.waitForSelector("#neighbors tbody tr");
+  const { shown, exact } = await neighborsAtTick(page, "9", 6);
+  assert.deepEqual(shown.ids, exact.ids);
+  assert.deepEqual(complaints, []);
+});
+
 test("scrubbing shows an earlier list, and live comes back", { skip }, async () => {
   const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3");
   await page.waitForSelector("#neighbors tbody tr");
