@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "starling/sim/city/roads/road_lines.hpp"
 #include "starling/sim/city/roads/road_world.hpp"
 #include "starling/sim/city/roads/straight_world.hpp"
 #include "starling/sim/files/errors.hpp"
@@ -85,6 +86,23 @@ TEST_F(SumoNetwork, HasTheEdgesThatTaxisMayUse) {
   EXPECT_EQ(network.edges[3].shape.size(), 3u);  // the only edge with a shape of its own
   EXPECT_EQ(network.edges[3].speed_mps, 20);
   EXPECT_EQ(network.successors[1], (std::vector<std::uint32_t>{2, 4}));
+}
+
+TEST_F(SumoNetwork, LinesHaveEachRoadOnceInCentimetres) {
+  RoadNetwork network = read(square_net);
+  network.name = "a \"town\"";
+  EXPECT_EQ(road_lines_json(network, 1000),
+            "{\"name\":\"a \\\"town\\\"\",\"lines\":[[0,0,100,0],[100,0,100,100],[0,100,100,100],"
+            "[0,0,-50,50,0,100],[0,0,100,100]]}\n");
+  RoadEdge back = network.edges[3];
+  std::ranges::reverse(back.shape);
+  back.shape[1].x_m += 0.001;
+  network.edges = {network.edges[3], back, network.edges[0]};
+  network.edges[2].shape[1] = {100.456, -0.001};
+  EXPECT_THAT(road_lines_json(network, 1000), HasSubstr("[[0,0,-50,50,0,100],[0,0,100.46,0]]"));
+  EXPECT_THROW(road_lines_json(network, 40), InputError);
+  network.edges.clear();
+  EXPECT_THAT(road_lines_json(network, 1000), HasSubstr("\"lines\":[]"));
 }
 
 TEST_F(SumoNetwork, ALaneForTaxisOrForPassengerCarsWillDo) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a road network as lines on a plane, for a map. `starling serve` and `starling view` answer
+// GET /v1/network with this text.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "starling/sim/city/roads/road_network.hpp"
+
+namespace starling::sim::city {
+
+/// Returns {"name":"...","lines":[[x,y,x,y,...],...]} in whole centimetres of metres, one line for
+/// each edge. Of two edges that run along the same points, in either direction, one is written.
+/// Throws InputError if the text would have more than `bytes_max` bytes.
+std::string road_lines_json(const RoadNetwork& network, std::size_t bytes_max);
+
+}  // namespace starling::sim::city
