@@ -61,6 +61,8 @@ struct ServerOptions {
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
   std::string page_folder{};  ///< of the files at / over HTTP; empty: there is no page
+  /// What /v1/network answers: the roads under the page's map, as JSON; null: there are none.
+  std::shared_ptr<const std::string> network{};
   EventLimits http_events;
   SocketLimits http_sockets;
   std::size_t http_body_bytes_max = std::size_t{1} << 20;

@@ -230,7 +230,8 @@ struct Server::State {
             .page = [this](const HttpHead& head) { return page.answer(head); },
             .metrics = [this] { return metrics.text(gauges()); },
             .last_error = [this] { return ticker.last_error(); },
-            .recording = options.recording};
+            .recording = options.recording,
+            .network = options.network};
   }
 
   EventHub::Parts event_parts() {

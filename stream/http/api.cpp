@@ -84,6 +84,12 @@ void HttpApi::get_metrics(HttpCall call) {
       {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = parts_.metrics()});
 }
 
+void HttpApi::get_network(HttpCall call) {
+  const Parameters none(call.query, {});
+  call.respond({.content_type = "application/json",
+                .body = parts_.network ? *parts_.network : "{\"name\":\"\",\"lines\":[]}\n"});
+}
+
 void HttpApi::get_stats(HttpCall call) {
   const Parameters none(call.query, {});
   gateway_.send([] { return protocol::GetStats{}; },

@@ -47,8 +47,9 @@ class HttpApi {
     /// Returns the answer of the page, if it has the path.
     std::function<std::optional<HttpAnswer>(const HttpHead&)> page;
     std::function<std::string()> metrics;
-    std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
-    std::shared_ptr<Recording> recording{};   ///< null: the server plays none
+    std::function<std::string()> last_error;       ///< why the last tick failed; empty: it did not
+    std::shared_ptr<Recording> recording{};        ///< null: the server plays none
+    std::shared_ptr<const std::string> network{};  ///< the answer as JSON; null: there are no roads
   };
 
   explicit HttpApi(Parts parts);
@@ -80,6 +81,7 @@ class HttpApi {
   void get_stats(HttpCall call);
   void get_playback(HttpCall call);
   void put_playback(HttpCall call);
+  void get_network(HttpCall call);
 
  private:
   void ask(protocol::QuerySpec question, HttpCall call);

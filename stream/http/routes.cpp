@@ -64,6 +64,7 @@ constexpr auto table = std::to_array<Route>({
     {"GET", "/v1/stats", RouteBody::none, busy_statuses, &HttpApi::get_stats},
     {"GET", "/v1/playback", RouteBody::none, playback_statuses, &HttpApi::get_playback},
     {"PUT", "/v1/playback", RouteBody::json, put_playback_statuses, &HttpApi::put_playback},
+    {"GET", "/v1/network", RouteBody::none, read_statuses, &HttpApi::get_network},
 });
 
 /// Takes the text up to the next '/' off `path`, which begins with '/'.

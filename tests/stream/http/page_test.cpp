@@ -4,6 +4,7 @@
 // change, and while events are read.
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -20,6 +21,9 @@ namespace starling::stream {
 namespace {
 
 constexpr std::int64_t page_time_us = 1'772'366'400'000'000;  // 2026-03-01T12:00:00Z
+
+constexpr const char* roads =
+    "{\"name\":\"city.net.xml\",\"lines\":[[0,0,100,0],[100,0,150,50,150,120]]}\n";
 
 /// Splits a command into words, as a shell does with single quotes.
 std::vector<std::string> words_of(std::string_view command) {
@@ -133,6 +137,7 @@ std::pair<std::string, std::string> parts_of_page() {
 std::size_t run_commands(const std::string& text, const SpaceOptions& space) {
   ServerOptions options = manual_options();
   options.processor.space = space;
+  options.network = std::make_shared<const std::string>(roads);
   const RunningServer server(options);
   HttpClient http(server.endpoints().http);
   auto client = server.client();
@@ -163,7 +168,7 @@ std::size_t run_commands(const std::string& text, const SpaceOptions& space) {
 
 TEST(HttpPage, EachCommandHasTheAnswerThatFollowsIt) {
   const auto [positions, vectors] = parts_of_page();
-  EXPECT_EQ(run_commands(positions, {.space = Space::wgs84}), 15u);
+  EXPECT_EQ(run_commands(positions, {.space = Space::wgs84}), 16u);
   const SpaceOptions space{.space = Space::vector, .dimension = 3, .metric = Metric::cosine};
   EXPECT_EQ(run_commands(vectors, space), 3u);
 }

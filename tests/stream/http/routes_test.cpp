@@ -242,6 +242,19 @@ TEST(HttpRoutes, ARecordingIsMovedPausedAndSpedUp) {
   EXPECT_THAT(http.get(path).body, HasSubstr("\"speed\":2.5,\"paused\":true"));
 }
 
+TEST(HttpRoutes, TheNetworkIsThatOfTheOptionsOrEmpty) {
+  const RunningServer none;
+  EXPECT_EQ(HttpClient(none.endpoints().http).get("/v1/network").body,
+            "{\"name\":\"\",\"lines\":[]}\n");
+  ServerOptions options = manual_options();
+  options.network = std::make_shared<const std::string>("{\"name\":\"n\",\"lines\":[[0,0,1,1]]}\n");
+  const RunningServer server(options);
+  const HttpReply reply = HttpClient(server.endpoints().http).get("/v1/network");
+  EXPECT_EQ(reply.body, *options.network);
+  EXPECT_EQ(reply.fields.at("content-type"), "application/json");
+  EXPECT_EQ(HttpClient(server.endpoints().http).get("/v1/network?part=1").status, 400u);
+}
+
 TEST(HttpRoutes, OtherPathsAndMethodsAreRefused) {
   const RunningServer server;
   HttpClient http(server.endpoints().http);
