@@ -25,9 +25,11 @@
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/http_flag.hpp"
 #include "starling/apps/shared/page_folder.hpp"
+#include "starling/apps/shared/page_network.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/apps/shared/text/screen.hpp"
 #include "starling/knn/base/time_text.hpp"
+#include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/text_output.hpp"
 #include "starling/stream/dropping_log.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -48,6 +50,7 @@ struct ServeFlags {
   EngineFlags engine;
   std::string endpoints_file;
   std::string page;  ///< as the flag says
+  std::string page_network;
   std::string log_level = "info";
   bool check_config = false;
   WrittenValues written;  ///< for check_config
@@ -101,6 +104,7 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
                  "Serve the files of this folder at / over HTTP. Without this flag, the live page "
                  "beside the program, if it is built or installed. none: no page")
       ->type_name("DIR");
+  add_page_network_flag(app, flags.page_network);
   app.add_option(
          "--endpoints-file", flags.endpoints_file,
          "When the server is ready, write its endpoints to this file, as JSON. It holds the "
@@ -287,6 +291,11 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   } catch (const std::exception& error) {
     faults.emplace_back(error.what());
   }
+  try {
+    read_page_network(flags.page_network, flags.server.processor.space.space);
+  } catch (const std::exception& error) {
+    faults.emplace_back(error.what());
+  }
   check_folder_of("--endpoints-file", flags.endpoints_file, faults);
   check_folder_of("--trace", flags.server.trace_path, faults);
   return print_config(command, flags.written, faults);
@@ -314,6 +323,7 @@ int serve(const ServeFlags& flags) {
   stream::ServerOptions options = flags.server;
   options.log_lines_dropped = log.dropped();
   options.page_folder = page_folder(flags.page);
+  options.network = read_page_network(flags.page_network, space.space);
   stream::Server server(options, engine.make(space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
@@ -366,7 +376,11 @@ std::function<int()> add_serve(CLI::App& program) {
     check_space_flags(flags->space);
     flags->server.processor.space = flags->space.space;
     if (flags->check_config) return check_config(command, *flags);
-    return serve(*flags);
+    try {
+      return serve(*flags);
+    } catch (const sim::UsageError& error) {
+      throw CLI::ValidationError(error.what());
+    }
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include "starling/apps/shared/duration_flag.hpp"
 #include "starling/apps/shared/http_flag.hpp"
+#include "starling/apps/shared/page_network.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/apps/view/playback.hpp"
 #include "starling/apps/view/view_run.hpp"
@@ -22,6 +23,7 @@ struct ViewFlags : TraceFlags {
   std::string tick = "1s";
   double speed = 1;
   std::string object_ttl;
+  std::string page_network;
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;
   EngineFlags engine;
@@ -42,6 +44,7 @@ void add_flags(CLI::App& command, ViewFlags& flags) {
   add_http_flag(command, flags.http_host, flags.http_port,
                 "The address of the page and of the JSON of docs/http.md; port 0 stands for any "
                 "free port");
+  add_page_network_flag(command, flags.page_network);
   add_engine_flags(command, flags.engine);
 }
 
@@ -52,6 +55,7 @@ ViewPlan plan_view(const ViewFlags& flags) {
   plan.speed = flags.speed;
   plan.object_ttl_us =
       flags.object_ttl.empty() ? ObjectTableOptions::never_us : duration_us(flags.object_ttl);
+  plan.page_network = flags.page_network;
   plan.http_host = flags.http_host;
   plan.http_port = flags.http_port;
   plan.engine = flags.engine;
@@ -71,7 +75,7 @@ std::function<int()> add_view(CLI::App& program) {
       "arrows go a minute back and forth, r plays from the beginning, and q ends.\n"
       "Examples:\n"
       "  starling view ais.csv.gz\n"
-      "  starling view fcd.xml.gz --speed 10 --tick 100ms\n"
+      "  starling view fcd.xml.gz --speed 10 --page-network city.net.xml\n"
       "  starling view ships.csv --from 2022-01-03T00:10:00Z --http 127.0.0.1:8080");
   return [flags] {
     try {

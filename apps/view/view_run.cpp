@@ -17,6 +17,7 @@
 #include <zmq.hpp>
 
 #include "starling/apps/shared/page_folder.hpp"
+#include "starling/apps/shared/page_network.hpp"
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/apps/shared/stop_signals.hpp"
 #include "starling/apps/view/keys.hpp"
@@ -82,6 +83,7 @@ class View {
     options_.tau_step_max_us = 0;
     options_.recording = recording_;
     options_.page_folder = page_folder("");
+    options_.network = read_page_network(plan.page_network, trace_.space());
     options_.processor.space.space = trace_.space();
     options_.processor.objects.object_ttl_us = plan.object_ttl_us;
   }

@@ -15,6 +15,7 @@ struct ViewPlan : TracePlan {
   std::int64_t tick_us = 0;
   double speed = 1;  ///< a multiple of real time
   std::int64_t object_ttl_us = 0;
+  std::string page_network;  ///< empty: no roads
   std::string http_host;
   std::uint16_t http_port = 0;
   EngineFlags engine;

@@ -3,6 +3,7 @@
 nothing. Run by ctest with the path of the program as the only argument."""
 
 import os
+import pathlib
 import pty
 import signal
 import socket
@@ -83,6 +84,18 @@ class CheckConfigTest(ServerCase):
         (page / "index.html").write_text("a page")
         for flag in (page, "none"):
             self.assertIn("nothing is wrong", self.check("--page", flag)[1])
+
+    def test_the_network_of_the_page_is_read(self):
+        network = pathlib.Path(__file__).parents[1] / "sim" / "city" / "spider.net.xml"
+        self.assertIn("nothing is wrong", self.check("--page-network", network)[1])
+        self.assertRegex(self.check("--page-network", "/nowhere.net.xml", status=1)[1],
+                         r"^starling serve: .*/nowhere\.net\.xml")
+        said = self.check("--page-network", network, "--space", "wgs84", status=1)[1]
+        self.assertTrue(said.startswith("starling serve: --page-network: a SUMO network is in metres"), said)
+        done = self.run_program("serve", "--page-network", network, "--space", "wgs84", "--commands",
+                                "tcp://127.0.0.1:*", "--results", "tcp://127.0.0.1:*", "--http",
+                                "127.0.0.1:0", status=2)
+        self.assertIn("--page-network: a SUMO network is in metres", done.stderr)
 
     def test_a_value_that_cannot_be_read_is_wrong_usage(self):
         path = self.write("c.toml", '[serve]\ntik = "1s"\n')

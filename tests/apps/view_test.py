@@ -4,6 +4,7 @@ the recording is played. Run by ctest with the path of the program as the only a
 
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -147,6 +148,30 @@ class ViewTest(FolderCase):
             os.waitpid(child, 0)
         except (ProcessLookupError, ChildProcessError):
             pass
+
+    def test_roads_are_served(self):
+        network = pathlib.Path(__file__).parents[1] / "sim" / "city" / "spider.net.xml"
+        self.begin(self.recording(10), "--page-network", network)
+        with urllib.request.urlopen(self.page + "v1/network", timeout=PATIENCE_S) as reply:
+            roads = json.load(reply)
+        self.assertEqual(roads["name"], "spider.net.xml")
+        self.assertGreater(len(roads["lines"]), 20)
+        for line in roads["lines"]:
+            self.assertGreaterEqual(len(line), 4)
+            self.assertEqual(len(line) % 2, 0)
+
+    def test_roads_need_a_network_and_metres(self):
+        network = pathlib.Path(__file__).parents[1] / "sim" / "city" / "spider.net.xml"
+        ships = self.write("ships.csv", "id,time,lat,lon\na,1772366400,54.1,8.2\na,1772366401,54.1,8.3\n")
+        for recording, roads, sentence in (
+                (ships, network, "--page-network: a SUMO network is in metres"),
+                (self.recording(3), "absent.net.xml", "absent.net.xml"),
+                (self.recording(3), self.recording(3), "walk.csv")):
+            done = subprocess.run([PROGRAM, "view", recording, "--page-network", roads, "--http",
+                                   "127.0.0.1:0"], capture_output=True, text=True, timeout=PATIENCE_S,
+                                  stdin=subprocess.DEVNULL)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(sentence, done.stderr)
 
     def test_wrong_usage_is_said(self):
         for arguments, sentence in (

@@ -120,7 +120,7 @@ const std::vector<Room>& house_rooms() {
         "bench/ticks", "bench/vectors"}},
       {"apps/shared",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/vectors",
-        "gpu", "sim/files", "sim/traces", "sim/host"}},
+        "gpu", "sim/files", "sim/city/roads", "sim/traces", "sim/host"}},
       {"apps/shared/text", {"sim/files"}},
       {"apps/shared/server",
        {"knn/words", "protocol/wire", "protocol/client", "sim/files", "sim/traces", "apps/shared",
