@@ -27,5 +27,6 @@ foreach(test IN LISTS tests)
 endforeach()
 execute_process(COMMAND ${CMAKE_COMMAND} -E env STARLING_PAGE_DIR=${out}/dev
                         STARLING_BUILT_PAGE=${PAGE_DIR} STARLING_PROGRAM=${PROGRAM}
-                        STARLING_TRACE=${TRACE} ${NODE} --test ${bundles}
+                        STARLING_TRACE=${TRACE} STARLING_NETWORK=${NETWORK}
+                        ${NODE} --test ${bundles}
                 WORKING_DIRECTORY ${WORK_DIR} COMMAND_ERROR_IS_FATAL ANY)

@@ -12,6 +12,7 @@ import {
   type ObjectInfo,
   type Question,
   type Rectangle,
+  type Road,
   type StandingQuery,
   type World,
   type WorldListener,
@@ -211,6 +212,14 @@ export class FakeWorld implements World {
     const anchor = { kind: "object", id: FOLLOWED } as const;
     const question = { anchor, k: 6, filter: NO_FILTER };
     return [...fixed, { stream: "fake", id: "4", question }];
+  }
+
+  async roads(): Promise<Road[]> {
+    const { xMin, yMin, xMax, yMax } = this.extent;
+    return [
+      [xMin, yMin, 0, 0, xMax, yMax],
+      [xMin, yMax, xMax, yMin],
+    ];
   }
 
   async playback(): Promise<null> {

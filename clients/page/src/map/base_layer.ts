@@ -3,12 +3,15 @@
 import { geoMercator, geoPath } from "d3-geo";
 import { feature } from "topojson-client";
 import type { Topology } from "topojson-specification";
-import type { Zoom } from "./projection";
+import type { Road } from "../world/types";
+import { planar, type Zoom } from "./projection";
 import type { Theme } from "./theme";
 
 /** The coastline's square in units of its path; a power of two keeps the projection exact. */
 const COAST_SIZE = 65536;
 const GRID_LINES_MIN_PX = 90;
+const ROAD_WIDTH_M = 8;
+const ROAD_PX_MAX = 14;
 
 /** Loads the outline of the land, in the unit square of Mercator times COAST_SIZE. */
 export async function loadCoast(): Promise<Path2D> {
@@ -23,6 +26,39 @@ export async function loadCoast(): Promise<Path2D> {
   const path = new Path2D();
   geoPath(projection, path as unknown as CanvasRenderingContext2D)(land);
   return path;
+}
+
+/** Returns the roads in the metres of the plane. */
+export function roadsPath(roads: readonly Road[]): Path2D {
+  const path = new Path2D();
+  for (const road of roads)
+    for (let i = 0; i + 1 < road.length; i += 2) {
+      const [x, y] = planar.toPlane(road[i], road[i + 1]);
+      if (i === 0) path.moveTo(x, y);
+      else path.lineTo(x, y);
+    }
+  return path;
+}
+
+/** From afar a road is a hair; from near it is as wide as one, but never wider than a finger. */
+export function roadWidthPx(pxPerMetre: number, pixelRatio: number): number {
+  return Math.min(Math.max(ROAD_WIDTH_M * pxPerMetre, pixelRatio), ROAD_PX_MAX * pixelRatio);
+}
+
+export function drawRoads(
+  context: CanvasRenderingContext2D,
+  roads: Path2D,
+  zoom: Zoom,
+  pixelRatio: number,
+  theme: Theme,
+): void {
+  context.setTransform(zoom.k, 0, 0, zoom.k, zoom.x, zoom.y);
+  context.strokeStyle = theme.road;
+  context.lineWidth = roadWidthPx(zoom.k, pixelRatio) / zoom.k;
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  context.stroke(roads);
+  context.setTransform(1, 0, 0, 1, 0, 0);
 }
 
 export function drawCoast(

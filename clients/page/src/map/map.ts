@@ -6,7 +6,7 @@ import { zoom as d3Zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import type { Link } from "../model/link";
 import type { Model } from "../model/model";
 import type { Frame, ObjectId, Rectangle, StandingQuery } from "../world/types";
-import { drawCoast, drawGrid, loadCoast } from "./base_layer";
+import { drawCoast, drawGrid, drawRoads, loadCoast, roadsPath } from "./base_layer";
 import { boundsOf, boundsOfPlaces } from "./bounds";
 import { drawOverlay, queryNear } from "./overlay";
 import { projectionOf, rectangleOf, zoomTo, type Projection, type Zoom } from "./projection";
@@ -31,6 +31,7 @@ export class LiveMap {
   private theme: Theme = readTheme();
   private image: ImageData | null = null;
   private coast: Path2D | null = null;
+  private roads: Path2D | null = null;
   private space: string | null = null;
   private readonly asker: ViewAsker;
   private groundKey = "";
@@ -74,6 +75,7 @@ export class LiveMap {
 
   private open(space: string): void {
     this.space = space;
+    this.roads = null;
     this.projection = projectionOf(space as "wgs84" | "planar2");
     const reach = PLANAR_REACH_M;
     const all =
@@ -84,6 +86,7 @@ export class LiveMap {
         this.coast = coast;
         this.redraw();
       });
+    else if (space !== "vector") void this.loadRoads();
     if (this.start) {
       const { width, height } = this.size();
       const [x, y] = this.projection.toPlane(this.start.x, this.start.y);
@@ -93,6 +96,14 @@ export class LiveMap {
     } else {
       this.show(all);
     }
+  }
+
+  /** A server that is older than /v1/network has no roads. */
+  private async loadRoads(): Promise<void> {
+    const roads = await this.model.world.roads().catch(() => []);
+    if (roads.length === 0) return;
+    this.roads = roadsPath(roads);
+    this.redraw();
   }
 
   private size(): { width: number; height: number } {
@@ -234,6 +245,7 @@ export class LiveMap {
     if (this.groundKey === "") {
       if (this.space === "wgs84") drawCoast(ground, this.coast, zoom, this.theme);
       else drawGrid(ground, zoom, ratio, this.theme);
+      if (this.roads) drawRoads(ground, this.roads, zoom, ratio, this.theme);
       this.groundKey = "drawn";
     }
     if (frame !== this.objectsKey && this.image) {

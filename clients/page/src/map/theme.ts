@@ -7,6 +7,7 @@ export interface Theme {
   land: string;
   coast: string;
   grid: string;
+  road: string;
   gridText: string;
   link: string;
   linkPast: string;
@@ -47,6 +48,7 @@ export function readTheme(): Theme {
     land: of("land"),
     coast: of("coast"),
     grid: of("grid"),
+    road: of("road"),
     gridText: of("grid-text"),
     link: of("link"),
     linkPast: of("link-past"),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON API of docs/http.md, of the server that the page came from.
-import type { NeighborList, ObjectInfo, Playback, PlaybackChange, Question } from "./types";
+import type { NeighborList, ObjectInfo, Playback, PlaybackChange, Question, Road } from "./types";
 
 const TIMEOUT_MS = 5000;
+/** Roads are some megabytes, and come once. */
+const ROADS_TIMEOUT_MS = 60_000;
 
 /** An answer of the server that is an error; the message is its sentence. */
 export class HttpError extends Error {
@@ -14,12 +16,16 @@ export class HttpError extends Error {
   }
 }
 
-async function getJson<Body>(path: string): Promise<Body> {
-  return askJson<Body>(path, { headers: { Accept: "application/json" } });
+async function getJson<Body>(path: string, timeoutMs = TIMEOUT_MS): Promise<Body> {
+  return askJson<Body>(path, { headers: { Accept: "application/json" } }, timeoutMs);
 }
 
-async function askJson<Body>(path: string, request: RequestInit): Promise<Body> {
-  const answer = await fetch(path, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) });
+async function askJson<Body>(
+  path: string,
+  request: RequestInit,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Body> {
+  const answer = await fetch(path, { ...request, signal: AbortSignal.timeout(timeoutMs) });
   if (answer.ok) return (await answer.json()) as Body;
   const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
   throw new HttpError(answer.status, problem.detail ?? `the server answered ${answer.status}`);
@@ -107,6 +113,10 @@ export async function getStreams(): Promise<string[]> {
 export async function getStats(): Promise<Map<string, number>> {
   const body = await getJson<{ counters: Record<string, number> }>("/v1/stats");
   return new Map(Object.entries(body.counters));
+}
+
+export async function getRoads(): Promise<Road[]> {
+  return (await getJson<{ lines: Road[] }>("/v1/network", ROADS_TIMEOUT_MS)).lines;
 }
 
 interface PlaybackBody {

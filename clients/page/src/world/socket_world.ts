@@ -13,6 +13,7 @@ import {
   getNeighbors,
   getObject,
   getPlayback,
+  getRoads,
   getStats,
   getStreams,
   isAnswering,
@@ -68,6 +69,7 @@ export class SocketWorld implements World {
   readonly object = getObject;
   readonly playback = getPlayback;
   readonly changePlayback = putPlayback;
+  readonly roads = getRoads;
   private readonly state = new ViewState(this.objects);
   private readonly waiting = new Map<bigint, Waiting>();
   private listener: WorldListener | null = null;

@@ -99,6 +99,9 @@ export interface StandingQuery {
   question: Question;
 }
 
+/** A road as x, y, x, y, … in metres. */
+export type Road = readonly number[];
+
 export interface ServerTerms {
   space: Space;
 }
@@ -141,6 +144,8 @@ export interface World {
   stats(): Promise<Map<string, number>>;
   /** The recording that the server plays; null if it plays none. */
   playback(): Promise<Playback | null>;
+  /** The roads under a planar server's map; none if the server was given none. */
+  roads(): Promise<Road[]>;
   changePlayback(change: PlaybackChange): Promise<Playback>;
 }
 

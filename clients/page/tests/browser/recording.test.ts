@@ -11,6 +11,7 @@ import { freePort, until } from "./starling";
 const executable = findBrowser();
 const program = process.env["STARLING_PROGRAM"] ?? "";
 const trace = process.env["STARLING_TRACE"] ?? "";
+const network = process.env["STARLING_NETWORK"] ?? "";
 
 interface State {
   time_us: number;
@@ -40,7 +41,8 @@ const why = executable === null || !existsSync(program) ? "no browser or no prog
 test("a recording is held, moved, sped up and played", { skip: why }, async () => {
   const port = await freePort();
   const address = `http://127.0.0.1:${port}/`;
-  const view = spawn(program, ["view", trace, "--http", `127.0.0.1:${port}`], { stdio: "ignore" });
+  const flags = ["--http", `127.0.0.1:${port}`, "--page-network", network];
+  const view = spawn(program, ["view", trace, ...flags], { stdio: "ignore" });
   const browser = await launch(executable!);
   try {
     await until(async () => (await fetch(address)).ok, "the server gave the page");
@@ -50,7 +52,10 @@ test("a recording is held, moved, sped up and played", { skip: why }, async () =
       const url = request.url();
       if (!url.startsWith("http://127.0.0.1:") && !url.startsWith("data:")) foreign.push(url);
     });
+    const roads = page.waitForResponse(`${address}v1/network`);
     await page.goto(address);
+    const { lines } = (await (await roads).json()) as { lines: number[][] };
+    assert.ok(lines.length > 0, "the page asks for the roads");
     await play(page, address);
     assert.deepEqual(foreign, []);
   } finally {
