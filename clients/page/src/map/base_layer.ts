@@ -45,7 +45,7 @@ export function roadWidthPx(pxPerMetre: number, pixelRatio: number): number {
   return Math.min(Math.max(ROAD_WIDTH_M * pxPerMetre, pixelRatio), ROAD_PX_MAX * pixelRatio);
 }
 
-export function drawRoads(
+function drawRoads(
   context: CanvasRenderingContext2D,
   roads: Path2D,
   zoom: Zoom,
@@ -93,8 +93,10 @@ export function metresText(metres: number): string {
   return Math.abs(metres) >= 1000 ? `${metres / 1000} km` : `${metres} m`;
 }
 
+/** Draws the grid, the roads on it if there are some, and the grid's numbers on top. */
 export function drawGrid(
   context: CanvasRenderingContext2D,
+  roads: Path2D | null,
   zoom: Zoom,
   pixelRatio: number,
   theme: Theme,
@@ -106,21 +108,26 @@ export function drawGrid(
   const step = roundStep((GRID_LINES_MIN_PX * pixelRatio) / zoom.k);
   const decimals = Math.max(0, -Math.floor(Math.log10(step)));
   context.strokeStyle = theme.grid;
-  context.fillStyle = theme.gridText;
-  context.font = `${11 * pixelRatio}px system-ui, sans-serif`;
   context.lineWidth = 1;
   context.beginPath();
+  const numbers: [string, number, number][] = [];
+  const numberAt = (n: number, x: number, y: number) =>
+    numbers.push([metresText(Number((n * step).toFixed(decimals))), x, y]);
   for (let n = Math.ceil(-zoom.x / zoom.k / step); n * step * zoom.k + zoom.x < width; ++n) {
     const x = Math.round(n * step * zoom.k + zoom.x) + 0.5;
     context.moveTo(x, 0);
     context.lineTo(x, height);
-    context.fillText(metresText(Number((n * step).toFixed(decimals))), x + 4, height - 6);
+    numberAt(n, x + 4, height - 6);
   }
   for (let n = Math.ceil(-zoom.y / zoom.k / step); n * step * zoom.k + zoom.y < height; ++n) {
     const y = Math.round(n * step * zoom.k + zoom.y) + 0.5;
     context.moveTo(0, y);
     context.lineTo(width, y);
-    context.fillText(metresText(Number((-n * step).toFixed(decimals))), 6, y - 4);
+    numberAt(-n, 6, y - 4);
   }
   context.stroke();
+  if (roads) drawRoads(context, roads, zoom, pixelRatio, theme);
+  context.fillStyle = theme.gridText;
+  context.font = `${11 * pixelRatio}px system-ui, sans-serif`;
+  for (const number of numbers) context.fillText(...number);
 }

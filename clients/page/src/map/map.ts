@@ -6,7 +6,7 @@ import { zoom as d3Zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import type { Link } from "../model/link";
 import type { Model } from "../model/model";
 import type { Frame, ObjectId, Rectangle, StandingQuery } from "../world/types";
-import { drawCoast, drawGrid, drawRoads, loadCoast, roadsPath } from "./base_layer";
+import { drawCoast, drawGrid, loadCoast, roadsPath } from "./base_layer";
 import { boundsOf, boundsOfPlaces } from "./bounds";
 import { drawOverlay, queryNear } from "./overlay";
 import { projectionOf, rectangleOf, zoomTo, type Projection, type Zoom } from "./projection";
@@ -244,8 +244,7 @@ export class LiveMap {
     const ground = this.ground.getContext("2d") as CanvasRenderingContext2D;
     if (this.groundKey === "") {
       if (this.space === "wgs84") drawCoast(ground, this.coast, zoom, this.theme);
-      else drawGrid(ground, zoom, ratio, this.theme);
-      if (this.roads) drawRoads(ground, this.roads, zoom, ratio, this.theme);
+      else drawGrid(ground, this.roads, zoom, ratio, this.theme);
       this.groundKey = "drawn";
     }
     if (frame !== this.objectsKey && this.image) {
