@@ -20,7 +20,7 @@
 #include "starling/apps/replay/replay.hpp"
 #include "starling/apps/serve.hpp"
 #include "starling/apps/shared/config_file.hpp"
-#include "starling/apps/shared/standard_streams.hpp"
+#include "starling/apps/shared/process/standard_streams.hpp"
 #include "starling/apps/shared/strict_numbers.hpp"
 #include "starling/apps/shared/unknown_command.hpp"
 #include "starling/apps/simulate/simulate.hpp"

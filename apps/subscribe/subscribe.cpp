@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <zmq.hpp>
 
-#include "starling/apps/shared/stop_signals.hpp"
+#include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/subscribe/live_table.hpp"
 #include "starling/apps/subscribe/name_lookup.hpp"
 #include "starling/apps/subscribe/tick_rate.hpp"

@@ -16,9 +16,9 @@
 #include <zmq.hpp>
 
 #include "starling/apps/shared/duration_flag.hpp"
+#include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/server_flags.hpp"
-#include "starling/apps/shared/stop_signals.hpp"
 #include "starling/apps/top/server_view.hpp"
 #include "starling/apps/top/view_text.hpp"
 #include "starling/knn/base/clocks.hpp"

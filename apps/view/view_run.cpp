@@ -18,8 +18,8 @@
 
 #include "starling/apps/shared/page_folder.hpp"
 #include "starling/apps/shared/page_network.hpp"
+#include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/progress_line.hpp"
-#include "starling/apps/shared/stop_signals.hpp"
 #include "starling/apps/view/keys.hpp"
 #include "starling/apps/view/playback.hpp"
 #include "starling/sim/files/errors.hpp"

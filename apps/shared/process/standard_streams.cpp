@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens descriptors, ignores a signal and flushes at the end: see standard_streams.hpp.
-#include "starling/apps/shared/standard_streams.hpp"
+#include "starling/apps/shared/process/standard_streams.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks SIGINT and SIGTERM and polls for them with sigtimedwait: see stop_signals.hpp.
-#include "starling/apps/shared/stop_signals.hpp"
+#include "starling/apps/shared/process/stop_signals.hpp"
 
 #include <chrono>
 #include <condition_variable>
