@@ -269,7 +269,7 @@ std::function<int()> add_server(CLI::App& command) {
   const auto options = std::make_shared<bench::ServerBenchOptions>();
   server
       ->add_option("workloads", options->workloads,
-                   "The workloads to run. Without a name, all but million and soak")
+                   "The workloads to run. Without a name, all but million, views and soak")
       ->check(CLI::IsMember(names_of(bench::server_workloads())));
   server
       ->add_option_function<std::string>(
@@ -304,7 +304,8 @@ std::function<int()> add_server(CLI::App& command) {
       ->capture_default_str();
   server
       ->add_option("--view-ticks-per-s", options->view_ticks_per_s,
-                   "At most this many messages a second for each of --view-readers")
+                   "At most this many messages a second for each of --view-readers; for views also "
+                   "the ticks per second")
       ->check(CLI::Range(0.1, 1000.0))
       ->capture_default_str();
   server
@@ -326,7 +327,8 @@ std::function<int()> add_server(CLI::App& command) {
   server
       ->add_option("--rate", options->rates_hz,
                    "For million: the ticks per second. With several, such as 10,12.5,16, each rate "
-                   "is one row; it stops after a rate that the server does not sustain [10]")
+                   "is one row; it stops after a rate that the server does not sustain [10]. For "
+                   "views: the updates of each object per second [1,10]")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.1, 1000.0))

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -33,8 +32,6 @@ class EventReaders {
   std::uint64_t bytes() const;
 
  private:
-  /// Sends the request, and waits until the answer has `awaited`.
-  int open(const std::string& endpoint, const std::string& request, std::string_view awaited);
   void watch(int socket);
   void read_all();
   void close_all();

@@ -82,6 +82,11 @@ const std::vector<ServerWorkload>& server_workloads() {
        "1M objects that all move, 100k queries, k 10, 10 ticks per second or --rate; runs only "
        "when named",
        run_million, false},
+      {"views",
+       "1M and 100k objects that all move 1 and 10 times a second or at --rate, and one view over "
+       "a "
+       "WebSocket; --view-ticks-per-s also sets the ticks; runs only when named",
+       run_views, false},
       {"soak",
        "questions, with updates at --share of the capacity; one row per minute; runs only when "
        "named",
@@ -109,6 +114,12 @@ std::string server_figures_help() {
          "  overruns          ticks whose lists had not arrived when the next tick was due\n"
          "  lists_checked     the subscriber's lists of all ticks, each compared with the\n"
          "                    oracle's; a difference ends the run\n"
+         "For views: views-raster shows 1M objects as a raster, views-part a tenth of them and\n"
+         "views-points 100k objects; the view asks for at most 10 MB a second:\n"
+         "  first_ms          from the request of the view until its first message\n"
+         "  interval_max_ms   the longest time between two messages of the view\n"
+         "  age_*             from the time of a message's tick until the message is read\n"
+         "  mb_per_s          of the messages of the view\n"
          "For million; its 8 producers send batches of 5,000, evenly over the period of a tick,\n"
          "with the objects in the same order each time. Means per tick if nothing else is said:\n"
          "  rate_hz           ticks per second, and updates of each object per second\n"

@@ -20,12 +20,14 @@ struct ServerBenchOptions {
   double scale = 1;                      ///< factor for objects, queries, rates and subscribers
   /// For updates and updates-wgs84: how many clients send, each its own part of the objects.
   unsigned producers = 1;
-  unsigned view_readers = 0;       ///< for tick: of views of everything, over WebSockets
-  float view_ticks_per_s = 10;     ///< for each of them, at most
-  unsigned event_readers = 0;      ///< for tick: of the events of another stream, over HTTP
-  unsigned streams = 1;            ///< for million: the streams, each with a subscriber
-  double share = 0.7;              ///< for soak: the load as a share of the measured capacity
-  std::vector<double> rates_hz{};  ///< for million: ticks per second, a row for each; empty: 10
+  unsigned view_readers = 0;    ///< for tick: of views of everything, over WebSockets
+  float view_ticks_per_s = 10;  ///< for each of them, at most; for views also the ticks
+  unsigned event_readers = 0;   ///< for tick: of the events of another stream, over HTTP
+  unsigned streams = 1;         ///< for million: the streams, each with a subscriber
+  double share = 0.7;           ///< for soak: the load as a share of the measured capacity
+  /// For million: ticks per second, a row for each; empty: 10. For views: updates of each object
+  /// per second; empty: 1 and 10.
+  std::vector<double> rates_hz{};
   bool json = false;
 };
 

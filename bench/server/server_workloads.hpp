@@ -15,6 +15,7 @@ void run_questions(const ServerBenchOptions& options, const FiguresHandler& hand
 void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_vectors(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_million(const ServerBenchOptions& options, const FiguresHandler& handler);
+void run_views(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_soak(const ServerBenchOptions& options, const FiguresHandler& handler);
 
 }  // namespace starling::bench
