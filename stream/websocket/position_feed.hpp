@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the positions of objects to the mirror, while a view is shown. First it reads the whole
-// table, in parts between which the loop does other work. From then on it copies the rows that each
-// tick takes, while they are staged anyway. If a tick takes more rows than the loop may copy in a
-// millisecond, the feed reads the table again instead; positions are then up to a tick newer.
-// SocketHub owns the feed.
+// Sends the positions of objects to the mirror, while a view is shown. First it walks through the
+// whole table, in parts between which the loop does other work. From then on it copies the rows
+// that each tick takes, while they are staged anyway. If a tick takes more rows than the loop may
+// copy in a millisecond, the feed walks through the table again instead. The mirror stays complete
+// meanwhile, but some of its positions are newer than its time. SocketHub owns the feed.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,8 @@ struct MirrorTime {
 
 struct MirrorState {
   bool is_complete = false;  ///< the mirror has all objects
-  MirrorTime time{};
+  bool is_behind = false;    ///< the mirror lacks rows of a tick after `time`
+  MirrorTime time{};         ///< the mirror has this state of each object, or a newer one
 };
 
 /// Only the loop calls the functions.
@@ -57,7 +58,7 @@ class PositionFeed {
   void take(const Staging& staging, const MirrorTime& time);
 
  private:
-  MirrorState state() const { return {!is_walking_ && !needs_walk_, time_}; }
+  MirrorState state() const { return {is_complete_, is_walking_ || needs_walk_, complete_time_}; }
   void walk_again();
   void walk();
   void walk_on();
@@ -71,8 +72,11 @@ class PositionFeed {
   boost::asio::steady_timer timer_;
   ReturnPool<MirrorRows> pool_{pending_max};
   std::shared_ptr<std::atomic<int>> pending_ = std::make_shared<std::atomic<int>>(0);
-  MirrorTime time_;
+  MirrorTime time_;           ///< of the last tick
+  MirrorTime walk_time_;      ///< that the mirror has when the walk ends
+  MirrorTime complete_time_;  ///< that the mirror has
   bool is_on_ = false;
+  bool is_complete_ = false;
   bool is_walking_ = false;
   bool needs_walk_ = false;
   unsigned waits_ = 0;

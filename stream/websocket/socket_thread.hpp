@@ -67,7 +67,7 @@ class SocketThread {
   void publish(const std::string& stream, std::optional<protocol::TickMessage> tick, bool is_last);
   /// `rows` may be null.
   void take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state);
-  /// Shows the newest positions.
+  /// Shows the newest positions, or waits with them for those of the tick.
   void show();
   void close();
 
@@ -79,6 +79,7 @@ class SocketThread {
 
   SocketReader* find(const std::string& reader);
   SocketReader::Parts reader_parts(const std::string& reader);
+  void show_now();
   void views_changed();
   void beat_later();
 
@@ -91,6 +92,8 @@ class SocketThread {
   std::unique_ptr<SharedViews> views_;  ///< null in a vector space
   std::uint64_t feed_ = 0;              ///< the number of the rows that count; 0: none do
   std::uint64_t last_feed_ = 0;
+  bool was_behind_ = false;  ///< the mirror, when show() was called last
+  bool is_due_ = false;      ///< show() has waited for the mirror
   bool is_closed_ = false;
   std::map<std::string, Reader> readers_;
   std::thread thread_;
