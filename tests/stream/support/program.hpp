@@ -85,6 +85,15 @@ class Program {
     });
   }
 
+  /// Returns the resident memory of the process.
+  std::size_t resident_bytes() const {
+    std::ifstream file("/proc/" + std::to_string(pid_) + "/statm");
+    std::size_t pages = 0;
+    std::size_t resident_pages = 0;
+    file >> pages >> resident_pages;
+    return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  }
+
   void send_signal(int number) const { kill(pid_, number); }
 
   /// Sends SIGSTOP and waits until all threads have stopped.
