@@ -19,6 +19,7 @@ namespace websocket = boost::beast::websocket;
 namespace {
 
 constexpr std::size_t read_at_once_bytes = 65'536;
+constexpr std::size_t empty_bytes_max = 65'536;  // of frames without content, one after the other
 constexpr std::chrono::seconds handshake_time{5};
 // The system keeps at most about this much for a client that does not read.
 constexpr int unread_bytes_max = 256 * 1024;
@@ -39,7 +40,7 @@ WebSocket::WebSocket(asio::ip::tcp::socket socket, const SocketLimits& limits, S
       close_deadline_(stream_.get_executor()),
       buffer_(limits.message_bytes_max + read_at_once_bytes) {
   auto& connection = stream_.next_layer();
-  connection.rate_policy().read_limit(limits.received_bytes_per_s);
+  connection.rate_policy().limit(limits.received_bytes_per_s);
   Error ignored;
   connection.socket().set_option(asio::socket_base::send_buffer_size(unread_bytes_max), ignored);
   connection.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -54,7 +55,7 @@ WebSocket::WebSocket(asio::ip::tcp::socket socket, const SocketLimits& limits, S
 
 void WebSocket::start(const std::string& head) {
   stream_.control_callback([this](websocket::frame_type kind, auto) {
-    if (kind == websocket::frame_type::ping) take_ping();
+    if (kind != websocket::frame_type::close) take_ping();
   });
   stream_.async_accept(asio::buffer(head), [self = shared_from_this()](const Error& error) {
     if (error || self->is_closing_) return self->end();
@@ -78,6 +79,7 @@ void WebSocket::read() {
 
 void WebSocket::take(const Error& error) {
   is_reading_ = false;
+  content_end_ = read_bytes();
   if (error) return fail(error);
   if (!stream_.got_binary()) return break_rule(Code::unknown_data, "every message must be binary");
   if (stream_.is_message_done()) {
@@ -114,14 +116,19 @@ void WebSocket::write() {
 }
 
 void WebSocket::take_ping() {
+  content_end_ = read_bytes();
   const std::int64_t now_us = steady_now_us();
   const std::int64_t burst_us = limits_.ping_us * limits_.pings_burst;
   pings_full_at_us_ = std::max(pings_full_at_us_, now_us) + limits_.ping_us;
-  if (pings_full_at_us_ > now_us + burst_us) break_rule(Code::policy_error, "too many pings");
+  if (pings_full_at_us_ > now_us + burst_us)
+    break_rule(Code::policy_error, "too many pings or pongs");
 }
 
 void WebSocket::beat(std::int64_t now_us) {
   if (!is_open_ || is_closing_) return;
+  // Beast reads empty fragments at the begin of a message without an end.
+  if (read_bytes() - content_end_ > empty_bytes_max)
+    return break_rule(Code::policy_error, "too many frames without content");
   if (stream_.is_message_done())
     message_since_us_ = 0;
   else if (message_since_us_ == 0)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One WebSocket, with Boost.Beast. It holds its client to the limits of frames: it closes the
-// socket after a text, a message that is too long or takes too long, too many pings, or silence.
-// SocketReader decides what the messages mean.
+// socket after a text, a message that is too long or takes too long, too many pings or pongs,
+// frames without content, or silence. SocketReader decides what the messages mean.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +26,31 @@
 #include "starling/stream/websocket/socket_message.hpp"
 
 namespace starling::stream {
+
+/// Limits how fast a connection is read, and counts what is read. Beast calls the private
+/// functions.
+class ReadPolicy {
+ public:
+  void limit(std::size_t bytes_per_s) { left_ = bytes_per_s_ = bytes_per_s; }
+  std::uint64_t read_bytes() const { return read_bytes_; }
+
+ private:
+  friend class boost::beast::rate_policy_access;
+  std::size_t available_read_bytes() const noexcept { return left_; }
+  static std::size_t available_write_bytes() noexcept {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  void transfer_read_bytes(std::size_t count) noexcept {
+    left_ -= std::min(count, left_);
+    read_bytes_ += count;
+  }
+  static void transfer_write_bytes(std::size_t) noexcept {}
+  void on_timer() noexcept { left_ = bytes_per_s_; }  ///< once a second
+
+  std::size_t bytes_per_s_ = 0;
+  std::size_t left_ = 0;
+  std::uint64_t read_bytes_ = 0;
+};
 
 class WebSocket : public std::enable_shared_from_this<WebSocket> {
  public:
@@ -56,13 +83,14 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
 
  private:
   using Error = boost::beast::error_code;
-  using Stream = boost::beast::websocket::stream<boost::beast::basic_stream<
-      boost::asio::ip::tcp, boost::asio::any_io_executor, boost::beast::simple_rate_policy>>;
+  using Stream = boost::beast::websocket::stream<
+      boost::beast::basic_stream<boost::asio::ip::tcp, boost::asio::any_io_executor, ReadPolicy>>;
 
   void read();
   void take(const Error& error);
   void write();
-  void take_ping();
+  void take_ping();  ///< or a pong
+  std::uint64_t read_bytes() { return stream_.next_layer().rate_policy().read_bytes(); }
   void break_rule(Code code, std::string_view reason);
   void fail(const Error& error);
   void end();
@@ -76,6 +104,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   std::deque<SharedMessage> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::int64_t message_since_us_ = 0;  ///< when a message was first seen incomplete; 0: none is
+  std::uint64_t content_end_ = 0;      ///< read_bytes() when a message or a ping went on last
   std::int64_t pings_full_at_us_ = 0;  ///< when the client may send as many pings as at first
   bool is_open_ = false;
   bool is_reading_ = false;
