@@ -68,6 +68,9 @@ std::optional<Problem> check_view(const View& view, Space space) {
 }
 
 std::optional<Problem> read_body(const wire::SocketRequest& root, Space space, SocketBody& body) {
+  // The verifier allows a type without a body.
+  if (root.body_type() != wire::SocketBody::NONE && root.body() == nullptr)
+    return Problem{ErrorCode::malformed, "The SocketRequest has a body type but no body."};
   switch (root.body_type()) {
     case wire::SocketBody::View: {
       const wire::View& table = *root.body_as_View();
