@@ -85,26 +85,23 @@ void SocketThread::publish(const std::string& stream, std::optional<protocol::Ti
 void SocketThread::take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state) {
   if (feed != feed_ || feed == 0) return;
   if (rows != nullptr) views_->mirror.apply(*rows);
-  const MirrorState before = std::exchange(views_->state, state);
-  if (!state.is_complete) return;
-  const bool has_caught_up = before.is_behind && state.time.tick > before.time.tick;
-  if (!before.is_complete || (has_caught_up && (is_due_ || !state.is_behind))) show_now();
+  const bool is_first = state.is_complete && !views_->state.is_complete;
+  views_->state = state;
+  if (!state.is_behind) was_behind_ = false;
+  if (is_first || (is_due_ && !state.is_behind)) show_now();
 }
 
 void SocketThread::show() {
   if (feed_ == 0) return;
   // A mirror that is behind is shown when it has caught up. If that takes longer than a tick, it is
-  // shown as it is.
-  const bool was_behind = std::exchange(was_behind_, views_->state.is_behind);
-  if (was_behind_ && !was_behind)
-    is_due_ = true;
-  else
-    show_now();
+  // also shown as it is.
+  is_due_ = views_->state.is_behind;
+  const bool was_behind = std::exchange(was_behind_, is_due_);
+  if (!is_due_ || was_behind) show_now();
 }
 
 void SocketThread::show_now() {
-  is_due_ = false;
-  if (!views_->state.is_behind) was_behind_ = false;
+  if (!views_->state.is_behind) is_due_ = false;
   ++views_->version;
   for (const auto& [name, reader] : readers_) reader.reader->show();
 }
