@@ -27,7 +27,7 @@ constexpr std::uint32_t queries = 100;
 constexpr std::size_t producers = 2;
 constexpr std::size_t steps = 4;
 constexpr double duration_s_default = 10;
-constexpr double warm_up_s = 1;
+constexpr double warm_up_share = 0.2;
 constexpr double square_m = 20'000;  // in which each workload has its objects
 
 /// What is shown, and how many objects there are.
@@ -138,12 +138,13 @@ void run_at(double rate_hz, const Shown& shown, const Feed& feed, const ServerBe
       if (name == "starling_ticks_total") return value;
     return 0.0;
   };
-  sleep_s(warm_up_s);
+  const double duration_s = options.duration_s > 0 ? options.duration_s : duration_s_default;
+  sleep_s(warm_up_share * duration_s);
   const Meter meter(server);
   const double rows_before = accepted();
   const double ticks_before = ticks();
   const std::int64_t begin_us = wall_now_us();
-  sleep_s(options.duration_s > 0 ? options.duration_s : duration_s_default);
+  sleep_s(duration_s);
   const std::int64_t end_us = wall_now_us();
   const double elapsed_s = ms(end_us - begin_us) / 1e3;
   ServerFigures row =
