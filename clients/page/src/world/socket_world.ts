@@ -41,7 +41,7 @@ import {
 import { readRaster, ViewState } from "./view_state";
 
 const VIEW = {
-  ticksPerS: 10,
+  ticksPerS: 20,
   bytesPerS: 8_000_000,
   objectsMax: 120_000,
   rasterColumns: 320,
