@@ -11,7 +11,7 @@
 namespace starling::c {
 namespace {
 
-thread_local Failure last_failure;
+thread_local Failure last_failure{.code = STARLING_OK};
 
 /// Returns the words of an exception as a sentence: they begin with a small letter and have no full
 /// stop, because a program puts its name before them.

@@ -183,6 +183,10 @@ std::vector<protocol::QuerySpec> queries_of(const starling_query* queries, std::
     const std::string what = "Query " + std::to_string(i);
     const auto query =
         read_struct(reinterpret_cast<const starling_query*>(bytes + i * stride), what.c_str());
+    if (size_of(reinterpret_cast<const starling_query*>(bytes + i * stride), what.c_str()) !=
+        stride)
+      fail(STARLING_INVALID_ARGUMENT,
+           what + ".size differs from that of query 0; set the same sizeof in all of them.");
     check_enum(query.anchor, STARLING_EVERY_OBJECT, what + ".anchor");
     check_enum(query.regress, STARLING_WEIGHTS_DISTANCE, what + ".regress");
     if (query.lease_us < 0)

@@ -16,36 +16,41 @@ namespace starling::c {
 template <class Struct>
 inline constexpr std::size_t first_size = sizeof(Struct);
 
+/// No struct of starling.h ever gets larger. A larger size is memory that was never set.
+inline constexpr std::size_t struct_bytes_max = 4096;
+
+/// Throws FailureError if no caller can have been compiled with this size.
+template <class Struct>
+void check_size(std::size_t size, const std::string& what) {
+  if (size < first_size<Struct> || size > struct_bytes_max)
+    fail(STARLING_INVALID_ARGUMENT, what + " is " + std::to_string(size) +
+                                        "; set it to the sizeof of the struct, which is at least " +
+                                        std::to_string(first_size<Struct>) + ".");
+}
+
 /// Returns the size that the caller wrote into its struct.
 template <class Struct>
 std::size_t size_of(const Struct* given, const char* what) {
   if (given == nullptr) fail(STARLING_INVALID_ARGUMENT, std::string(what) + " is NULL.");
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
-  if (size < first_size<Struct>)
-    fail(STARLING_INVALID_ARGUMENT, std::string(what) + ".size is " + std::to_string(size) +
-                                        "; set it to the sizeof of the struct, which is at least " +
-                                        std::to_string(first_size<Struct>) + ".");
+  check_size<Struct>(size, std::string(what) + ".size");
   return size;
 }
 
-/// Copies the caller's struct. Refuses a longer one whose further members are not zero: they are of
-/// a newer header than this library's.
+/// Copies the caller's struct. Members that the caller's header did not have are zero. Refuses a
+/// longer one whose further members are not zero: they are of a newer header than this library's.
 template <class Struct>
 Struct read_struct(const Struct* given, const char* what) {
   const std::size_t size = size_of(given, what);
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  constexpr std::size_t longest = 4096;
-  if (size > longest)
-    fail(STARLING_INVALID_ARGUMENT, std::string(what) + ".size is " + std::to_string(size) +
-                                        ", which is not the size of a struct of starling.h.");
   if (std::any_of(bytes + std::min(size, sizeof(Struct)), bytes + size,
                   [](unsigned char byte) { return byte != 0; }))
     fail(STARLING_INVALID_ARGUMENT, std::string(what) +
                                         " has members that this version of the library does not "
                                         "know; use the header of version " STARLING_VERSION ".");
-  Struct read;
-  std::memcpy(&read, bytes, sizeof(Struct));
+  Struct read{};
+  std::memcpy(&read, bytes, std::min(size, sizeof(Struct)));
   read.size = sizeof(Struct);
   return read;
 }
@@ -54,7 +59,7 @@ Struct read_struct(const Struct* given, const char* what) {
 template <class Struct>
 void write_struct(Struct* given, const char* what, Struct value) {
   value.size = size_of(given, what);
-  std::memcpy(given, &value, sizeof(Struct));
+  std::memcpy(static_cast<void*>(given), &value, std::min(value.size, sizeof(Struct)));
 }
 
 /// The same for a struct that the caller may leave out.
@@ -67,12 +72,9 @@ void write_optional(Struct* given, const char* what, const Struct& value) {
 template <class Struct>
 void init_struct(Struct* given, std::size_t size, const char* what, const Struct& defaults) {
   if (given == nullptr) fail(STARLING_INVALID_ARGUMENT, std::string(what) + " is NULL.");
-  if (size < first_size<Struct>)
-    fail(STARLING_INVALID_ARGUMENT, "size is " + std::to_string(size) + "; pass the sizeof of " +
-                                        what + ", which is at least " +
-                                        std::to_string(first_size<Struct>) + ".");
+  check_size<Struct>(size, "size");
   std::memset(static_cast<void*>(given), 0, size);
-  std::memcpy(static_cast<void*>(given), &defaults, sizeof(Struct));
+  std::memcpy(static_cast<void*>(given), &defaults, std::min(size, sizeof(Struct)));
   std::memcpy(static_cast<void*>(given), &size, sizeof(size));
 }
 
