@@ -29,9 +29,9 @@ std::string text_of(const fs::path& path) {
 
 // Before each code block, a line of the page ends with a link to the file that the block shows:
 // "](path):".
-TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
+void expect_programs_as_they_are(const std::string& name, int expected_blocks) {
   const fs::path root = STARLING_SOURCE_DIR;
-  std::istringstream page(text_of(root / "docs/embedding.md"));
+  std::istringstream page(text_of(root / "docs" / name));
   std::string line;
   std::string link;
   int blocks = 0;
@@ -46,7 +46,11 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
     link.clear();
     ++blocks;
   }
-  EXPECT_EQ(blocks, 5);
+  EXPECT_EQ(blocks, expected_blocks);
+}
+
+TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
+  expect_programs_as_they_are("embedding.md", 5);
 }
 
 /// Calls `look` with each file of the checkout, except those below a folder named "build", ".git"
@@ -93,9 +97,9 @@ TEST(Pages, EveryRelativeLinkLeadsSomewhere) {
 }
 
 TEST(Pages, EverySourceNamesItsLicence) {
-  constexpr std::array<std::string_view, 13> kinds{".cpp", ".hpp",   ".cu",  ".cuh", ".fbs",
-                                                   ".py",  ".cmake", ".in",  ".yml", ".ts",
-                                                   ".tsx", ".css",   ".html"};
+  constexpr std::array<std::string_view, 16> kinds{".c",   ".h",   ".cpp", ".hpp",   ".cu", ".cuh",
+                                                   ".fbs", ".map", ".py",  ".cmake", ".in", ".yml",
+                                                   ".ts",  ".tsx", ".css", ".html"};
   constexpr std::size_t head_bytes = 200;
   int sources = 0;
   for_each_file([&](const fs::path& file) {
