@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install`: the program and what users link. starling::starling is the engine on the CPU,
 # starling::cuda the engine on NVIDIA GPUs (where it was built), starling::client the client of a
-# server. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
+# server, starling::c the C interface, which pkg-config knows as starling. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/starling)
@@ -18,6 +18,7 @@ set_target_properties(starling_cpu PROPERTIES EXPORT_NAME internal_cpu)
 function(starling_install export)
   install(TARGETS ${ARGN} EXPORT starling_${export}
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
           FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT starling_${export} FILE starling_${export}.cmake NAMESPACE starling::
@@ -28,6 +29,13 @@ if(NOT STARLING_ENGINE_ONLY)
   set_target_properties(starling_protocol PROPERTIES EXPORT_NAME client)
   add_library(starling::client ALIAS starling_protocol)
   starling_install(client starling_protocol)
+  set_target_properties(starling_c PROPERTIES EXPORT_NAME c)
+  starling_install(c starling_c)
+  # The file of pkg-config finds its folders from where it lies, so an installation can be moved.
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
+             BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE starling_prefix_of_pc)
+  configure_file(${PROJECT_SOURCE_DIR}/clients/c/starling.pc.in ${PROJECT_BINARY_DIR}/starling.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/starling.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 if(STARLING_CUDA)
   set_target_properties(starling_gpu PROPERTIES EXPORT_NAME cuda)
