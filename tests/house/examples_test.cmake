@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the built project into a staging folder, checks that installed headers include only
-# installed headers, builds examples/ against the installed package as an outside user would, and runs
-# the programs. Checks that the installed program has the live page if the build has it.
+# installed headers, builds examples/, examples/c and examples/rust against the installed package as an
+# outside user would, and runs the programs. Checks that the installed program has the live page if the
+# build has it.
 # Called by ctest with -D BUILD_DIR, PYTHON, BUILD_TYPE, SANITIZE, CUDA, EXAMPLES_DIR, WORK_DIR.
 cmake_minimum_required(VERSION 3.25)
 set(stage ${WORK_DIR}/stage)
@@ -83,3 +84,5 @@ if(EXISTS ${page})
   message(FATAL_ERROR "a page was installed that was not built")
 endif()
 run(${check_page} without-page)
+
+include(${CMAKE_CURRENT_LIST_DIR}/c_examples.cmake)
