@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls the batch k-NN of the C interface with arguments that no program should pass. Each call is
+// refused with a code and a sentence, writes nothing, and leaves the index as it was.
+#include "tests/c/calls.hpp"
+
+namespace starling::c_test {
+namespace {
+
+constexpr std::uint32_t untouched = 77;
+
+/// An index of three points on a line. After each test, its answer is the one from before.
+class HostileIndex : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto options = index_options();
+    EXPECT_FINE(starling_index_create(&options, points_, 3, 2, &index_));
+  }
+  void TearDown() override {
+    EXPECT_FINE(search(1));
+    EXPECT_EQ(rows_[0], 1U);
+    EXPECT_EQ(distances_[0], 1);
+    EXPECT_FINE(starling_index_destroy(index_));
+    EXPECT_REFUSED(STARLING_BAD_HANDLE, starling_index_destroy(index_));
+  }
+
+  starling_code search(std::uint32_t k) {
+    return starling_index_search(index_, query_, 1, k, STARLING_NOT_A_ROW, rows_, distances_);
+  }
+
+  void expect_untouched() const {
+    for (const std::uint32_t row : rows_) EXPECT_EQ(row, untouched);
+  }
+
+  starling_index* index_ = nullptr;
+  const float points_[6] = {0, 0, 3, 0, 9, 0};
+  const float query_[2] = {2, 0};
+  std::uint32_t rows_[4] = {untouched, untouched, untouched, untouched};
+  double distances_[4] = {};
+};
+
+TEST_F(HostileIndex, RefusesNullAndHandlesThatAreNotLive) {
+  const auto options = index_options();
+  starling_index* other = nullptr;
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_index_options_init(nullptr, 100));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_index_create(nullptr, points_, 3, 2, &other));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_index_create(&options, nullptr, 3, 2, &other));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_index_create(&options, points_, 3, 2, nullptr));
+  EXPECT_REFUSED(
+      STARLING_INVALID_ARGUMENT,
+      starling_index_search(index_, nullptr, 1, 1, STARLING_NOT_A_ROW, rows_, distances_));
+  EXPECT_REFUSED(
+      STARLING_INVALID_ARGUMENT,
+      starling_index_search(index_, query_, 1, 1, STARLING_NOT_A_ROW, nullptr, distances_));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_knn(nullptr, points_, 3, query_, 1, 2, 1, rows_, distances_));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_knn(&options, nullptr, 3, query_, 1, 2, 1, rows_, distances_));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_knn(&options, points_, 3, nullptr, 1, 2, 1, rows_, distances_));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_knn(&options, points_, 3, query_, 1, 2, 1, nullptr, distances_));
+
+  const auto engine_defaults = engine_options();
+  starling_engine* engine = nullptr;
+  EXPECT_FINE(starling_engine_create(&engine_defaults, &engine));
+  EXPECT_FINE(starling_index_create(&options, points_, 3, 2, &other));
+  EXPECT_FINE(starling_index_destroy(other));
+  for (auto* const bad : {static_cast<starling_index*>(nullptr), not_a_handle<starling_index>(),
+                          reinterpret_cast<starling_index*>(engine), other})
+    EXPECT_REFUSED(STARLING_BAD_HANDLE,
+                   starling_index_search(bad, query_, 1, 1, STARLING_NOT_A_ROW, rows_, distances_));
+  EXPECT_REFUSED(STARLING_BAD_HANDLE,
+                 starling_engine_destroy(reinterpret_cast<starling_engine*>(index_)));
+  EXPECT_FINE(starling_engine_destroy(engine));
+  EXPECT_FINE(starling_index_destroy(nullptr));
+  expect_untouched();
+}
+
+TEST_F(HostileIndex, RefusesOptionsThatMeanNothing) {
+  using Options = starling_index_options;
+  const auto expect_refused_options = [&](auto change) {
+    auto options = index_options();
+    change(options);
+    starling_index* other = not_a_handle<starling_index>();
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_index_create(&options, points_, 3, 2, &other));
+    EXPECT_EQ(other, nullptr);
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_knn(&options, points_, 3, query_, 1, 2, 1, rows_, distances_));
+  };
+  for (const std::int32_t value : {-1, 9, 1 << 30}) {
+    expect_refused_options([&](Options& options) { options.metric = value; });
+    expect_refused_options([&](Options& options) { options.backend = value; });
+  }
+  expect_refused_options([](Options& options) { options.threads = 1025; });
+  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, SIZE_MAX}) {
+    Options options;
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_index_options_init(&options, size));
+    expect_refused_options([&](Options& hostile) { hostile.size = size; });
+  }
+  expect_untouched();
+}
+
+TEST_F(HostileIndex, RefusesCountsAndDimensionsOutOfRange) {
+  const auto options = index_options();
+  starling_index* other = nullptr;
+  for (const std::uint32_t dimension : {0U, 4097U, UINT32_MAX}) {
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_index_create(&options, points_, 3, dimension, &other));
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_knn(&options, points_, 3, query_, 1, dimension, 1, rows_, distances_));
+  }
+  for (const std::uint64_t count : {huge, huge / 2 + 2, UINT64_C(1) << 33}) {
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_index_create(&options, points_, count, 2, &other));
+    EXPECT_REFUSED(
+        STARLING_INVALID_ARGUMENT,
+        starling_index_search(index_, query_, count, 1, STARLING_NOT_A_ROW, rows_, distances_));
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_knn(&options, points_, 3, query_, count, 2, 1, rows_, distances_));
+  }
+  for (const std::uint32_t k : {0U, 2049U, UINT32_MAX}) {
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, search(k));
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_knn(&options, points_, 3, query_, 1, 2, k, rows_, distances_));
+  }
+  for (const std::uint64_t first_row : {UINT64_C(3), UINT64_C(4), huge - 1})
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_index_search(index_, query_, 1, 1, first_row, rows_, distances_));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_index_search(index_, points_, 3, 1, 1, rows_, distances_));
+  expect_untouched();
+}
+
+TEST_F(HostileIndex, RefusesComponentsThatAMetricDoesNotAllow) {
+  for (const double value : {nan, infinite, -infinite, 1e30}) {
+    const float bad[4] = {0, 0, 1, static_cast<float>(value)};
+    const auto options = index_options();
+    starling_index* other = nullptr;
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_index_create(&options, bad, 2, 2, &other));
+    EXPECT_EQ(other, nullptr);
+    // The first query is fine, and its list is not written either.
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_index_search(index_, bad, 2, 1, STARLING_NOT_A_ROW, rows_, distances_));
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_knn(&options, points_, 3, bad, 2, 2, 1, rows_, distances_));
+    EXPECT_NE(std::string(last_error().sentence).find("row 2"), std::string::npos)
+        << last_error().sentence;
+  }
+  auto options = index_options();
+  options.metric = STARLING_HELLINGER;
+  const float negative[2] = {1, -1};
+  starling_index* other = nullptr;
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_index_create(&options, negative, 1, 2, &other));
+  expect_untouched();
+}
+
+TEST_F(HostileIndex, FillsMissingEntries) {
+  EXPECT_FINE(search(4));
+  EXPECT_EQ(rows_[2], 2U);
+  EXPECT_EQ(rows_[3], STARLING_NO_ROW);
+  EXPECT_NE(distances_[3], distances_[3]) << "not a number";
+  for (std::int32_t metric = STARLING_L2; metric <= STARLING_KULLBACK_LEIBLER; ++metric) {
+    auto options = index_options();
+    options.metric = metric;
+    EXPECT_FINE(starling_knn(&options, nullptr, 0, query_, 1, 2, 2, rows_, nullptr));
+    EXPECT_EQ(rows_[0], STARLING_NO_ROW) << "an index without rows";
+    EXPECT_FINE(starling_knn(&options, points_, 3, nullptr, 0, 2, 2, nullptr, nullptr));
+  }
+}
+
+}  // namespace
+}  // namespace starling::c_test
