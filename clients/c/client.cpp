@@ -134,14 +134,26 @@ class ClientHandle final : public Handle {
     return std::move(result).value();
   }
 
-  /// Returns whether the server has restarted since the last call.
+  /// Returns whether the server has restarted since the last call. Puts streams and queries again;
+  /// if the server does not answer meanwhile, the next call goes on with it.
   bool notice_restart() {
-    if (client_.epoch() == epoch_) return false;
-    epoch_ = client_.epoch();
-    ++restarts_;
-    rows_lost_ += std::exchange(rows_acknowledged_, 0);
-    kept_.put_again(client_, KeptQueries::Clock::now());
-    return true;
+    const bool has_restarted = client_.epoch() != epoch_;
+    while (client_.epoch() != epoch_ || must_put_again_) {
+      if (client_.epoch() != epoch_) {
+        epoch_ = client_.epoch();
+        ++restarts_;
+        rows_lost_ += std::exchange(rows_acknowledged_, 0);
+      }
+      must_put_again_ = true;
+      try {
+        kept_.put_again(client_, KeptQueries::Clock::now());
+      } catch (const protocol::RefusedError&) {
+        must_put_again_ = false;  // it would be refused again
+        throw;
+      }
+      must_put_again_ = false;
+    }
+    return has_restarted;
   }
 
   void add(const protocol::BatchReply& reply, Counts& counts) {
@@ -165,6 +177,7 @@ class ClientHandle final : public Handle {
   std::uint64_t restarts_ = 0;
   std::uint64_t rows_acknowledged_ = 0;  ///< by the server of epoch_
   std::uint64_t rows_lost_ = 0;
+  bool must_put_again_ = false;  ///< what the new server does not have yet
   KeptQueries kept_;
 };
 

@@ -29,7 +29,7 @@ void KeptQueries::remove_stream(const std::string& name) {
 
 void KeptQueries::put_queries(const protocol::PutQueries& request, Clock::time_point now) {
   const auto stream = streams_.find(std::string(request.stream));
-  // A query of another client's stream is kept without the stream.
+  // A query of another client's stream is not kept: this client does not know how to put it.
   if (stream == streams_.end()) return;
   for (const protocol::QuerySpec& query : request.queries)
     stream->second.queries[to_number(query.id)] = {query, now};
