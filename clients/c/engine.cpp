@@ -30,7 +30,13 @@ namespace {
 using protocol::RowReason;
 
 // Rows are converted and staged in parts, so that the memory beside the caller's arrays is bounded.
-constexpr std::uint64_t rows_at_once = std::uint64_t{1} << 16;
+constexpr std::uint64_t rows_at_once_max = std::uint64_t{1} << 16;
+constexpr std::uint64_t part_bytes = std::uint64_t{16} << 20;
+
+std::uint64_t rows_at_once(const SpaceOptions& space) {
+  if (!space.is_vector()) return rows_at_once_max;
+  return std::min(rows_at_once_max, part_bytes / (space.dimension * sizeof(float)));
+}
 
 ProcessorOptions processor_options(const starling_engine_options& given) {
   constexpr std::uint32_t threads_max = 1024;
@@ -99,8 +105,9 @@ class EngineHandle final : public Handle {
   const char* name() const { return name_.c_str(); }
 
   void update(Rows rows, std::int64_t time_us_max, Outcomes& outcomes) {
-    for (std::uint64_t first = 0; first < rows.count(); first += rows_at_once) {
-      const std::uint64_t count = std::min(rows_at_once, rows.count() - first);
+    const std::uint64_t part_rows = rows_at_once(space());
+    for (std::uint64_t first = 0; first < rows.count(); first += part_rows) {
+      const std::uint64_t count = std::min(part_rows, rows.count() - first);
       protocol::PreparedRows prepared = space_.place(rows.batch(first, count));
       if (auto* const vectors = std::get_if<protocol::VectorRowSet>(&prepared))
         apply(*vectors, outcomes, [&](auto statuses) {

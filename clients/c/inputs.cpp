@@ -181,12 +181,11 @@ std::vector<protocol::QuerySpec> queries_of(const starling_query* queries, std::
   const auto* bytes = reinterpret_cast<const unsigned char*>(queries);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string what = "Query " + std::to_string(i);
-    const auto query =
-        read_struct(reinterpret_cast<const starling_query*>(bytes + i * stride), what.c_str());
-    if (size_of(reinterpret_cast<const starling_query*>(bytes + i * stride), what.c_str()) !=
-        stride)
+    const auto* const given = reinterpret_cast<const starling_query*>(bytes + i * stride);
+    if (size_of(given, what.c_str()) != stride)
       fail(STARLING_INVALID_ARGUMENT,
            what + ".size differs from that of query 0; set the same sizeof in all of them.");
+    const starling_query query = read_struct(given, what.c_str());
     check_enum(query.anchor, STARLING_EVERY_OBJECT, what + ".anchor");
     check_enum(query.regress, STARLING_WEIGHTS_DISTANCE, what + ".regress");
     if (query.lease_us < 0)
