@@ -53,6 +53,10 @@ TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
   expect_programs_as_they_are("embedding.md", 5);
 }
 
+TEST(Pages, TheCInterfaceShowsItsProgramsAsTheyAre) {
+  expect_programs_as_they_are("c.md", 6);
+}
+
 /// Calls `look` with each file of the checkout, except those below a folder named "build", ".git"
 /// or "node_modules".
 void for_each_file(const std::function<void(const fs::path&)>& look) {
