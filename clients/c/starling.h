@@ -3,8 +3,9 @@
  * client of a running server. docs/c.md explains it, and examples/c has complete programs.
  *
  * Errors. Every function that can fail returns a starling_code. If it is not STARLING_OK, the call
- * has changed nothing, and starling_last_error() says what is wrong and what to do. No exception
- * and no abort crosses this interface.
+ * has changed nothing (but see STARLING_TIMED_OUT and STARLING_OUT_OF_MEMORY), and
+ * starling_last_error() says what is wrong and what to do. The place of a new handle is then NULL.
+ * No exception and no abort crosses this interface.
  *
  * Structs. Every struct that the caller fills or gets filled begins with `size`: its size in bytes
  * as the caller was compiled. Set it before each use; functions named _init set it and the
@@ -43,11 +44,11 @@ enum {
   STARLING_BAD_HANDLE = 2,       /* not a live handle of this kind */
   STARLING_IN_USE = 3,           /* another thread is in a call with the handle */
   STARLING_REFUSED = 4,          /* the engine or the server refused; `name` says why */
-  STARLING_TIMED_OUT = 5,        /* the server did not answer in time */
-  STARLING_OUT_OF_MEMORY = 6,
-  STARLING_UNAVAILABLE = 7, /* no such engine or device here, or no such endpoint */
-  STARLING_TICK_FAILED = 8, /* the tick failed; the last lists stay valid */
-  STARLING_INTERNAL = 9     /* a defect of Starling; please report the sentence */
+  STARLING_TIMED_OUT = 5,        /* no answer in time; the server may have applied the request */
+  STARLING_OUT_OF_MEMORY = 6,    /* the first rows of an update may be staged; send it again */
+  STARLING_UNAVAILABLE = 7,      /* no such engine or device here, or no such endpoint */
+  STARLING_TICK_FAILED = 8,      /* the tick failed; the last lists stay valid */
+  STARLING_INTERNAL = 9          /* a defect of Starling; please report the sentence */
 };
 
 typedef struct starling_error {
@@ -319,7 +320,8 @@ STARLING_API starling_code starling_engine_put_stream(starling_engine* engine,
 STARLING_API starling_code starling_engine_remove_stream(starling_engine* engine,
                                                          const char* stream);
 /* Adds queries to a stream, or replaces those with the same ids. If a query is malformed, the
- * whole call is refused and the sentence names the query; a reached limit is a status. */
+ * whole call is refused and the sentence names the query; a reached limit, or a position or vector
+ * that has no place in the space, is a status. */
 STARLING_API starling_code starling_engine_put_queries(starling_engine* engine, const char* stream,
                                                        const starling_query* queries,
                                                        uint64_t count,
