@@ -174,8 +174,8 @@ def write(abi_file, listed, now):
 def main():
     arguments = sys.argv[1:]
     writes = arguments[0] == "--write"
-    header_path, library, abi_file = (Path(path).resolve() for path in arguments[writes : writes + 3])
-    cc, cxx = arguments[writes + 3 :]
+    header_path, library, abi_file = (Path(path).resolve() for path in arguments[writes:][:3])
+    cc, cxx = arguments[writes:][3:]
     listed = [
         line
         for line in (abi_file.read_text().splitlines() if abi_file.exists() else [])
