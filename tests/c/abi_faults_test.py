@@ -12,7 +12,7 @@ from pathlib import Path
 
 HEADER, LIBRARY, ABI_FILE, CC, CXX = sys.argv[1:6]
 BREAKS = "breaks programs"
-APPEND = "Append them"
+APPEND = "Append them with"
 
 
 class Changes(unittest.TestCase):

@@ -9,6 +9,7 @@ same soname, so lines of abi.txt may be added and never changed. A struct may gr
 """
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -114,7 +115,8 @@ def lines_now(header_path, library, cc, folder):
         f"{library} exports {name}, which starling.h does not declare."
         for name in sorted(symbols.keys() - header.functions.keys())
     ] + [
-        f"starling.h declares {name}, which {library} does not export."
+        f"starling.h declares {name}, which {library} does not export; add it to the node of its "
+        "release in clients/c/starling.map."
         for name in sorted(header.functions.keys() - symbols.keys())
     ]
     functions = [
@@ -200,9 +202,9 @@ def main():
         sys.exit(
             "starling.h has declarations that clients/c/abi.txt does not list:\n  "
             + "\n  ".join(new)
-            + "\nAppend them: run this test's command with --write as its first argument. If a struct "
-            "has grown, also set its first_size in clients/c/structs.hpp to its old size. A new "
-            "function gets the version of its release in clients/c/starling.map."
+            + "\nAppend them with:\n  "
+            + shlex.join(["python3", sys.argv[0], "--write", *arguments])
+            + "\nIf a struct has grown, also set its first_size in clients/c/structs.hpp to its old size."
         )
     else:
         print(f"{len(listed)} lines of {abi_file.name} hold")
