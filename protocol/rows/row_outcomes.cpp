@@ -8,7 +8,6 @@
 
 namespace starling::protocol {
 
-
 RowReason to_reason(UpdateStatus status) {
   switch (status) {
     case UpdateStatus::accepted:

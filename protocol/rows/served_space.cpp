@@ -12,7 +12,6 @@
 
 namespace starling::protocol {
 
-
 namespace {
 
 constexpr std::size_t rows_at_once = 256;  // few enough that their points stay in the L1 cache
