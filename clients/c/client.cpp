@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,16 +67,36 @@ class ClientHandle final : public Handle {
     return {.accepted = totals.accepted, .late = totals.late, .rejected = totals.rejected};
   }
 
-  Counts send(const protocol::UpdateTags& batch) {
-    return counted(ask([&] { return client_.update_tags(batch); }));
+  Counts update_tags(const protocol::UpdateTags& all) {
+    Counts counts;
+    in_parts(all.ids.size(), limits().rows_max, [&](std::size_t first, std::size_t count) {
+      const protocol::UpdateTags batch{.ids = all.ids.subspan(first, count),
+                                       .times_us = all.times_us.subspan(first, count),
+                                       .set = all.set.subspan(first, count),
+                                       .clear = all.clear.subspan(first, count)};
+      add(ask([&] { return client_.update_tags(batch); }), counts);
+    });
+    return counts;
   }
-  Counts send(const protocol::RemoveObjects& batch) {
-    return counted(ask([&] { return client_.remove_objects(batch); }));
+  Counts remove_objects(const protocol::RemoveObjects& all) {
+    Counts counts;
+    in_parts(all.ids.size(), limits().rows_max, [&](std::size_t first, std::size_t count) {
+      const protocol::RemoveObjects batch{.ids = all.ids.subspan(first, count),
+                                          .times_us = all.times_us.subspan(first, count)};
+      add(ask([&] { return client_.remove_objects(batch); }), counts);
+    });
+    return counts;
   }
-  Counts put_names(const protocol::PutNames& batch) {
-    const auto reply = ask([&] { return client_.put_names(batch); });
-    if (restores_) kept_.put_names(batch);
-    return counts_of(reply);
+  Counts put_names(std::span<const std::uint64_t> ids, std::span<const std::string_view> texts) {
+    Counts counts;
+    in_parts(ids.size(), names_at_once(limits()), [&](std::size_t first, std::size_t count) {
+      const auto some = texts.subspan(first, count);
+      const protocol::PutNames batch{.ids = ids.subspan(first, count),
+                                     .texts = {some.begin(), some.end()}};
+      add_other(ask([&] { return client_.put_names(batch); }), counts);
+      if (restores_) kept_.put_names(batch);
+    });
+    return counts;
   }
 
   void put_stream(const protocol::PutStream& stream) {
@@ -84,17 +107,24 @@ class ClientHandle final : public Handle {
     ask([&] { return client_.remove_stream(name); });
     kept_.remove_stream(name);
   }
-  Counts put_queries(const std::string& stream, std::vector<protocol::QuerySpec> queries) {
-    const protocol::PutQueries request{.stream = stream, .queries = std::move(queries)};
-    const auto reply = ask([&] { return client_.put_queries(request); });
-    if (restores_) kept_.put_queries(request, KeptQueries::Clock::now());
-    return counts_of(reply);
+  Counts put_queries(const std::string& stream, std::span<const protocol::QuerySpec> queries) {
+    Counts counts;
+    in_parts(queries.size(), queries_at_once(limits()), [&](std::size_t first, std::size_t count) {
+      const auto some = queries.subspan(first, count);
+      const protocol::PutQueries request{.stream = stream, .queries = {some.begin(), some.end()}};
+      add_other(ask([&] { return client_.put_queries(request); }), counts);
+      if (restores_) kept_.put_queries(request, KeptQueries::Clock::now());
+    });
+    return counts;
   }
   Counts remove_queries(const std::string& stream, std::span<const std::uint64_t> ids) {
-    const protocol::RemoveQueries request{.stream = stream, .ids = ids};
-    const auto reply = ask([&] { return client_.remove_queries(request); });
-    kept_.remove_queries(request);
-    return counts_of(reply);
+    Counts counts;
+    in_parts(ids.size(), limits().rows_max, [&](std::size_t first, std::size_t count) {
+      const protocol::RemoveQueries request{.stream = stream, .ids = ids.subspan(first, count)};
+      add_other(ask([&] { return client_.remove_queries(request); }), counts);
+      kept_.remove_queries(request);
+    });
+    return counts;
   }
 
   protocol::NeighborAnswers neighbors(const protocol::GetNeighbors& request) {
@@ -107,8 +137,13 @@ class ClientHandle final : public Handle {
     return ask([&] { return client_.get_stats(); });
   }
 
-  /// Limits of one request, for queries.
   const protocol::Limits& limits() const { return server().limits; }
+  /// The limits of queries that are sent in parts.
+  protocol::Limits limits_of_queries() const {
+    protocol::Limits limits = server().limits;
+    limits.rows_max = std::numeric_limits<std::uint32_t>::max();
+    return limits;
+  }
 
  private:
   /// The rows of one request. A quarter of the credit, so that several requests are under way.
@@ -121,6 +156,18 @@ class ClientHandle final : public Handle {
         1, std::min({std::uint64_t{limits.rows_max}, limits.credit_rows / 4,
                      (frame - std::min<std::uint64_t>(frame, 4096)) / row_bytes,
                      std::uint64_t{1} << 16}));
+  }
+
+  /// Calls `part` with the first index and the number of each part, so that no request has more
+  /// rows than the server takes. At least once, also without rows.
+  template <class Part>
+  static void in_parts(std::size_t count, std::size_t at_once, Part part) {
+    std::size_t first = 0;
+    do {
+      const std::size_t here = std::min(at_once, count - first);
+      part(first, here);
+      first += here;
+    } while (first < count);
   }
 
   /// Sends a request. If the server has restarted meanwhile, puts streams and queries again, and
@@ -157,18 +204,14 @@ class ClientHandle final : public Handle {
   }
 
   void add(const protocol::BatchReply& reply, Counts& counts) {
+    add_other(reply, counts);
+    rows_acknowledged_ += reply.accepted;
+  }
+  /// Adds the reply to a batch that has no rows of objects.
+  static void add_other(const protocol::BatchReply& reply, Counts& counts) {
     counts.accepted += reply.accepted;
     counts.late += reply.late;
     counts.rejected += reply.rejected;
-    rows_acknowledged_ += reply.accepted;
-  }
-  Counts counted(const protocol::BatchReply& reply) {
-    Counts counts;
-    add(reply, counts);
-    return counts;
-  }
-  static Counts counts_of(const protocol::BatchReply& reply) {
-    return {.accepted = reply.accepted, .late = reply.late, .rejected = reply.rejected};
   }
 
   protocol::Client client_;
@@ -222,7 +265,8 @@ starling_code starling_client_options_init(starling_client_options* options, siz
                                            .commands = "tcp://127.0.0.1:7411",
                                            .name = "libstarling",
                                            .timeout_ms = 30'000,
-                                           .restore = 1});
+                                           .restore = 1,
+                                           .reserved = 0});
   });
 }
 
@@ -262,7 +306,7 @@ starling_code starling_client_update_tags(starling_client* client, uint64_t coun
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts, use->send(c::tags_of(count, ids, times_us, set, clear)));
+    c::write_counts(counts, use->update_tags(c::tags_of(count, ids, times_us, set, clear)));
   });
 }
 
@@ -272,7 +316,7 @@ starling_code starling_client_remove_objects(starling_client* client, uint64_t c
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts, use->send(c::removals_of(count, ids, times_us)));
+    c::write_counts(counts, use->remove_objects(c::removals_of(count, ids, times_us)));
   });
 }
 
@@ -282,14 +326,13 @@ starling_code starling_client_put_names(starling_client* client, uint64_t count,
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    protocol::PutNames names{.ids = c::array_of(ids, count, "ids"), .texts = {}};
+    std::vector<std::string_view> views;
     for (const char* const text : c::array_of(texts, count, "texts")) {
       if (text == nullptr)
-        c::fail(STARLING_INVALID_ARGUMENT,
-                "Text " + std::to_string(names.texts.size()) + " is NULL.");
-      names.texts.emplace_back(text);
+        c::fail(STARLING_INVALID_ARGUMENT, "Text " + std::to_string(views.size()) + " is NULL.");
+      views.emplace_back(text);
     }
-    c::write_counts(counts, use->put_names(names));
+    c::write_counts(counts, use->put_names(c::array_of(ids, count, "ids"), views));
   });
 }
 
@@ -307,9 +350,9 @@ starling_code starling_client_put_queries(starling_client* client, const char* s
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(
-        counts, use->put_queries(c::stream_name_of(stream),
-                                 c::queries_of(queries, count, c::Asked::standing, use->limits())));
+    c::write_counts(counts, use->put_queries(c::stream_name_of(stream),
+                                             c::queries_of(queries, count, c::Asked::standing,
+                                                           use->limits_of_queries())));
   });
 }
 

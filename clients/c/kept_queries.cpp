@@ -10,12 +10,21 @@ namespace starling::c {
 
 namespace {
 
-/// Returns how many rows of at most `row_bytes` go into one request.
 std::size_t rows_at_once(const protocol::Limits& limits, std::size_t row_bytes) {
   return std::clamp<std::size_t>(limits.frame_bytes_max / (2 * row_bytes), 1, limits.rows_max);
 }
 
 }  // namespace
+
+std::size_t names_at_once(const protocol::Limits& limits) {
+  constexpr std::size_t overhead_bytes = 64;
+  return rows_at_once(limits, limits.text_bytes_max + overhead_bytes);
+}
+
+std::size_t queries_at_once(const protocol::Limits& limits) {
+  constexpr std::size_t query_bytes = 256;
+  return rows_at_once(limits, query_bytes + limits.dimension * sizeof(float));
+}
 
 void KeptQueries::put_stream(const protocol::PutStream& stream) {
   Stream& kept = streams_[std::string(stream.name)];
@@ -60,9 +69,7 @@ void KeptQueries::put_again(protocol::Client& client, Clock::time_point now) {
 }
 
 void KeptQueries::put_names_again(protocol::Client& client) const {
-  constexpr std::size_t overhead_bytes = 64;
-  const protocol::Limits& limits = client.server().limits;
-  const std::size_t at_once = rows_at_once(limits, limits.text_bytes_max + overhead_bytes);
+  const std::size_t at_once = names_at_once(client.server().limits);
   std::vector<std::uint64_t> ids;
   protocol::PutNames request;
   const auto put = [&] {
@@ -81,9 +88,7 @@ void KeptQueries::put_names_again(protocol::Client& client) const {
 
 void KeptQueries::put_queries_again(protocol::Client& client, const std::string& name,
                                     const Stream& stream) {
-  constexpr std::size_t query_bytes = 256;
-  const protocol::Limits& limits = client.server().limits;
-  const std::size_t at_once = rows_at_once(limits, query_bytes + limits.dimension * sizeof(float));
+  const std::size_t at_once = queries_at_once(client.server().limits);
   protocol::PutQueries request{.stream = name, .queries = {}};
   const auto put = [&] {
     if (!request.queries.empty()) client.put_queries(request).value();

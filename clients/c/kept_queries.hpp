@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,6 +14,10 @@
 #include "starling/protocol/wire/messages.hpp"
 
 namespace starling::c {
+
+/// Return how many names or queries go into one request, whatever their lengths are.
+std::size_t names_at_once(const protocol::Limits& limits);
+std::size_t queries_at_once(const protocol::Limits& limits);
 
 class KeptQueries {
  public:

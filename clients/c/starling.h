@@ -397,6 +397,7 @@ typedef struct starling_client_options {
   /* Not 0: after a restart of the server, the client puts its names, streams and queries again.
    * Leases begin anew. */
   int32_t restore;
+  int32_t reserved; /* 0 */
 } starling_client_options;
 
 typedef struct starling_server_info {
@@ -410,7 +411,8 @@ typedef struct starling_server_info {
   starling_metric metric;
   int32_t manual_ticks; /* not 0: ticks come from starling_client_advance_tick alone */
   uint64_t restarts;    /* of the server, as this client has noticed */
-  /* Rows of objects (updates, tags, removals) that earlier servers acknowledged to this client.
+  /* Rows of objects (updates, tags, removals) that earlier servers acknowledged to this client, as
+   * far as it has taken the replies: of posted rows, those that starling_client_flush had counted.
    * They are lost with their server. */
   uint64_t rows_lost;
 } starling_server_info;

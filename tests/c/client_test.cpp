@@ -172,6 +172,45 @@ TEST_F(CClient, PostedRowsAreAllCountedByFlush) {
   EXPECT_EQ(counts.accepted, 0u);
 }
 
+TEST_F(CClient, SendsMoreRowsThanOneRequestMayHave) {
+  stream::ServerOptions options = stream::manual_options();
+  options.limits.rows_max = 64;
+  starling_client_destroy(client);
+  server.emplace(options);
+  client = connect(*server);
+  open_stream();
+  move_and_tick(1'000'000);  // 200 objects
+  const std::vector<std::int64_t> times_us(200, 1'000'000);
+  const std::vector<std::uint32_t> bits(200, 1);
+  const std::vector<std::uint32_t> none(200, 0);
+  const starling_rows rows = world.rows();
+  ASSERT_EQ(starling_client_update_tags(client, 200, rows.ids, times_us.data(), bits.data(),
+                                        none.data(), &counts),
+            STARLING_OK)
+      << last_error().sentence;
+  EXPECT_EQ(counts.accepted, 200u);
+  std::vector<starling_query> queries;
+  std::vector<std::uint64_t> ids;
+  for (std::uint64_t id = 1000; id < 1150; ++id) {
+    queries.push_back(query_at(id, 1, {0, 0}));
+    ids.push_back(id);
+  }
+  ASSERT_EQ(starling_client_put_queries(client, "riders", queries.data(), queries.size(), &counts),
+            STARLING_OK)
+      << last_error().sentence;
+  EXPECT_EQ(counts.accepted, 150u);
+  ASSERT_EQ(starling_client_remove_queries(client, "riders", ids.data(), ids.size(), &counts),
+            STARLING_OK)
+      << last_error().sentence;
+  EXPECT_EQ(counts.accepted, 150u);
+  const std::vector<std::int64_t> later_us(200, 2'000'000);
+  ASSERT_EQ(starling_client_remove_objects(client, 200, rows.ids, later_us.data(), &counts),
+            STARLING_OK)
+      << last_error().sentence;
+  EXPECT_EQ(counts.accepted, 200u);
+  EXPECT_EQ(server->stat("starling_queries"), 4);
+}
+
 TEST_F(CClient, PutsStreamsAndQueriesAgainAfterARestartAndSaysWhatWasLost) {
   open_stream();
   const std::uint64_t named = starling_text_id("Alice");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the files of a run. rides.csv, periods.csv and summary.json are identical in every run with
-// the same settings; report.html also depends on the script of its plots. timings.csv and
+// Writes the files of a run. rides.csv, periods.csv and summary.json are identical in every run
+// with the same settings; report.html also depends on the script of its plots. timings.csv and
 // timings.json differ from run to run. Either all files appear or none. `starling simulate` uses
 // RunFolder and write_run().
 #pragma once
