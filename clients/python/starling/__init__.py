@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact k-nearest neighbours: of moving objects at every tick, of vectors in batch.
+
+Engine runs in this process, and Client talks to a server; both return Lists. knn and Index search
+vectors. NearestNeighbors and its kin follow scikit-learn, and are imported when first used.
+docs/python.md explains all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import aio
+from ._library import NO_LABEL
+from ._names import text_id
+from .client import Client, Event, ServerInfo, Subscription
+from .engine import Engine
+from .errors import ErrorCode, InvalidArgument, Limit, OutOfMemory, StarlingError, TimedOut
+from .vectors import Index, knn, version
+from .lists import Batch, Lists, NeighborList, Tick
+
+if TYPE_CHECKING:
+    from .neighbors import (
+        KNeighborsClassifier,
+        KNeighborsRegressor,
+        KNeighborsTransformer,
+        NearestNeighbors,
+    )
+
+__version__ = "0.2.0"
+
+_ESTIMATORS = (
+    "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "NearestNeighbors",
+)
+
+__all__ = [
+    "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
+    "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
+    "NO_LABEL", "NearestNeighbors", "NeighborList", "OutOfMemory", "ServerInfo", "StarlingError",
+    "Subscription", "Tick", "TimedOut", "aio", "knn", "text_id", "version",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Importing scikit-learn takes most of a second.
+    if name in _ESTIMATORS:
+        from . import neighbors
+
+        return getattr(neighbors, name)
+    raise AttributeError(f"module 'starling' has no attribute {name!r}")

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns arguments into contiguous arrays for the library, and memory of the library into arrays.
+
+Each function raises ValueError or TypeError with a sentence that names the argument."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import Any, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+# A time: whole microseconds since an epoch, datetime64, or datetime (without a zone: UTC).
+Time = Union[int, np.integer, np.datetime64, datetime.datetime]
+# A duration: whole microseconds, timedelta64, or timedelta.
+Duration = Union[int, np.integer, np.timedelta64, datetime.timedelta]
+Reals = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+def now_us() -> int:
+    """Returns the wall clock in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def address(array: Optional[npt.NDArray[Any]]) -> Optional[int]:
+    """Returns where the first entry of a contiguous array is; None for None."""
+    return None if array is None else array.ctypes.data
+
+
+def to_reals(values: Any, argument: str, axes: int) -> Reals:
+    """Returns numbers as contiguous float32 if they have this type, else as contiguous float64."""
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{argument} is sparse; pass a dense array, such as {argument}.toarray().")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{argument} must be an array of real numbers: {error}.") from error
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{argument} must be real numbers, not {array.dtype}.")
+    if array.ndim != axes:
+        raise ValueError(f"{argument} must have {axes} axes, not the shape {array.shape}.")
+    small = array.dtype in (np.float32, np.float16)
+    return np.ascontiguousarray(array, dtype=np.float32 if small else np.float64)
+
+
+def to_vectors(
+    values: Any, argument: str, dimension: Optional[int] = None
+) -> npt.NDArray[np.float32]:
+    """Returns contiguous float32 rows of shape (count, dimension). Finite numbers beyond float32
+    become infinite, which the library refuses."""
+    array = to_reals(values, argument, 2)
+    if dimension is not None and array.shape[1] != dimension:
+        raise ValueError(f"{argument} has {array.shape[1]} columns instead of {dimension}.")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def to_integers(
+    values: Any, dtype: type[np.integer[Any]], count: int, argument: str
+) -> npt.NDArray[Any]:
+    """Returns `count` integers of this type; one integer stands for all."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"{argument} must be integers, not {array.dtype}.")
+    limits = np.iinfo(dtype)
+    if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+        raise ValueError(f"{argument} must be from {limits.min} to {limits.max}.")
+    return _spread(array, dtype, count, argument)
+
+
+def to_floats(values: Any, count: int, argument: str) -> npt.NDArray[np.float64]:
+    """Returns `count` numbers as float64; one number stands for all."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise TypeError(f"{argument} must be numbers, not {array.dtype}.")
+    return _spread(array, np.float64, count, argument)
+
+
+def _spread(array: npt.NDArray[Any], dtype: Any, count: int, argument: str) -> npt.NDArray[Any]:
+    if array.ndim == 0:
+        return np.full(count, array, dtype=dtype)
+    if array.shape != (count,):
+        raise ValueError(f"{argument} must have the shape ({count},), not {array.shape}.")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def to_time_us(value: Any, argument: str) -> int:
+    """Returns one time in microseconds."""
+    if isinstance(value, datetime.datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
+        return (aware - _EPOCH) // _MICROSECOND
+    return int(_to_microseconds(value, "M", "a datetime64", argument))
+
+
+def to_times_us(values: Any, count: int, argument: str) -> npt.NDArray[np.int64]:
+    """Returns `count` times in microseconds; one time stands for all, and None for now."""
+    if values is None:
+        return np.full(count, now_us(), dtype=np.int64)
+    if isinstance(values, datetime.datetime):
+        values = to_time_us(values, argument)
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        array = np.array([to_time_us(value, argument) for value in array.tolist()], dtype=np.int64)
+    return _spread(_to_microseconds(array, "M", "datetime64", argument), np.int64, count, argument)
+
+
+def to_durations_us(values: Any, count: int, argument: str, none: int) -> npt.NDArray[np.int64]:
+    """Returns `count` durations in microseconds; one stands for all, and None for `none`."""
+    return _spread(np.asarray(to_duration_us(values, argument, none)), np.int64, count, argument)
+
+
+def to_duration_us(value: Any, argument: str, none: int) -> Any:
+    """Returns a duration, or an array of them, in microseconds; `none` for None."""
+    if value is None:
+        return none
+    if isinstance(value, datetime.timedelta):
+        return value // _MICROSECOND
+    return _to_microseconds(value, "m", "a timedelta64", argument)
+
+
+def _to_microseconds(value: Any, kind: str, other: str, argument: str) -> npt.NDArray[np.int64]:
+    array = np.asarray(value)
+    if array.dtype.kind == kind:
+        if np.isnat(array).any():
+            raise ValueError(f"{argument} has a NaT; each must be a time.")
+        array = array.astype(f"{kind}8[us]").view(np.int64)
+    elif array.dtype.kind not in "iu" and array.size:
+        raise TypeError(
+            f"{argument} must be whole microseconds or {other}, not {array.dtype}.")
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        raise ValueError(f"{argument} is beyond the range of times.")
+    return array.astype(np.int64, copy=False)
+
+
+class _Memory:
+    """Memory of the library, for numpy. `owner` must keep it alive."""
+
+    def __init__(self, where: int, shape: tuple[int, ...], dtype: np.dtype[Any], owner: object):
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3, "data": (where, True), "shape": shape, "typestr": dtype.str}
+
+
+def view(
+    where: Optional[int], shape: tuple[int, ...], dtype: Any, owner: object
+) -> npt.NDArray[Any]:
+    """Returns a read-only array of the library's memory, which keeps `owner` alive."""
+    kind = np.dtype(dtype)
+    if not where or 0 in shape:
+        empty = np.empty(shape, dtype=kind)
+        empty.flags.writeable = False
+        return empty
+    return np.asarray(_Memory(where, shape, kind, owner))

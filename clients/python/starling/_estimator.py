@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base classes and the validation of the estimators: scikit-learn's own where it is installed,
+else small ones with the same names."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+try:
+    import sklearn.base as _base
+    import sklearn.exceptions as _exceptions
+    import sklearn.utils.validation as _validation
+except ImportError:
+    _base = None
+
+
+class PlainEstimator:
+    """What scikit-learn's BaseEstimator does for parameters."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Returns the parameters of the constructor and their values."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Sets parameters. Raises ValueError for an unknown one."""
+        known = self.get_params()
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: "
+                    f"{sorted(known)!r}.")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        changed = [
+            f"{name}={value!r}" for name, value in self.get_params().items()
+            if value is not defaults[name].default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+class PlainClassifier:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Returns the share of rows whose prediction is right."""
+        right = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
+        return float(np.average(right, weights=sample_weight))
+
+
+class PlainRegressor:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Returns the coefficient of determination, at most 1."""
+        truth = np.asarray(y, dtype=np.float64)
+        errors = (truth - self.predict(X)) ** 2  # type: ignore[attr-defined]
+        mean = np.average(truth, axis=0, weights=sample_weight)
+        spread = np.average((truth - mean) ** 2, axis=0, weights=sample_weight)
+        return float(np.mean(1 - np.average(errors, axis=0, weights=sample_weight) / spread))
+
+
+class PlainTransformer:
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fits, and returns the transform of the same rows."""
+        return self.fit(X, y).transform(X)  # type: ignore[attr-defined]
+
+
+class NotFitted(ValueError, AttributeError):
+    """`fit` was not called yet."""
+
+
+if TYPE_CHECKING or _base is None:
+    BaseEstimator = PlainEstimator
+    ClassifierMixin = PlainClassifier
+    RegressorMixin = PlainRegressor
+    TransformerMixin = PlainTransformer
+    NotFittedError = NotFitted
+else:
+    BaseEstimator = _base.BaseEstimator
+    ClassifierMixin = _base.ClassifierMixin
+    RegressorMixin = _base.RegressorMixin
+    TransformerMixin = _base.TransformerMixin
+    NotFittedError = _exceptions.NotFittedError
+
+
+def check_rows(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.float32]:
+    """Returns rows as contiguous float32, and checks or sets n_features_in_ and the names of the
+    features. Raises ValueError or TypeError as scikit-learn does."""
+    if _base is None:
+        return _check_plainly(estimator, X, fitting)
+    options = {"dtype": [np.float32, np.float64], "order": "C"}
+    if hasattr(estimator, "_validate_data"):  # before scikit-learn 1.6
+        rows = estimator._validate_data(X, reset=fitting, **options)
+    else:
+        rows = _validation.validate_data(estimator, X, reset=fitting, **options)
+    return to_float32(rows)
+
+
+def to_float32(rows: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Rounds to float32. Raises ValueError if a number is beyond it."""
+    with np.errstate(over="ignore"):
+        small = np.ascontiguousarray(rows, dtype=np.float32)
+    if small is not rows and not np.isfinite(small).all():
+        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
+    return small
+
+
+def _check_plainly(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.float32]:
+    rows = np.asarray(X)
+    if rows.dtype.kind == "O":
+        rows = rows.astype(np.float64)
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"X must be real numbers, not {rows.dtype}.")
+    if rows.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {rows.ndim}D array instead. Reshape your data either using "
+            "array.reshape(-1, 1) or array.reshape(1, -1).")
+    if rows.shape[0] < 1 or rows.shape[1] < 1:
+        raise ValueError(f"Found array with shape {rows.shape}; at least 1 row and 1 feature are "
+                         "required.")
+    if not np.isfinite(rows).all():
+        raise ValueError("Input X contains NaN or infinity.")
+    if fitting:
+        estimator.n_features_in_ = rows.shape[1]
+    elif rows.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input")
+    return to_float32(rows)
+
+
+def check_targets(y: Any, count: int, numeric: bool) -> npt.NDArray[Any]:
+    """Returns labels or values of shape (count,) or (count, outputs)."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if _base is not None:
+        targets = _validation.check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    else:
+        targets = np.asarray(y)
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        if _base is not None:
+            targets = _validation.column_or_1d(targets, warn=True)
+        else:
+            targets = targets[:, 0]
+    if targets.ndim not in (1, 2):
+        raise ValueError(
+            f"y should be a 1d or 2d array, got an array of shape {targets.shape} instead.")
+    if len(targets) != count:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{count}, {len(targets)}]")
+    checked: npt.NDArray[Any] = targets.astype(np.float64) if numeric else targets
+    return checked
+
+
+def check_fitted(estimator: Any, attribute: str = "n_samples_fit_") -> None:
+    """Raises NotFittedError if `fit` was not called."""
+    if not hasattr(estimator, attribute):
+        raise NotFittedError(
+            f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with "
+            "appropriate arguments before using this estimator.")
+
+
+def check_classes(targets: npt.NDArray[Any]) -> None:
+    """Raises ValueError if the targets are continuous numbers."""
+    if targets.dtype.kind == "f" and not (targets == np.floor(targets)).all():
+        raise ValueError("Unknown label type: continuous")
+
+
+def threads_of(n_jobs: Optional[int]) -> int:
+    """Returns the library's number of threads: 0, which is one per core, for None and -1."""
+    return 0 if n_jobs is None or n_jobs < 0 else n_jobs

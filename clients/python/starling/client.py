@@ -1,0 +1,461 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of a running server, and subscriptions to its streams."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Iterator, Mapping, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays, _library
+from ._arrays import Time
+from ._names import Names
+from ._queries import make_queries
+from ._rows import Handle, make_rows, make_stream, to_bytes
+from .errors import check, text_of
+from .lists import Batch, Lists, Result, Tick, make_batch, make_tick
+
+COMMANDS = "tcp://127.0.0.1:7411"
+RESULTS = "tcp://127.0.0.1:7412"
+TIMEOUT = 30.0
+
+_POLL_MS = 200  # how long one wait in the library lasts, so that Ctrl-C is seen
+
+
+@dataclass(frozen=True)
+class ServerInfo:
+    """What a server is.
+
+    Attributes:
+        epoch: random at each start of the server.
+        session: of this client.
+        space, resolution_m, origin: of its positions.
+        dimension, metric: of its vectors; 0 and None in a space of positions.
+        manual_ticks: whether ticks come from `advance` alone.
+        restarts: of the server, as this client has noticed.
+        rows_lost: rows that earlier servers acknowledged to this client. They are lost with their
+            server: put them again.
+    """
+
+    epoch: int
+    session: int
+    space: str
+    resolution_m: float
+    origin: tuple[float, float, float]
+    dimension: int
+    metric: Optional[str]
+    manual_ticks: bool
+    restarts: int
+    rows_lost: int
+
+
+class Client:
+    """A client of a server. Each call but `post` sends a request and waits for its reply.
+
+    After a lost connection a request is sent again, and applied once. After a restart of the
+    server, the client puts its streams and queries again; `info().rows_lost` says how many rows
+    went with the old server. Arguments are as those of Engine. One thread at a time may use a
+    client.
+
+    Args:
+        commands: the endpoint of the server's commands.
+        results: the endpoint of its results, for `subscribe`.
+        timeout: longest wait for a reply in seconds, reconnections included.
+        name: for the server's log.
+        restore: whether to put streams and queries again after a restart of the server.
+
+    Raises TimedOut if no server answers, and StarlingError if it refuses.
+    """
+
+    def __init__(
+        self,
+        commands: str = COMMANDS,
+        results: str = RESULTS,
+        timeout: float = TIMEOUT,
+        *,
+        name: str = "python",
+        restore: bool = True,
+    ) -> None:
+        call = _library.library()
+        self._call = call
+        self._handle = Handle("client", call.client_destroy)
+        self._commands, self._results = commands, results
+        self._timeout_ms, self._name = to_ms(timeout), name
+        options = _library.ClientOptions()
+        check(call.client_options_init(ctypes.byref(options), options.size))
+        options.commands = to_bytes(commands, "commands")
+        options.name = to_bytes(name, "name")
+        options.timeout_ms = self._timeout_ms
+        options.restore = bool(restore)
+        raw = ctypes.c_void_p()
+        check(call.client_connect(ctypes.byref(options), ctypes.byref(raw)))
+        self._handle.take(raw)
+        self.names = Names()
+        self._dimension = self.info().dimension
+
+    def info(self) -> ServerInfo:
+        """Returns what the server is, and what this client noticed about it."""
+        raw = _library.ServerInfo()
+        check(self._call.client_info(self._handle.raw, ctypes.byref(raw)))
+        space = _library.SPACES[raw.space]
+        return ServerInfo(
+            epoch=int(raw.epoch),
+            session=int(raw.session),
+            space=space,
+            resolution_m=float(raw.resolution_m),
+            origin=(raw.origin[0], raw.origin[1], raw.origin[2]),
+            dimension=int(raw.dimension),
+            metric=_library.METRICS[raw.metric] if space == "vector" else None,
+            manual_ticks=bool(raw.manual_ticks),
+            restarts=int(raw.restarts),
+            rows_lost=int(raw.rows_lost),
+        )
+
+    def update(
+        self,
+        ids: npt.ArrayLike,
+        positions: npt.ArrayLike,
+        times: Any = None,
+        tags: Any = None,
+        *,
+        labels: Any = None,
+        values: Any = None,
+    ) -> Batch:
+        """Puts positions or vectors for the server's next tick. Arguments are those of
+        Engine.update. Texts among the ids become the objects' names."""
+        rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
+        counts = _library.Counts()
+        check(self._call.client_update(
+            self._handle.raw, ctypes.byref(rows.struct), ctypes.byref(counts)))
+        self._put_names()
+        return make_batch(counts)
+
+    def post(
+        self,
+        ids: npt.ArrayLike,
+        positions: npt.ArrayLike,
+        times: Any = None,
+        tags: Any = None,
+        *,
+        labels: Any = None,
+        values: Any = None,
+    ) -> None:
+        """Puts rows as `update` does, but waits only until the server has room for them. `flush`
+        returns what became of them."""
+        rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
+        check(self._call.client_post(self._handle.raw, ctypes.byref(rows.struct)))
+
+    def flush(self) -> Batch:
+        """Waits for the replies to all posted rows, and returns their sums since the last flush.
+        Raises the first refusal of a whole batch, if there was one."""
+        counts = _library.Counts()
+        check(self._call.client_flush(self._handle.raw, ctypes.byref(counts)))
+        self._put_names()
+        return make_batch(counts)
+
+    def update_tags(
+        self, ids: npt.ArrayLike, times: Any = None, *, set: Any = 0, clear: Any = 0
+    ) -> Batch:
+        """Sets and clears tag bits of known objects: (n,) or one for all."""
+        numbers = self.names.ids_of(ids)
+        count = len(numbers)
+        moments = _arrays.to_times_us(times, count, "times")
+        ones = _arrays.to_integers(set, np.uint32, count, "set")
+        zeros = _arrays.to_integers(clear, np.uint32, count, "clear")
+        counts = _library.Counts()
+        check(self._call.client_update_tags(
+            self._handle.raw, count, *map(_arrays.address, (numbers, moments, ones, zeros)),
+            ctypes.byref(counts)))
+        return make_batch(counts)
+
+    def remove(self, ids: npt.ArrayLike, times: Any = None) -> Batch:
+        """Removes objects. Rows that are older than the removal do not bring them back."""
+        numbers = self.names.ids_of(ids)
+        moments = _arrays.to_times_us(times, len(numbers), "times")
+        counts = _library.Counts()
+        check(self._call.client_remove_objects(
+            self._handle.raw, len(numbers), _arrays.address(numbers), _arrays.address(moments),
+            ctypes.byref(counts)))
+        return make_batch(counts)
+
+    def put_names(self, texts: Mapping[int, str]) -> Batch:
+        """Gives objects texts for display. The id of a text that is not decimal is its hash:
+        starling.text_id."""
+        return self._send_names(list(texts.items()))
+
+    def put_stream(
+        self,
+        name: str,
+        on: str = "order",
+        *,
+        with_distance: bool = True,
+        with_position: bool = False,
+        with_tags: bool = False,
+    ) -> None:
+        """Adds a stream, or changes what it reports. Arguments are those of Engine.put_stream."""
+        stream = make_stream(name, on, with_distance, with_position, with_tags)
+        check(self._call.client_put_stream(self._handle.raw, ctypes.byref(stream)))
+
+    def remove_stream(self, name: str) -> None:
+        """Removes a stream and its queries."""
+        check(self._call.client_remove_stream(self._handle.raw, to_bytes(name, "name")))
+
+    def put_queries(
+        self,
+        stream: str,
+        ids: npt.ArrayLike,
+        k: Any,
+        *,
+        at: Any = None,
+        follow: Any = None,
+        every_object: bool = False,
+        tags_required: Any = 0,
+        tags_forbidden: Any = 0,
+        distance_max: Any = np.inf,
+        age_max: Any = None,
+        subject_required: Any = 0,
+        subject_forbidden: Any = 0,
+        lease: Any = None,
+        vote: bool = False,
+        regress: Optional[str] = None,
+    ) -> Batch:
+        """Adds standing queries to a stream. Arguments are those of Engine.put_queries."""
+        queries = make_queries(
+            self.names, self._dimension, k, ids=ids, at=at, follow=follow,
+            every_object=every_object, tags_required=tags_required, tags_forbidden=tags_forbidden,
+            distance_max=distance_max, age_max=age_max, subject_required=subject_required,
+            subject_forbidden=subject_forbidden, lease=lease, vote=vote, regress=regress)
+        counts = _library.Counts()
+        check(self._call.client_put_queries(
+            self._handle.raw, to_bytes(stream, "stream"), queries.address, len(queries),
+            ctypes.byref(counts)))
+        return make_batch(counts)
+
+    def remove_queries(self, stream: str, ids: npt.ArrayLike) -> Batch:
+        """Removes queries of a stream: (n,)."""
+        numbers = self.names.ids_of(ids)
+        counts = _library.Counts()
+        check(self._call.client_remove_queries(
+            self._handle.raw, to_bytes(stream, "stream"), _arrays.address(numbers), len(numbers),
+            ctypes.byref(counts)))
+        return make_batch(counts)
+
+    def neighbors(
+        self,
+        at: Any = None,
+        k: Any = 1,
+        *,
+        follow: Any = None,
+        tags_required: Any = 0,
+        tags_forbidden: Any = 0,
+        distance_max: Any = np.inf,
+        age_max: Any = None,
+        vote: bool = False,
+        regress: Optional[str] = None,
+    ) -> Lists:
+        """Answers questions from the server's last finished tick. Arguments are those of
+        Engine.neighbors."""
+        questions = make_queries(
+            self.names, self._dimension, k, at=at, follow=follow, tags_required=tags_required,
+            tags_forbidden=tags_forbidden, distance_max=distance_max, age_max=age_max, vote=vote,
+            regress=regress)
+        raw = ctypes.c_void_p()
+        check(self._call.client_neighbors(
+            self._handle.raw, questions.address, len(questions), ctypes.byref(raw)))
+        return Result(raw, self.names).lists(0)
+
+    def advance(self, tau: Optional[Time] = None) -> Tick:
+        """Runs a tick of a server whose ticks are manual, at the time tau (None: now). The tick
+        has no lists: subscribe for them."""
+        info = _library.TickInfo()
+        tau_us = _arrays.now_us() if tau is None else _arrays.to_time_us(tau, "tau")
+        check(self._call.client_advance_tick(self._handle.raw, tau_us, ctypes.byref(info)))
+        return make_tick(None, info)
+
+    def stats(self) -> dict[str, float]:
+        """Returns the server's statistics by their names."""
+        found: dict[str, float] = {}
+
+        def take(_: object, name: bytes, value: float) -> None:
+            found[text_of(name)] = value
+
+        check(self._call.client_stats(self._handle.raw, _library.TakeStatistic(take), None))
+        return found
+
+    def subscribe(
+        self,
+        stream: str,
+        *,
+        queries: Optional[npt.ArrayLike] = None,
+        subjects: Optional[npt.ArrayLike] = None,
+    ) -> Subscription:
+        """Follows a stream with a connection of its own, which another thread may use.
+
+        Args:
+            stream: its name.
+            queries: (n,), only the lists of these queries; None: all.
+            subjects: (n,), of every-object queries only the lists of these objects; None: all.
+        """
+        return Subscription(
+            stream, commands=self._commands, results=self._results,
+            timeout=self._timeout_ms / 1000, name=self._name, queries=queries, subjects=subjects,
+            names=self.names)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._handle.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._commands}>"
+
+    def _put_names(self) -> None:
+        unsent = self.names.take_unsent()
+        if unsent:
+            self._send_names(unsent)
+
+    def _send_names(self, pairs: list[tuple[int, str]]) -> Batch:
+        ids = np.array([number for number, _ in pairs], dtype=np.uint64)
+        texts = (ctypes.c_char_p * len(pairs))(*[to_bytes(text, "texts") for _, text in pairs])
+        counts = _library.Counts()
+        check(self._call.client_put_names(
+            self._handle.raw, len(pairs), _arrays.address(ids), texts, ctypes.byref(counts)))
+        return make_batch(counts)
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened to a subscription.
+
+    Attributes:
+        kind: "snapshot": `lists` replaces all lists held so far; "tick": `lists` are those that
+            changed; "lost": `lost` ticks were lost, and a snapshot follows; "restarted": the
+            server has restarted, and a snapshot follows.
+        lists: of a snapshot or a tick, else None.
+        tick: of a snapshot or a tick, else None.
+        lost: how many ticks were lost.
+    """
+
+    kind: str
+    lists: Optional[Lists]
+    tick: Optional[Tick]
+    lost: int
+
+
+class Subscription:
+    """Follows a stream. Iterating yields its events without end; each step waits for the next.
+
+    Gaps and restarts of the server are mended inside: a program that applies each event holds the
+    server's exact answer, and `lists` returns it at any time. Client.subscribe makes one.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        *,
+        commands: str = COMMANDS,
+        results: str = RESULTS,
+        timeout: float = TIMEOUT,
+        name: str = "python",
+        queries: Optional[npt.ArrayLike] = None,
+        subjects: Optional[npt.ArrayLike] = None,
+        names: Optional[Names] = None,
+    ) -> None:
+        call = _library.library()
+        self._call = call
+        self._handle = Handle("subscription", call.subscription_close)
+        self.names = Names() if names is None else names
+        options = _library.SubscriptionOptions()
+        check(call.subscription_options_init(ctypes.byref(options), options.size))
+        options.commands = to_bytes(commands, "commands")
+        options.results = to_bytes(results, "results")
+        options.name = to_bytes(name, "name")
+        options.stream = to_bytes(stream, "stream")
+        options.timeout_ms = to_ms(timeout)
+        kept = []  # alive until the library has copied them
+        for what, ids in (("query", queries), ("subject", subjects)):
+            if ids is not None:
+                numbers = self.names.ids_of(ids)
+                kept.append(numbers)
+                setattr(options, what + "_ids", numbers.ctypes.data)
+                setattr(options, what + "_count", len(numbers))
+        raw = ctypes.c_void_p()
+        check(call.subscription_open(ctypes.byref(options), ctypes.byref(raw)))
+        self._handle.take(raw)
+        self.obstacle = ""
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Event]:
+        """Waits for the next event: at most `timeout` seconds, or without end if it is None.
+
+        Returns None if the time is up. `obstacle` says then why the last request to the server
+        failed, such as an unknown stream; it is "" if it did not."""
+        left_ms = None if timeout is None else to_ms(timeout)
+        while True:
+            wait_ms = _POLL_MS if left_ms is None else min(_POLL_MS, left_ms)
+            event = self._take(wait_ms)
+            if event is not None:
+                return event
+            if left_ms is not None:
+                left_ms -= wait_ms
+                if left_ms <= 0:
+                    return None
+
+    def lists(self) -> Lists:
+        """Returns all lists that are held now, in the order of query and subject."""
+        raw = ctypes.c_void_p()
+        check(self._call.subscription_lists(self._handle.raw, ctypes.byref(raw)))
+        return Result(raw, self.names).lists(0)
+
+    def _take(self, timeout_ms: int) -> Optional[Event]:
+        raw_event, raw = _library.Event(), ctypes.c_void_p()
+        check(self._call.subscription_next(
+            self._handle.raw, timeout_ms, ctypes.byref(raw_event), ctypes.byref(raw)))
+        self.obstacle = text_of(raw_event.obstacle)
+        kind = _library.EVENTS[raw_event.kind]
+        if kind == "none":
+            return None
+        tick = make_tick(Result(raw, self.names)) if raw else None
+        lists = None if tick is None else next(iter(tick.streams.values()), None)
+        return Event(kind, lists, tick, int(raw_event.ticks) if kind == "lost" else 0)
+
+    def close(self) -> None:
+        """Ends the subscription. Lists that it returned stay valid."""
+        self._handle.close()
+
+    def __iter__(self) -> Iterator[Event]:
+        while True:
+            event = self.next()
+            assert event is not None
+            yield event
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+
+def to_ms(seconds: float) -> int:
+    """Returns whole milliseconds. Raises ValueError for a negative time."""
+    if not 0 <= seconds < 2**40:
+        raise ValueError(f"timeout is {seconds}; it must be zero or more seconds.")
+    return round(seconds * 1000)

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine in this process: objects that move, standing queries, ticks and changed lists."""
+
+from __future__ import annotations
+
+import ctypes
+from types import TracebackType
+from typing import Any, Optional, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays, _library
+from ._arrays import Duration, Time
+from ._names import Names
+from ._queries import make_queries
+from ._rows import Handle, index_of, make_rows, make_stream, to_bytes
+from .errors import check, text_of
+from .lists import Batch, Lists, Result, Tick, make_batch, make_tick
+
+
+class Engine:
+    """A streaming k-nearest-neighbour engine. Its answers are exact, and the same as a server's.
+
+    Rows wait for the next tick. A tick returns the lists that changed. Ids are integers or texts.
+    Times are whole microseconds or datetime64. Durations are whole microseconds, timedelta64 or
+    timedelta. Positions are metres, or in wgs84 degrees of longitude and latitude, and metres of
+    altitude. One thread at a time may use an engine.
+
+    Args:
+        space: "planar2", "planar3", "wgs84" or "vector".
+        resolution_m: of the lattice to which positions are rounded (1 cm).
+        origin: metres, subtracted first; not in wgs84.
+        dimension: of a vector space, 1 to 4096.
+        metric: of a vector space; docs/vectors.md defines the metrics.
+        backend: "cpu", "cuda", or "auto": cuda where the library and the machine have it.
+        device: the number of the GPU.
+        threads: that compute on the CPU; 0: one per core.
+        update_threads: that take rows.
+        objects_max, queries_max, neighbors_max: limits, for which memory is taken at once.
+        object_ttl: an object expires if it is older than this; None: never.
+        tombstone_ttl: how long a removal keeps late rows out.
+
+    Raises StarlingError if the library refuses an option, and ValueError for an unknown word.
+    """
+
+    def __init__(
+        self,
+        space: str = "planar2",
+        *,
+        resolution_m: Optional[float] = None,
+        origin: Optional[Sequence[float]] = None,
+        dimension: int = 0,
+        metric: str = "l2",
+        backend: str = "auto",
+        device: int = 0,
+        threads: int = 0,
+        update_threads: Optional[int] = None,
+        objects_max: Optional[int] = None,
+        queries_max: Optional[int] = None,
+        neighbors_max: Optional[int] = None,
+        object_ttl: Optional[Duration] = None,
+        tombstone_ttl: Optional[Duration] = None,
+    ) -> None:
+        call = _library.library()
+        self._handle = Handle("engine", call.engine_destroy)
+        options = _library.EngineOptions()
+        check(call.engine_options_init(ctypes.byref(options), options.size))
+        options.space = index_of(space, _library.SPACES, "space")
+        options.metric = index_of(metric, _library.METRICS, "metric")
+        options.backend = index_of(backend, _library.BACKENDS, "backend")
+        if origin is not None:
+            options.origin = (ctypes.c_double * 3)(*origin)
+        for name, value in (
+            ("resolution_m", resolution_m), ("dimension", dimension), ("device", device),
+            ("threads", threads), ("update_threads", update_threads),
+            ("objects_max", objects_max), ("queries_max", queries_max),
+            ("neighbors_max", neighbors_max),
+        ):
+            if value is not None:
+                _library.set_member(options, name, value)
+        if object_ttl is not None:
+            options.object_ttl_us = _arrays.to_duration_us(object_ttl, "object_ttl", 0)
+        if tombstone_ttl is not None:
+            options.tombstone_ttl_us = _arrays.to_duration_us(tombstone_ttl, "tombstone_ttl", 0)
+        raw = ctypes.c_void_p()
+        check(call.engine_create(ctypes.byref(options), ctypes.byref(raw)))
+        self._handle.take(raw)
+        self._call = call
+        self._dimension = int(options.dimension)
+        self.space = space
+        self.metric = metric if space == "vector" else None
+        self.names = Names()
+
+    @property
+    def backend(self) -> str:
+        """Returns "cpu" or "cuda"."""
+        return text_of(self._call.engine_name(self._handle.raw))
+
+    def update(
+        self,
+        ids: npt.ArrayLike,
+        positions: npt.ArrayLike,
+        times: Any = None,
+        tags: Any = None,
+        *,
+        labels: Any = None,
+        values: Any = None,
+        time_max: Optional[Time] = None,
+    ) -> Batch:
+        """Puts positions or vectors for the next tick.
+
+        Args:
+            ids: (n,), integers or texts.
+            positions: (n, 2) or (n, 3); in a vector space (n, dimension). float32 and float64 that
+                are contiguous are not copied.
+            times: (n,), or one for all; None: now.
+            tags: (n,) or one, 32 bits each; None: tags stay.
+            labels: (n,) or one, int64, NO_LABEL for none; None: labels stay; vector spaces only.
+            values: (n,) or one, float64, NaN for none; None: values stay; vector spaces only.
+            time_max: rows that are later are rejected; None: any time.
+
+        Returns what became of the rows; a bad row does not stop the others. Raises StarlingError,
+        ValueError or TypeError if the call as a whole is wrong.
+        """
+        rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
+        latest = _library.FOREVER if time_max is None else _arrays.to_time_us(time_max, "time_max")
+        statuses = np.empty(len(rows), dtype=np.uint8)
+        counts = _library.Counts()
+        check(self._call.engine_update(
+            self._handle.raw, ctypes.byref(rows.struct), latest, _arrays.address(statuses),
+            ctypes.byref(counts)))
+        return make_batch(counts, statuses)
+
+    def update_tags(
+        self, ids: npt.ArrayLike, times: Any = None, *, set: Any = 0, clear: Any = 0
+    ) -> Batch:
+        """Sets and clears tag bits of known objects: (n,) or one for all."""
+        numbers = self.names.ids_of(ids)
+        count = len(numbers)
+        moments = _arrays.to_times_us(times, count, "times")
+        ones = _arrays.to_integers(set, np.uint32, count, "set")
+        zeros = _arrays.to_integers(clear, np.uint32, count, "clear")
+        statuses = np.empty(count, dtype=np.uint8)
+        counts = _library.Counts()
+        check(self._call.engine_update_tags(
+            self._handle.raw, count, *map(_arrays.address, (numbers, moments, ones, zeros)),
+            _arrays.address(statuses), ctypes.byref(counts)))
+        return make_batch(counts, statuses)
+
+    def remove(self, ids: npt.ArrayLike, times: Any = None) -> Batch:
+        """Removes objects. Rows that are older than the removal do not bring them back."""
+        numbers = self.names.ids_of(ids)
+        moments = _arrays.to_times_us(times, len(numbers), "times")
+        statuses = np.empty(len(numbers), dtype=np.uint8)
+        counts = _library.Counts()
+        check(self._call.engine_remove_objects(
+            self._handle.raw, len(numbers), _arrays.address(numbers), _arrays.address(moments),
+            _arrays.address(statuses), ctypes.byref(counts)))
+        return make_batch(counts, statuses)
+
+    def put_stream(
+        self,
+        name: str,
+        on: str = "order",
+        *,
+        with_distance: bool = True,
+        with_position: bool = False,
+        with_tags: bool = False,
+    ) -> None:
+        """Adds a stream, or changes what it reports.
+
+        Args:
+            name: 1 to 255 bytes.
+            on: when a list is reported: "membership": an object entered or left; "order": or two
+                swapped places; "distance": or a distance changed.
+            with_distance, with_position, with_tags: what lists carry besides ids.
+        """
+        stream = make_stream(name, on, with_distance, with_position, with_tags)
+        check(self._call.engine_put_stream(self._handle.raw, ctypes.byref(stream)))
+
+    def remove_stream(self, name: str) -> None:
+        """Removes a stream and its queries. The next tick reports the removals."""
+        check(self._call.engine_remove_stream(self._handle.raw, to_bytes(name, "name")))
+
+    def put_queries(
+        self,
+        stream: str,
+        ids: npt.ArrayLike,
+        k: Any,
+        *,
+        at: Any = None,
+        follow: Any = None,
+        every_object: bool = False,
+        tags_required: Any = 0,
+        tags_forbidden: Any = 0,
+        distance_max: Any = np.inf,
+        age_max: Any = None,
+        subject_required: Any = 0,
+        subject_forbidden: Any = 0,
+        lease: Any = None,
+        vote: bool = False,
+        regress: Optional[str] = None,
+    ) -> Batch:
+        """Adds standing queries to a stream, or replaces those with the same ids.
+
+        Args:
+            stream: its name.
+            ids: (n,), integers or texts, unique within the stream.
+            k: (n,) or one, 1 to 1024.
+            at: (n, 2 or 3), or in a vector space (n, dimension): where each query stands. Or:
+            follow: (n,), the object around which it stands, which is not in its list. Or:
+            every_object: True: one list for each object.
+            tags_required, tags_forbidden: (n,) or one; bits that neighbours must or must not have.
+            distance_max: (n,) or one, in metres or by the metric.
+            age_max: (n,) or one; neighbours are not older than this.
+            subject_required, subject_forbidden: bits of the objects that get a list.
+            lease: (n,) or one; how long the query stays; None: until it is removed.
+            vote: lists carry the label for which they vote; vector spaces only.
+            regress: "uniform" or "distance": lists carry the mean of values; likewise.
+
+        Returns which queries were accepted. Raises StarlingError if one is malformed.
+        """
+        queries = make_queries(
+            self.names, self._dimension, k, ids=ids, at=at, follow=follow,
+            every_object=every_object, tags_required=tags_required, tags_forbidden=tags_forbidden,
+            distance_max=distance_max, age_max=age_max, subject_required=subject_required,
+            subject_forbidden=subject_forbidden, lease=lease, vote=vote, regress=regress)
+        statuses = np.empty(len(queries), dtype=np.uint8)
+        counts = _library.Counts()
+        check(self._call.engine_put_queries(
+            self._handle.raw, to_bytes(stream, "stream"), queries.address, len(queries),
+            _arrays.address(statuses), ctypes.byref(counts)))
+        return make_batch(counts, statuses)
+
+    def remove_queries(self, stream: str, ids: npt.ArrayLike) -> Batch:
+        """Removes queries of a stream: (n,)."""
+        numbers = self.names.ids_of(ids)
+        statuses = np.empty(len(numbers), dtype=np.uint8)
+        counts = _library.Counts()
+        check(self._call.engine_remove_queries(
+            self._handle.raw, to_bytes(stream, "stream"), _arrays.address(numbers), len(numbers),
+            _arrays.address(statuses), ctypes.byref(counts)))
+        return make_batch(counts, statuses)
+
+    def tick(self, tau: Optional[Time] = None) -> Tick:
+        """Runs a tick at the time tau (None: now) and returns the lists that changed.
+
+        Raises StarlingError if tau is less than that of the last tick, or if the tick failed."""
+        raw = ctypes.c_void_p()
+        check(self._call.engine_tick(self._handle.raw, _tau_us(tau), ctypes.byref(raw)))
+        return make_tick(Result(raw, self.names))
+
+    def begin_tick(self, tau: Optional[Time] = None) -> None:
+        """Begins a tick. Until finish_tick, the program puts rows of the next one."""
+        check(self._call.engine_begin_tick(self._handle.raw, _tau_us(tau)))
+
+    def finish_tick(self) -> Tick:
+        """Waits for the tick and returns the lists that changed."""
+        raw = ctypes.c_void_p()
+        check(self._call.engine_finish_tick(self._handle.raw, ctypes.byref(raw)))
+        return make_tick(Result(raw, self.names))
+
+    def neighbors(
+        self,
+        at: Any = None,
+        k: Any = 1,
+        *,
+        follow: Any = None,
+        tags_required: Any = 0,
+        tags_forbidden: Any = 0,
+        distance_max: Any = np.inf,
+        age_max: Any = None,
+        vote: bool = False,
+        regress: Optional[str] = None,
+    ) -> Lists:
+        """Answers questions from the last finished tick.
+
+        Takes `at` or `follow`, and the filters, vote and regress of put_queries. The result has
+        one list for each question, in their order."""
+        questions = make_queries(
+            self.names, self._dimension, k, at=at, follow=follow, tags_required=tags_required,
+            tags_forbidden=tags_forbidden, distance_max=distance_max, age_max=age_max, vote=vote,
+            regress=regress)
+        raw = ctypes.c_void_p()
+        check(self._call.engine_neighbors(
+            self._handle.raw, questions.address, len(questions), ctypes.byref(raw)))
+        return Result(raw, self.names).lists(0)
+
+    def close(self) -> None:
+        """Ends the engine. Lists that it returned stay valid."""
+        self._handle.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Engine: {self.space}>"
+
+
+def _tau_us(tau: Optional[Time]) -> int:
+    return _arrays.now_us() if tau is None else _arrays.to_time_us(tau, "tau")
