@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""starling.knn and starling.Index against brute force, in all metrics."""
+
+import unittest
+
+import numpy
+
+import package_case  # noqa: F401, finds the package
+import oracle
+import starling
+from starling._library import METRICS
+
+EXACT = ("l2", "l1", "chebyshev", "inner-product")  # in small whole numbers
+
+
+class Vectors(unittest.TestCase):
+    def setUp(self):
+        self.random = numpy.random.default_rng(23)
+
+    def rows(self, metric, *shape, whole=False):
+        low = 0 if metric in ("hellinger", "jensen-shannon", "kullback-leibler") else -1
+        if whole:
+            return self.random.integers(low * 3, 4, size=shape).astype(numpy.float32)
+        return self.random.uniform(low, 1, size=shape).astype(numpy.float32)
+
+    def test_lists_are_those_of_brute_force_in_whole_numbers(self):
+        for metric in EXACT:
+            for count, queries, dimension, k in ((1, 1, 1, 1), (31, 5, 3, 7), (257, 40, 5, 33), (64, 3, 2, 64)):
+                points = self.rows(metric, count, dimension, whole=True)
+                asked = self.rows(metric, queries, dimension, whole=True)
+                rows, distances = starling.knn(points, asked, k, metric)
+                truth = oracle.distances(metric, asked, points)
+                for i in range(queries):
+                    places = oracle.nearest(truth[i], numpy.arange(count), k)
+                    self.assertEqual(rows[i].tolist(), places.tolist(), (metric, count, i))
+                    numpy.testing.assert_array_equal(distances[i], truth[i][places])
+
+    def test_distances_are_those_of_brute_force_in_all_metrics(self):
+        for metric in METRICS:
+            for dimension in (1, 2, 17, 128):
+                points, asked = self.rows(metric, 300, dimension), self.rows(metric, 20, dimension)
+                rows, distances = starling.knn(points, asked, 10, metric)
+                truth = oracle.distances(metric, asked, points)
+                # A distance is a root or half of a score with a relative error of 2^-24 (d + 64) or so, and
+                # a root doubles the digits of a score near 0.
+                bound = {"rtol": 2e-5, "atol": 2e-5 * (1 + numpy.abs(truth).max())}
+                least = numpy.sort(truth, axis=1)[:, :10]
+                numpy.testing.assert_allclose(distances, least, **bound, err_msg=metric)
+                named = numpy.take_along_axis(truth, rows, axis=1)
+                numpy.testing.assert_allclose(distances, named, **bound, err_msg=metric)
+                self.assertTrue((numpy.diff(distances, axis=1) >= 0).all())
+
+    def test_a_graph_leaves_out_each_point_itself(self):
+        for metric in METRICS:
+            points = self.rows(metric, 60, 4)
+            points[7] = points[3]
+            rows, distances = starling.knn(points, k=5, metric=metric)
+            self.assertFalse((rows == numpy.arange(60)[:, None]).any())
+            truth = oracle.distances(metric, points, points)
+            numpy.fill_diagonal(truth, numpy.inf)
+            numpy.testing.assert_allclose(
+                distances, numpy.sort(truth, axis=1)[:, :5], rtol=2e-5, atol=3e-5, err_msg=metric)
+
+    def test_missing_neighbours_are_minus_one_at_infinity(self):
+        rows, distances = starling.knn([[0.0], [3.0]], [[1.0]], k=4)
+        self.assertEqual(rows.tolist(), [[0, 1, -1, -1]])
+        self.assertEqual(distances.tolist(), [[1.0, 2.0, numpy.inf, numpy.inf]])
+        rows, distances = starling.knn([[0.0]], k=1)
+        self.assertEqual((rows.tolist(), distances.tolist()), ([[-1]], [[numpy.inf]]))
+
+    def test_no_points_and_no_queries_are_allowed(self):
+        rows, distances = starling.knn(numpy.empty((0, 3)), numpy.zeros((2, 3)), k=2)
+        self.assertEqual(rows.tolist(), [[-1, -1]] * 2)
+        rows, distances = starling.knn(numpy.zeros((2, 3)), numpy.empty((0, 3)), k=2)
+        self.assertEqual((rows.shape, distances.shape), ((0, 2), (0, 2)))
+
+    def test_every_number_of_threads_gives_the_same_bytes(self):
+        points, asked = self.rows("cosine", 5000, 24), self.rows("cosine", 64, 24)
+        one = starling.knn(points, asked, 12, "cosine", threads=1)
+        for threads in (2, 3):
+            rows, distances = starling.knn(points, asked, 12, "cosine", threads=threads)
+            self.assertEqual(rows.tobytes(), one[0].tobytes())
+            self.assertEqual(distances.tobytes(), one[1].tobytes())
+
+    def test_an_index_answers_again_and_again(self):
+        points = self.rows("l2", 500, 8)
+        with starling.Index(points) as index:
+            self.assertEqual((len(index), index.dimension), (500, 8))
+            for first, count in ((0, 3), (100, 50), (499, 1)):
+                rows, _ = index.search(points[first:first + count], 3, first_row=first)
+                whole, _ = starling.knn(points, k=3)
+                self.assertEqual(rows.tolist(), whole[first:first + count].tolist())
+        with self.assertRaisesRegex(starling.StarlingError, "index is closed"):
+            index.search(points[:1], 1)
+
+    def test_any_layout_and_type_of_numbers_is_taken(self):
+        points = self.random.integers(0, 100, size=(40, 6))
+        expected = starling.knn(points.astype(numpy.float32), k=4)
+        for kind in ("i1", "u2", "i8", "f2", "f4", "f8", ">f4", ">i4"):
+            for array in (points.astype(kind), numpy.asfortranarray(points.astype(kind)),
+                          numpy.repeat(points.astype(kind), 2, axis=1)[:, ::2]):
+                rows, distances = starling.knn(array, k=4)
+                self.assertEqual(rows.tolist(), expected[0].tolist(), kind)
+                self.assertEqual(distances.tolist(), expected[1].tolist(), kind)
+        self.assertEqual(starling.knn(points.tolist(), k=4)[0].tolist(), expected[0].tolist())
+
+    def test_a_bad_component_is_named_by_row_and_column(self):
+        points = numpy.ones((4, 3))
+        for value, metric in ((numpy.nan, "l2"), (numpy.inf, "l1"), (1e300, "l2"), (-1, "hellinger")):
+            points[2, 1] = value
+            with self.assertRaisesRegex(starling.StarlingError, "row 3.*(column|component) 2"):
+                starling.knn(points, numpy.ones((1, 3)), 1, metric)
+
+    def test_wrong_arguments_are_refused_with_a_sentence(self):
+        points = numpy.zeros((3, 2))
+        for expected, kind, call in (
+                ("k is 0", ValueError, lambda: starling.knn(points, k=0)),
+                ("k is 2049", ValueError, lambda: starling.knn(points, k=2049)),
+                ("k must be an integer", TypeError, lambda: starling.knn(points, k=1.5)),
+                ("metric is 'l3'", ValueError, lambda: starling.knn(points, k=1, metric="l3")),
+                ("backend is 'tpu'", ValueError, lambda: starling.knn(points, k=1, backend="tpu")),
+                ("threads cannot be -1", ValueError, lambda: starling.knn(points, threads=-1)),
+                ("points must have 2 axes", ValueError, lambda: starling.knn([1, 2])),
+                ("points must have 2 axes", ValueError, lambda: starling.knn(numpy.zeros((1, 1, 1)))),
+                ("queries has 3 columns", ValueError, lambda: starling.knn(points, numpy.zeros((1, 3)))),
+                ("real numbers", TypeError, lambda: starling.knn([["a"]])),
+                ("real numbers", TypeError, lambda: starling.knn([[1j]])),
+                ("real numbers", TypeError, lambda: starling.knn([[1], [1, 2]])),
+                ("first_row is 2", ValueError, lambda: starling.Index(points).search(points, first_row=2)),
+                ("first_row is -1", ValueError, lambda: starling.Index(points).search(points, first_row=-1))):
+            with self.assertRaisesRegex(kind, expected):
+                call()
+        for shape in ((3, 0), (0, 0), (1, 4097)):
+            with self.assertRaises(starling.InvalidArgument, msg=shape):
+                starling.knn(numpy.zeros(shape), k=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
