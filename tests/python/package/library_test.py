@@ -21,7 +21,7 @@ ENUMS = {
     **{"STARLING_" + code.name: code.value for code in errors.ErrorCode},
 }
 for prefix, words in (("STARLING_", _library.SPACES), ("STARLING_", _library.METRICS),
-                      ("STARLING_", _library.BACKENDS), ("STARLING_ON_", _library.REPORTS),
+                      ("STARLING_BACKEND_", _library.BACKENDS), ("STARLING_ON_", _library.REPORTS),
                       ("STARLING_", _library.ANCHORS), ("STARLING_EVENT_", _library.EVENTS),
                       ("STARLING_WEIGHTS_", [word or "none" for word in _library.WEIGHTS])):
     ENUMS.update({prefix + word.upper().replace("-", "_"): i for i, word in enumerate(words)})

@@ -50,10 +50,10 @@ class Views(unittest.TestCase):
         lists = some_lists()
         self.assertEqual(len(lists), 5)
         self.assertEqual([(found.query, found.subject, found.is_removed, found.ids.tolist()) for found in lists],
-                         [(1, None, False, [11, 12]), (5, 11, False, [12]), (5, 12, False, [11]),
-                          (5, 13, False, [12]), (9, None, True, [])])
+                         [(9, None, True, []), (1, None, False, [11, 12]), (5, 11, False, [12]),
+                          (5, 12, False, [11]), (5, 13, False, [12])])
         self.assertEqual(lists[5, 13].distances.tolist(), [2.0])
-        self.assertEqual(lists.counts.tolist(), [2, 1, 1, 1, 0])
+        self.assertEqual(lists.counts.tolist(), [0, 2, 1, 1, 1])
         for key in (5, (5, 14), (1, 11), "x"):
             self.assertNotIn(key, lists)
         self.assertIn((5, 11), lists)
@@ -139,11 +139,11 @@ class Arrow(unittest.TestCase):
         schema = self.struct_of(schema_capsule, _arrow.ArrowSchema)
         array = self.struct_of(array_capsule, _arrow.ArrowArray)
         self.assertEqual(self.read(schema, array), {
-            "query_id": [1, 5, 5, 5, 9], "subject_id": [None, 11, 12, 13, None],
-            "is_removed": [False, False, False, False, True],
-            "object_id": [[11, 12], [12], [11], [12], []], "distance": [[1, 2], [1], [1], [2], []],
-            "position": [[[1, 0, 0], [2, 0, 0]], [[2, 0, 0]], [[1, 0, 0]], [[2, 0, 0]], []],
-            "tags": [[1, 2], [2], [1], [2], []]})
+            "query_id": [9, 1, 5, 5, 5], "subject_id": [None, None, 11, 12, 13],
+            "is_removed": [True, False, False, False, False],
+            "object_id": [[], [11, 12], [12], [11], [12]], "distance": [[], [1, 2], [1], [1], [2]],
+            "position": [[], [[1, 0, 0], [2, 0, 0]], [[2, 0, 0]], [[1, 0, 0]], [[2, 0, 0]]],
+            "tags": [[], [1, 2], [2], [1], [2]]})
         ids = self.children(*self.children(schema, array)[3])[0][1]
         self.assertEqual((ctypes.c_void_p * 2).from_address(ids.buffers)[1], entries)
 
@@ -179,7 +179,7 @@ class Arrow(unittest.TestCase):
         _arrow._Release(array.release)(ctypes.addressof(array))
         del array_capsule
         gc.collect()
-        self.assertEqual(self.read(below, moved), [1, 5, 5, 5, 9])
+        self.assertEqual(self.read(below, moved), [9, 1, 5, 5, 5])
         _arrow._Release(moved.release)(ctypes.addressof(moved))
 
     def test_a_stream_has_one_batch(self):
@@ -189,7 +189,7 @@ class Arrow(unittest.TestCase):
         where = ctypes.addressof(stream)
         self.assertEqual(stream.get_schema(where, ctypes.addressof(schema)), 0)
         self.assertEqual(stream.get_next(where, ctypes.addressof(array)), 0)
-        self.assertEqual(self.read(schema, array)["query_id"], [1, 5, 5, 5, 9])
+        self.assertEqual(self.read(schema, array)["query_id"], [9, 1, 5, 5, 5])
         for struct in (schema, array):
             _arrow._Release(struct.release)(ctypes.addressof(struct))
         self.assertEqual(stream.get_next(where, ctypes.addressof(array)), 0)

@@ -17,6 +17,11 @@ PACKAGE = ROOT / "clients/python"
 PEERS = pathlib.Path(os.environ.get("STARLING_PYTHON_PEERS", ROOT / "build/python-peers"))
 PATIENCE_S = 60  # how long anything may take before its test fails
 
+# CTest sets both; by hand, those of the build are taken.
+for variable, built in (("STARLING_LIBRARY", "clients/c/libstarling.so"), ("STARLING_PROGRAM", "apps/starling")):
+    path = ROOT / "build/release" / built
+    if "STARLING_INSTALLED" not in os.environ and path.exists():
+        os.environ.setdefault(variable, str(path))
 if str(PACKAGE) not in sys.path and "STARLING_INSTALLED" not in os.environ:
     sys.path.insert(0, str(PACKAGE))
 
