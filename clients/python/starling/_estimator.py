@@ -94,10 +94,11 @@ def check_rows(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.float32]
     if _base is None:
         return _check_plainly(estimator, X, fitting)
     options = {"dtype": [np.float32, np.float64], "order": "C"}
-    if hasattr(estimator, "_validate_data"):  # before scikit-learn 1.6
-        rows = estimator._validate_data(X, reset=fitting, **options)
-    else:
-        rows = _validation.validate_data(estimator, X, reset=fitting, **options)
+    with np.errstate(over="ignore"):  # a number beyond float32 is refused as infinite
+        if hasattr(estimator, "_validate_data"):  # before scikit-learn 1.6
+            rows = estimator._validate_data(X, reset=fitting, **options)
+        else:
+            rows = _validation.validate_data(estimator, X, reset=fitting, **options)
     return to_float32(rows)
 
 
