@@ -95,7 +95,8 @@ class Client:
         check(call.client_connect(ctypes.byref(options), ctypes.byref(raw)))
         self._handle.take(raw)
         self.names = Names()
-        self._dimension = self.info().dimension
+        info = self.info()
+        self._dimension, self._restarts = info.dimension, info.restarts
 
     def info(self) -> ServerInfo:
         """Returns what the server is, and what this client noticed about it."""
@@ -324,7 +325,12 @@ class Client:
         return f"<Client of {self._commands}>"
 
     def _put_names(self) -> None:
-        unsent = self.names.take_unsent()
+        """Puts the texts that the server does not have."""
+        if not len(self.names):
+            return
+        restarts = self.info().restarts
+        unsent = self.names.take_unsent(again=restarts != self._restarts)
+        self._restarts = restarts
         if unsent:
             self._send_names(unsent)
 
