@@ -65,9 +65,9 @@ def to_vectors(
 def to_integers(
     values: Any, dtype: type[np.integer[Any]], count: int, argument: str
 ) -> npt.NDArray[Any]:
-    """Returns `count` integers of this type; one integer stands for all."""
+    """Returns `count` integers of this type; one integer stands for all, and True for 1."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iu" and array.size:
+    if array.dtype.kind not in "iub" and array.size:
         raise TypeError(f"{argument} must be integers, not {array.dtype}.")
     limits = np.iinfo(dtype)
     if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):

@@ -421,7 +421,8 @@ class Subscription:
                     return None
 
     def lists(self) -> Lists:
-        """Returns all lists that are held now, in the order of query and subject."""
+        """Returns all lists that are held now, in the order of query and subject. Raises
+        StarlingError before the first snapshot."""
         raw = ctypes.c_void_p()
         check(self._call.subscription_lists(self._handle.raw, ctypes.byref(raw)))
         return Result(raw, self.names).lists(0)
