@@ -59,7 +59,6 @@ class NeighborList:
         tags: uint32 (n,), or None.
         vote: the label that the list votes for, or None.
         mean: the mean of the objects' values; NaN if none has one; None if not asked for.
-        texts: object (n,), the ids as texts.
     """
 
     query: int
@@ -78,6 +77,7 @@ class NeighborList:
 
     @property
     def texts(self) -> npt.NDArray[np.object_]:
+        """Returns the ids as texts: object (n,)."""
         return self.names.texts_of(self.ids)
 
 

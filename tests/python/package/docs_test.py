@@ -21,9 +21,10 @@ def blocks_of(page):
 
 class Documents(ServerCase):
     def run_program(self, *arguments):
+        paths = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             [sys.executable, "-B", *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])})
+            env={**os.environ, "PYTHONPATH": paths})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 

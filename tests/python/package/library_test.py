@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds starling._library against starling.h: structs, enums and functions; and tests how the library is found."""
+"""Holds starling._library against starling.h: structs, enums and functions. Tests how the library is
+found."""
 
 import ctypes
 import os
@@ -13,6 +14,7 @@ import unittest
 from package_case import PACKAGE, ROOT, FolderCase
 from starling import _library, errors
 
+NOWHERE = "/nowhere/libstarling.so"
 HEADER = ROOT / "clients/c/starling.h"
 ENUMS = {
     "STARLING_NO_LABEL": _library.NO_LABEL, "STARLING_NO_ROW": _library.NO_ROW,
@@ -88,13 +90,14 @@ class Search(unittest.TestCase):
                               env={**os.environ, "PYTHONPATH": str(PACKAGE), **environment})
 
     def test_a_library_that_is_not_there_is_one_sentence(self):
-        done = self.run_python("import starling; starling.version()", STARLING_LIBRARY="/nowhere/libstarling.so")
+        done = self.run_python("import starling; starling.version()", STARLING_LIBRARY=NOWHERE)
         self.assertIn("ImportError: libstarling.so.0 cannot be loaded.", done.stderr)
-        self.assertIn("/nowhere/libstarling.so", done.stderr)
+        self.assertIn(NOWHERE, done.stderr)
 
     def test_importing_the_package_loads_neither_the_library_nor_scikit_learn(self):
-        done = self.run_python("import sys, starling; print('sklearn' in sys.modules, 'pandas' in sys.modules)",
-                               STARLING_LIBRARY="/nowhere/libstarling.so")
+        done = self.run_python(
+            "import sys, starling; print('sklearn' in sys.modules, 'pandas' in sys.modules)",
+            STARLING_LIBRARY=NOWHERE)
         self.assertEqual((done.stdout, done.returncode), ("False False\n", 0), done.stderr)
 
 

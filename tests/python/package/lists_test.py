@@ -31,7 +31,8 @@ def some_lists(texts=False):
 class Views(unittest.TestCase):
     def test_arrays_are_read_only_views_that_keep_the_result(self):
         lists = some_lists()
-        arrays = [lists.query_ids, lists.offsets, lists.object_ids, lists.distances, lists.positions, lists.tags]
+        arrays = [lists.query_ids, lists.offsets, lists.object_ids, lists.distances, lists.positions,
+                  lists.tags]
         copies = [array.copy() for array in arrays]
         for array in arrays:
             self.assertFalse(array.flags.owndata)
@@ -49,7 +50,8 @@ class Views(unittest.TestCase):
     def test_lists_are_found_by_query_and_subject(self):
         lists = some_lists()
         self.assertEqual(len(lists), 5)
-        self.assertEqual([(found.query, found.subject, found.is_removed, found.ids.tolist()) for found in lists],
+        seen = [(found.query, found.subject, found.is_removed, found.ids.tolist()) for found in lists]
+        self.assertEqual(seen,
                          [(9, None, True, []), (1, None, False, [11, 12]), (5, 11, False, [12]),
                           (5, 12, False, [11]), (5, 13, False, [12])])
         self.assertEqual(lists[5, 13].distances.tolist(), [2.0])
@@ -72,9 +74,10 @@ class Views(unittest.TestCase):
 class Frames(unittest.TestCase):
     def test_a_frame_has_a_row_for_each_neighbour(self):
         frame = some_lists(texts=True).to_pandas()
-        self.assertEqual(frame.columns.tolist(), ["query_id", "subject_id", "rank", "object_id", "object_text",
-                                                  "distance", "x", "y", "z", "tags"])
-        self.assertEqual(sorted(zip(frame["query_id"], frame["rank"], frame["object_text"], frame["distance"])),
+        self.assertEqual(frame.columns.tolist(), [
+            "query_id", "subject_id", "rank", "object_id", "object_text", "distance", "x", "y", "z", "tags"])
+        rows = zip(frame["query_id"], frame["rank"], frame["object_text"], frame["distance"])
+        self.assertEqual(sorted(rows),
                          [(1, 1, "a", 1.0), (1, 2, "b<", 2.0), (5, 1, "a", 1.0), (5, 1, "b<", 1.0),
                           (5, 1, "b<", 2.0)])
         self.assertEqual(frame["subject_id"].isna().tolist(), (frame["query_id"] == 1).tolist())
@@ -84,7 +87,8 @@ class Frames(unittest.TestCase):
         engine.update([1], [[3, 4]], 1)
         engine.tick(1)
         frame = engine.neighbors((0, 0), 1).to_pandas()
-        self.assertEqual(frame.to_dict("list"), {"query_id": [0], "rank": [1], "object_id": [1], "distance": [5.0]})
+        self.assertEqual(frame.to_dict("list"),
+                         {"query_id": [0], "rank": [1], "object_id": [1], "distance": [5.0]})
 
 
 class Arrow(unittest.TestCase):
@@ -107,14 +111,16 @@ class Arrow(unittest.TestCase):
         if form == "b":
             return self.bits(buffers[1], count)
         kind = {"L": ctypes.c_uint64, "l": ctypes.c_int64, "I": ctypes.c_uint32, "g": ctypes.c_double}[form]
-        return [value if there else None for value, there in zip(self.numbers(buffers[1], kind, count), valid)]
+        values = self.numbers(buffers[1], kind, count)
+        return [value if there else None for value, there in zip(values, valid)]
 
     def children(self, schema, array):
         count = schema.n_children
         self.assertEqual(count, array.n_children)
-        return [(_arrow.ArrowSchema.from_address(one), _arrow.ArrowArray.from_address(other)) for one, other in zip(
-            (ctypes.c_void_p * count).from_address(schema.children),
-            (ctypes.c_void_p * count).from_address(array.children))]
+        schemas = (ctypes.c_void_p * count).from_address(schema.children)
+        arrays = (ctypes.c_void_p * count).from_address(array.children)
+        return [(_arrow.ArrowSchema.from_address(one), _arrow.ArrowArray.from_address(other))
+                for one, other in zip(schemas, arrays)]
 
     @staticmethod
     def numbers(where, kind, count):
@@ -153,7 +159,8 @@ class Arrow(unittest.TestCase):
         engine.put_queries("s", [1, 2], 1, at=[[0], [9]], vote=True, regress="uniform")
         engine.update([1, 2], [[0], [9]], 1, labels=[4, starling.NO_LABEL], values=[0.5, 2])
         schema, array = engine.tick(1).streams["s"].__arrow_c_array__()
-        columns = self.read(self.struct_of(schema, _arrow.ArrowSchema), self.struct_of(array, _arrow.ArrowArray))
+        columns = self.read(self.struct_of(schema, _arrow.ArrowSchema),
+                            self.struct_of(array, _arrow.ArrowArray))
         self.assertEqual((columns["vote"], columns["mean"]), ([4, None], [0.5, 2.0]))
 
     def test_what_is_exported_is_freed_by_its_consumer_or_with_its_capsule(self):

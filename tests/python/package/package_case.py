@@ -18,7 +18,8 @@ PEERS = pathlib.Path(os.environ.get("STARLING_PYTHON_PEERS", ROOT / "build/pytho
 PATIENCE_S = 60  # how long anything may take before its test fails
 
 # CTest sets both; by hand, those of the build are taken.
-for variable, built in (("STARLING_LIBRARY", "clients/c/libstarling.so"), ("STARLING_PROGRAM", "apps/starling")):
+for variable, built in (("STARLING_LIBRARY", "clients/c/libstarling.so"),
+                        ("STARLING_PROGRAM", "apps/starling")):
     path = ROOT / "build/release" / built
     if "STARLING_INSTALLED" not in os.environ and path.exists():
         os.environ.setdefault(variable, str(path))
@@ -44,7 +45,7 @@ def needs(module):
     try:
         __import__(module)
     except ImportError:
-        return unittest.skip(f"{module} is not installed, and {PEERS} is not complete: run scripts/python-peers")
+        return unittest.skip(f"{module} is not installed: run scripts/setup and scripts/python-peers {PEERS}")
     return lambda test: test
 
 

@@ -26,7 +26,8 @@ class Vectors(unittest.TestCase):
 
     def test_lists_are_those_of_brute_force_in_whole_numbers(self):
         for metric in EXACT:
-            for count, queries, dimension, k in ((1, 1, 1, 1), (31, 5, 3, 7), (257, 40, 5, 33), (64, 3, 2, 64)):
+            for count, queries, dimension, k in (
+                    (1, 1, 1, 1), (31, 5, 3, 7), (257, 40, 5, 33), (64, 3, 2, 64)):
                 points = self.rows(metric, count, dimension, whole=True)
                 asked = self.rows(metric, queries, dimension, whole=True)
                 rows, distances = starling.knn(points, asked, k, metric)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel is installed into a fresh environment and used there, with its own libraries."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+from package_case import PACKAGE, PATIENCE_S
+
+HERE = pathlib.Path(__file__).resolve().parent
+LOADED = """
+for line in open("/proc/self/maps"):
+    if ".so" in line and "r-xp" in line:
+        print("loaded", line.split()[-1])
+"""
+
+
+@unittest.skipUnless(shutil.which("patchelf"), "patchelf is not installed; scripts/setup installs it")
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.wheel = cls.build("first")
+        cls.run_program(sys.executable, "-m", "venv", "--system-site-packages", cls.folder / "venv")
+        cls.python = cls.folder / "venv/bin/python"
+        cls.run_program(cls.python, "-m", "pip", "install", "--quiet", "--no-index", cls.wheel)
+
+    @classmethod
+    def build(cls, name):
+        said = cls.run_program(sys.executable, "-B", PACKAGE / "wheel.py", "--library",
+                               os.environ["STARLING_LIBRARY"], "--output", cls.folder / name)
+        return pathlib.Path(said.strip())
+
+    @staticmethod
+    def run_program(*command, **more):
+        without = ("STARLING_LIBRARY", "PYTHONPATH", "LD_LIBRARY_PATH")
+        environment = {name: value for name, value in os.environ.items() if name not in without}
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=4 * PATIENCE_S,
+                              env={**environment, **more})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def test_its_name_says_what_it_runs_on(self):
+        self.assertRegex(self.wheel.name,
+                         r"^starling_knn-\d+\.\d+\.\d+-py3-none-manylinux_2_\d+_(x86_64|aarch64)\.whl$")
+
+    def test_the_same_inputs_give_the_same_bytes(self):
+        self.assertEqual(self.wheel.read_bytes(), self.build("second").read_bytes())
+
+    def test_every_bundled_library_comes_with_its_licence(self):
+        names = zipfile.ZipFile(self.wheel).namelist()
+        self.assertTrue(any(name.endswith("licenses/LICENSE") for name in names))
+        if shutil.which("dpkg-query"):
+            self.assertTrue(any("libzmq" in name and "licenses" in name for name in names))
+
+    def test_the_readmes_example_runs_with_the_wheels_own_libraries(self):
+        (block,) = re.findall(r"^```python\n(.*?)^```", (PACKAGE / "README.md").read_text(), re.S | re.M)
+        said = self.run_program(self.python, "-c", block + LOADED)
+        self.assertIn("['taxi-1' 'taxi-3']", said)
+        inside = f"{self.folder}/venv/"
+        for name in ("libstarling", "libzmq", "libhwy", "libxxhash", "libsodium"):
+            paths = re.findall(rf"^loaded (.*/{name}\W.*)$", said, re.M)
+            self.assertTrue(paths and all(path.startswith(inside) for path in paths), (name, paths))
+
+    def test_the_tests_of_engine_and_vectors_pass_on_the_installed_package(self):
+        for name in ("engine_test.py", "vectors_test.py"):
+            self.run_program(self.python, "-B", HERE / name, STARLING_INSTALLED="1")
+
+    def test_it_can_be_taken_off_again(self):
+        self.run_program(sys.executable, "-m", "venv", "--system-site-packages", self.folder / "other")
+        python = self.folder / "other/bin/python"
+        self.run_program(python, "-m", "pip", "install", "--quiet", "--no-index", self.wheel)
+        self.run_program(python, "-m", "pip", "uninstall", "--quiet", "--yes", "starling-knn")
+        left = [path for path in (self.folder / "other").rglob("*") if "starling" in path.name]
+        self.assertEqual(left, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
