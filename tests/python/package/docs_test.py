@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every snippet of docs/python.md and of the package's README, and the programs of examples/python."""
+"""Runs every snippet of docs/python.md and of both READMEs, and the programs of examples/python."""
 
 import os
 import re
@@ -45,6 +45,10 @@ class Documents(ServerCase):
         said = self.run_program("-c", block).splitlines()
         self.assertRegex(said[0], r"\['taxi-1' 'taxi-3'\] \[ 374\.\d+ 1066\.\d+ *\]")
         self.assertIn("[[0 1]]", said[1])
+
+    def test_the_snippet_of_the_projects_readme_runs(self):
+        (block,) = blocks_of(ROOT / "README.md")
+        self.assertEqual(self.run_program("-c", block), "['taxi-1' 'taxi-3']\n")
 
     def test_the_fleet_reports_free_taxis(self):
         lines = self.run_program(ROOT / "examples/python/fleet.py").splitlines()
