@@ -23,6 +23,8 @@ def text_id(text: str) -> int:
     """Returns the id of a text: its number if it is decimal, else its XXH64 hash.
 
     Raises ValueError if the text is empty, has a NUL, or has more than 255 bytes of UTF-8."""
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a text, not {type(text).__name__}.")
     raw = text.encode()
     if not 1 <= len(raw) <= _TEXT_BYTES_MAX or b"\0" in raw:
         raise ValueError(f"{text!r} is no id: a text has 1 to 255 bytes, and no NUL.")

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""starling.Engine gives the bytes that `starling replay` writes, and those that a subscriber of a server gets."""
+
+import gzip
+import os
+import subprocess
+import unittest
+import xml.etree.ElementTree
+
+import numpy
+
+from package_case import PATIENCE_S, ROOT, ServerCase
+import starling
+
+SECOND = 1_000_000
+HEADER = "tick,time_us,query_id,rank,object_id,distance_m\n"
+
+
+class Writer:
+    """Holds the lists of a stream of every object, and writes all of them at each tick."""
+
+    def __init__(self, k, space, object_ttl_us):
+        self.engine = starling.Engine(space, threads=2, object_ttl=object_ttl_us)
+        self.engine.put_stream("all", "distance")
+        self.engine.put_queries("all", 1, k, every_object=True)
+        self.held = {}
+        self.lines = [HEADER]
+
+    def tick(self, tau_us):
+        tick = self.engine.tick(tau_us)
+        for found in tick.streams["all"]:
+            if found.is_removed:
+                del self.held[found.subject]
+            else:
+                self.held[found.subject] = (found.ids.tolist(), found.distances.tolist())
+        for subject in sorted(self.held):
+            for rank, (other, distance) in enumerate(zip(*self.held[subject]), start=1):
+                self.lines.append(
+                    f"{tick.tick},{tau_us},{subject},{rank},{other},{distance:.3f}\n")
+
+
+class Replays(ServerCase):
+    def replay(self, trace, *more):
+        return subprocess.run(
+            [os.environ["STARLING_PROGRAM"], "replay", trace, "--out", "-", "--every-tick", *more],
+            capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
+
+    def test_a_recording_of_a_city_gives_the_same_bytes(self):
+        with gzip.open(ROOT / "data/demo_fcd.xml.gz") as file:
+            steps = [(float(step.get("time")), [(int(car.get("id")), float(car.get("x")), float(car.get("y")))
+                                                for car in step.iter("vehicle")])
+                     for _, step in xml.etree.ElementTree.iterparse(file) if step.tag == "timestep"]
+        writer = Writer(5, "planar2", 3 * SECOND)
+        for time, cars in steps:
+            if time <= 90:
+                ids, x, y = zip(*cars)
+                time_us = round(time * SECOND)
+                self.assertEqual(writer.engine.update(ids, numpy.column_stack([x, y]), time_us).late, 0)
+                writer.tick(time_us)
+        said = self.replay(ROOT / "data/demo_fcd.xml.gz", "-k", "5", "--object-ttl", "3s", "--until", "90")
+        self.assertGreater(len(writer.lines), 1000)
+        self.assertEqual("".join(writer.lines), said)
+
+    def test_ships_at_the_date_line_give_the_same_bytes(self):
+        random = numpy.random.default_rng(11)
+        rows = [(int(ship), second, 60 + random.uniform(0, 0.05), random.uniform(179.95, 180.05))
+                for second in range(20) for ship in random.integers(1, 60, size=25)]
+        rows = [(ship, second, lat, lon - 360 if lon > 180 else lon) for ship, second, lat, lon in rows]
+        trace = self.folder / "ships.csv"
+        trace.write_text("id,time,lat,lon\n" + "".join(f"{ship},{second},{lat!r},{lon!r}\n"
+                                                       for ship, second, lat, lon in rows))
+        writer = Writer(4, "wgs84", 10 * SECOND)
+        for second in range(20):
+            ids, _, lat, lon = zip(*(row for row in rows if row[1] == second))
+            writer.engine.update(ids, numpy.column_stack([lon, lat]), second * SECOND)
+            writer.tick(second * SECOND)
+        said = self.replay(trace, "-k", "4", "--object-ttl", "10s")
+        self.assertGreater(len(writer.lines), 1000)
+        self.assertEqual("".join(writer.lines), said)
+
+    def test_a_server_reports_the_same_lists_as_an_engine(self):
+        self.serve("--tick", "manual")
+        random = numpy.random.default_rng(13)
+        with starling.Client(self.endpoints["commands"], self.endpoints["results"]) as client, \
+                starling.Engine() as engine:
+            for one in (client, engine):
+                one.put_stream("s", "order", with_position=True, with_tags=True)
+                one.put_queries("s", [1, 2], [3, 8], at=[[0, 0], [5, 5]], distance_max=[4, numpy.inf])
+                one.put_queries("s", 3, 2, every_object=True, tags_forbidden=1)
+                one.put_queries("s", "ahead", 2, follow=7)
+            tick = engine.tick(0)
+            client.advance(0)
+            with client.subscribe("s") as subscription:
+                self.assertEqual(subscription.next(PATIENCE_S).kind, "snapshot")
+                for tau in range(1, 30):
+                    ids = random.integers(1, 30, size=20)
+                    places = random.integers(-10, 10, size=(20, 2)) * 0.5
+                    tags = random.integers(0, 4, size=20)
+                    for one in (client, engine):
+                        one.update(ids, places, tau, tags)
+                        one.remove(random.permutation(30)[:0], tau)
+                    client.advance(tau)
+                    tick = engine.tick(tau)
+                    event = subscription.next(PATIENCE_S)
+                    self.assertEqual((event.kind, event.tick.tick, event.tick.tau_us),
+                                     ("tick", tick.tick, tick.tau_us))
+                    self.compare(event.lists, tick.streams["s"])
+
+    def compare(self, one, other):
+        def rows(lists):
+            return sorted(
+                (found.query, found.subject or 0, found.is_removed, found.ids.tobytes(),
+                 found.distances.tobytes(), found.positions.tobytes(), found.tags.tobytes())
+                for found in lists)
+        self.assertEqual(rows(one), rows(other))
+
+
+if __name__ == "__main__":
+    unittest.main()
