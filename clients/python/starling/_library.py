@@ -42,7 +42,7 @@ BACKENDS = ("auto", "cpu", "cuda")
 REPORTS = ("membership", "order", "distance")
 WITH = {"distance": 1, "position": 2, "tags": 4}
 ANCHORS = ("fixed", "follow", "every_object")
-WEIGHTS = (None, "uniform", "distance")
+WEIGHTS = ("none", "uniform", "distance")
 EVENTS = ("none", "snapshot", "tick", "lost", "restarted")
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from . import _arrays, _library
 from ._names import Names
+from ._rows import index_of
 
 _FIELDS: dict[Any, Any] = {
     ctypes.c_size_t: np.uintp, ctypes.c_uint64: np.uint64, ctypes.c_uint32: np.uint32,
@@ -89,9 +90,7 @@ def make_queries(
     rows["age_max_us"] = _arrays.to_durations_us(age_max, count, "age_max", _library.FOREVER)
     rows["lease_us"] = _arrays.to_durations_us(lease, count, "lease", 0)
     rows["vote"] = bool(vote)
-    if regress not in _library.WEIGHTS:
-        raise ValueError(f"regress is {regress!r}; it must be None, 'uniform' or 'distance'.")
-    rows["regress"] = _library.WEIGHTS.index(regress)
+    rows["regress"] = 0 if regress is None else index_of(regress, _library.WEIGHTS, "regress")
     return Queries(rows, vectors)
 
 

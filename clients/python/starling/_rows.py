@@ -116,7 +116,7 @@ def make_stream(
 
 def index_of(value: str, allowed: tuple[str, ...], argument: str) -> int:
     """Returns the number of a word. Raises ValueError with the allowed words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{argument} is {value!r}; it must be one of {', '.join(allowed)}.")
     return allowed.index(value)
 

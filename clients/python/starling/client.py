@@ -462,7 +462,9 @@ class Subscription:
 
 
 def to_ms(seconds: float) -> int:
-    """Returns whole milliseconds. Raises ValueError for a negative time."""
+    """Returns whole milliseconds. Raises TypeError or ValueError if it is no time."""
+    if not isinstance(seconds, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds, not {seconds!r}.")
     if not 0 <= seconds < 2**40:
         raise ValueError(f"timeout is {seconds}; it must be zero or more seconds.")
     return round(seconds * 1000)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from types import TracebackType
 from typing import Any, Optional
 
@@ -93,16 +94,16 @@ class Index:
         own neighbour."""
         rows = _arrays.to_vectors(queries, "queries", self.dimension)
         count = to_count(k, "k", K_MAX)
-        if first_row is not None and not 0 <= first_row <= self._count - len(rows):
+        first = _library.NOT_A_ROW if first_row is None else operator.index(first_row)
+        if first_row is not None and not 0 <= first <= self._count - len(rows):
             raise ValueError(
-                f"first_row is {first_row}, but {len(rows)} queries are no rows of the index from "
-                f"there on: it has {self._count}.")
+                f"first_row is {first}, but the index has {self._count} rows, so these "
+                f"{len(rows)} queries are not its rows from there on.")
         found = np.empty((len(rows), count), dtype=np.uint32)
         distances = np.empty((len(rows), count), dtype=np.float64)
         check(self._call.index_search(
             self._handle.raw, rows.ctypes.data, len(rows), count,
-            _library.NOT_A_ROW if first_row is None else first_row,
-            found.ctypes.data, distances.ctypes.data))
+            first, found.ctypes.data, distances.ctypes.data))
         nearest = found.astype(np.int64)
         if count > self._count - (first_row is not None):
             missing = found == _library.NO_ROW

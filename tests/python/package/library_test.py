@@ -25,7 +25,7 @@ ENUMS = {
 for prefix, words in (("STARLING_", _library.SPACES), ("STARLING_", _library.METRICS),
                       ("STARLING_BACKEND_", _library.BACKENDS), ("STARLING_ON_", _library.REPORTS),
                       ("STARLING_", _library.ANCHORS), ("STARLING_EVENT_", _library.EVENTS),
-                      ("STARLING_WEIGHTS_", [word or "none" for word in _library.WEIGHTS])):
+                      ("STARLING_WEIGHTS_", _library.WEIGHTS)):
     ENUMS.update({prefix + word.upper().replace("-", "_"): i for i, word in enumerate(words)})
 
 

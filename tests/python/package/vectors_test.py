@@ -110,7 +110,7 @@ class Vectors(unittest.TestCase):
         points = numpy.ones((4, 3))
         for value, metric in ((numpy.nan, "l2"), (numpy.inf, "l1"), (1e300, "l2"), (-1, "hellinger")):
             points[2, 1] = value
-            with self.assertRaisesRegex(starling.StarlingError, "row 3.*(column|component) 2"):
+            with self.assertRaisesRegex(starling.InvalidArgument, "row 3.*(column|component) 2"):
                 starling.knn(points, numpy.ones((1, 3)), 1, metric)
 
     def test_wrong_arguments_are_refused_with_a_sentence(self):
