@@ -18,6 +18,7 @@ from .engine import Engine
 from .errors import ErrorCode, InvalidArgument, Limit, OutOfMemory, StarlingError, TimedOut
 from .vectors import Index, knn, version
 from .lists import Batch, Lists, NeighborList, Tick
+from .traces import replay
 
 if TYPE_CHECKING:
     from .neighbors import (
@@ -37,7 +38,8 @@ __all__ = [
     "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
     "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
     "NO_LABEL", "NearestNeighbors", "NeighborList", "OutOfMemory", "ServerInfo", "StarlingError",
-    "Subscription", "Tick", "TimedOut", "aio", "knn", "text_id", "version",
+    "Subscription", "Tick", "TimedOut", "aio", "knn", "replay", "text_id",
+    "version",
 ]
 
 

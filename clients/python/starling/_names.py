@@ -65,10 +65,9 @@ class Names:
         texts[:] = [self.text_of(number) for number in numbers.ravel().tolist()]
         return texts.reshape(numbers.shape)
 
-    def take_unsent(self, again: bool = False) -> list[tuple[int, str]]:
-        """Returns ids with texts that this method has not returned before, or, `again`, all."""
-        numbers = list(self._texts) if again else self._unsent
-        self._unsent = []
+    def take_unsent(self) -> list[tuple[int, str]]:
+        """Returns ids with texts that this method has not returned before."""
+        numbers, self._unsent = self._unsent, []
         return [(number, self._texts[number]) for number in numbers]
 
     def ids_of(self, names: Any, argument: str = "ids") -> Ids:

@@ -95,8 +95,7 @@ class Client:
         check(call.client_connect(ctypes.byref(options), ctypes.byref(raw)))
         self._handle.take(raw)
         self.names = Names()
-        info = self.info()
-        self._dimension, self._restarts = info.dimension, info.restarts
+        self._dimension = self.info().dimension
 
     def info(self) -> ServerInfo:
         """Returns what the server is, and what this client noticed about it."""
@@ -325,12 +324,7 @@ class Client:
         return f"<Client of {self._commands}>"
 
     def _put_names(self) -> None:
-        """Puts the texts that the server does not have."""
-        if not len(self.names):
-            return
-        restarts = self.info().restarts
-        unsent = self.names.take_unsent(again=restarts != self._restarts)
-        self._restarts = restarts
+        unsent = self.names.take_unsent()
         if unsent:
             self._send_names(unsent)
 

@@ -307,9 +307,6 @@ class KNeighborsClassifier(ClassifierMixin, _Neighbors):
             shares.append(votes / sums)
         return shares
 
-    def _more_tags(self) -> dict[str, Any]:
-        return {"multilabel": True}
-
 
 class KNeighborsRegressor(RegressorMixin, _Neighbors):
     """Takes the mean of the values of the nearest fitted rows, as scikit-learn's

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import threading
 from types import TracebackType
 from typing import Any, Optional
 
@@ -59,7 +60,7 @@ def knn(
 class Index:
     """Points that are searched several times. The arguments are those of `knn`.
 
-    The index holds a copy of the points, prepared for the metric. One thread at a time may use it.
+    The index holds a copy of the points, prepared for the metric. Several threads take turns.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Index:
     ) -> None:
         self._call = _library.library()
         self._handle = Handle("index", self._call.index_destroy)
+        self._turn = threading.Lock()
         rows = _arrays.to_vectors(points, "points")
         options = make_options(metric, backend, device, threads)
         raw = ctypes.c_void_p()
@@ -101,9 +103,10 @@ class Index:
                 f"{len(rows)} queries are not its rows from there on.")
         found = np.empty((len(rows), count), dtype=np.uint32)
         distances = np.empty((len(rows), count), dtype=np.float64)
-        check(self._call.index_search(
-            self._handle.raw, rows.ctypes.data, len(rows), count,
-            first, found.ctypes.data, distances.ctypes.data))
+        with self._turn:
+            check(self._call.index_search(
+                self._handle.raw, rows.ctypes.data, len(rows), count, first, found.ctypes.data,
+                distances.ctypes.data))
         nearest = found.astype(np.int64)
         if count > self._count - (first_row is not None):
             missing = found == _library.NO_ROW
@@ -113,7 +116,8 @@ class Index:
 
     def close(self) -> None:
         """Frees the copy of the points."""
-        self._handle.close()
+        with self._turn:
+            self._handle.close()
 
     def __enter__(self) -> Index:
         return self

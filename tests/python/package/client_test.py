@@ -5,6 +5,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import threading
 import unittest
@@ -231,6 +232,19 @@ class ManualServer(ServerCase):
         asyncio.run(run())
         blocking = {name for name in dir(starling.Client) if not name.startswith("_")}
         self.assertEqual(blocking - set(dir(aio.Client)), set())
+
+    def test_an_interrupt_ends_a_wait(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        self.client.put_stream("s")
+        subscription = self.follow("s")
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in subscription:
+                pass
 
     def test_a_closed_client_is_refused_and_its_lists_stay(self):
         self.client.update([1], [[3, 4]], 1)

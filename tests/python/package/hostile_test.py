@@ -108,6 +108,25 @@ class Hostile(unittest.TestCase):
         self.assertEqual(len(done) + len(refused), 30)
         self.assertEqual(engine.tick(1).object_count, 400_000)
 
+    def test_threads_take_turns_at_an_index_and_at_an_estimator(self):
+        points = numpy.random.default_rng(1).random((3000, 16)).astype(numpy.float32)
+        index, model = starling.Index(points), starling.NearestNeighbors().fit(points)
+        expected, found = index.search(points, 5)[0], []
+
+        def search():
+            for _ in range(5):
+                found.append(index.search(points, 5)[0])
+                found.append(model.kneighbors(points, return_distance=False))
+
+        threads = [threading.Thread(target=search) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(found), 40)
+        for rows in found:
+            numpy.testing.assert_array_equal(rows, expected)
+
     def test_different_engines_work_in_different_threads(self):
         counts = []
 

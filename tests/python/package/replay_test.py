@@ -3,16 +3,20 @@
 """starling.Engine gives the bytes that `starling replay` writes, and those that a subscriber of a server
 gets."""
 
+import datetime
 import gzip
 import os
 import subprocess
 import unittest
 import xml.etree.ElementTree
 
-import numpy
+import package_case
 
-from package_case import PATIENCE_S, ROOT, ServerCase
-import starling
+package_case.enter_peers()
+
+import numpy  # noqa: E402
+from package_case import PATIENCE_S, ROOT, ServerCase  # noqa: E402
+import starling  # noqa: E402
 
 SECOND = 1_000_000
 HEADER = "tick,time_us,query_id,rank,object_id,distance_m\n"
@@ -39,6 +43,27 @@ class Writer:
             for rank, (other, distance) in enumerate(zip(*self.held[subject]), start=1):
                 self.lines.append(
                     f"{tick.tick},{tau_us},{subject},{rank},{other},{distance:.3f}\n")
+
+
+@package_case.needs("pandas")
+class Frames(ServerCase):
+    def test_a_replay_is_a_frame(self):
+        trace = self.folder / "trace.csv"
+        trace.write_text("id,time,x,y\na,0,0,0\nb,0,3,4\nb,2,6,8\n007,2,0,1\n")
+        frame = starling.replay(trace, k=1, tick=datetime.timedelta(seconds=2), every_tick=True)
+        self.assertEqual(frame.columns.tolist(),
+                         ["tick", "time", "query_id", "rank", "object_id", "distance_m"])
+        self.assertEqual(frame["query_id"].tolist(), ["a", "b", "007", "a", "b"])
+        self.assertEqual(frame["distance_m"].tolist(), [5.0, 5.0, 1.0, 1.0, 9.22])
+        self.assertEqual(frame["time"].tolist()[-1], numpy.datetime64("1970-01-01T00:00:02"))
+
+    def test_what_the_program_refuses_is_an_error_with_its_words(self):
+        with self.assertRaisesRegex(starling.InvalidArgument, "--k"):
+            starling.replay("x.csv", k=0)
+        with self.assertRaisesRegex(starling.StarlingError, "nowhere.csv"):
+            starling.replay("/nowhere.csv")
+        with self.assertRaises(FileNotFoundError):
+            starling.replay("x.csv", program="/nowhere/starling")
 
 
 class Replays(ServerCase):
