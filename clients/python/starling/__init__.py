@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from . import aio
 from ._library import NO_LABEL
 from ._names import text_id
-from .client import Client, Event, ServerInfo, Subscription
+from .client import Client, ServerInfo
 from .engine import Engine
 from .errors import ErrorCode, InvalidArgument, Limit, OutOfMemory, StarlingError, TimedOut
 from .vectors import Index, knn, version
 from .lists import Batch, Lists, NeighborList, Tick
+from .subscription import Event, Subscription
 from .traces import replay
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from typing import Any, Callable, Concatenate, Coroutine, Optional, ParamSpec, T
 
 import numpy.typing as npt
 
-from . import client as blocking
-from .client import COMMANDS, RESULTS, TIMEOUT, Event
+from .client import Client as BlockingClient
 from .lists import Lists
+from .subscription import COMMANDS, RESULTS, TIMEOUT, Event
+from .subscription import Subscription as BlockingSubscription
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,7 +25,7 @@ _SLICE = 0.2  # seconds of one wait in the thread, so that closing is quick
 
 
 def _awaited(
-    method: Callable[Concatenate[blocking.Client, P], T]
+    method: Callable[Concatenate[BlockingClient, P], T]
 ) -> Callable[Concatenate[Client, P], Coroutine[Any, Any, T]]:
     """Returns a method that runs a method of the blocking client in the client's thread."""
 
@@ -40,7 +41,7 @@ class Client:
     """A client of a server. `await Client.connect(...)` or `async with await Client.connect()`
     makes one; the arguments are those of starling.Client."""
 
-    def __init__(self, client: blocking.Client, thread: ThreadPoolExecutor) -> None:
+    def __init__(self, client: BlockingClient, thread: ThreadPoolExecutor) -> None:
         self._blocking = client
         self._thread = thread
 
@@ -57,27 +58,27 @@ class Client:
         """Connects, and waits for the server for at most `timeout` seconds."""
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starling")
         work = functools.partial(
-            blocking.Client, commands, results, timeout, name=name, restore=restore)
+            BlockingClient, commands, results, timeout, name=name, restore=restore)
         try:
             return cls(await asyncio.get_running_loop().run_in_executor(thread, work), thread)
         except BaseException:
             thread.shutdown(wait=False)
             raise
 
-    info = _awaited(blocking.Client.info)
-    update = _awaited(blocking.Client.update)
-    post = _awaited(blocking.Client.post)
-    flush = _awaited(blocking.Client.flush)
-    update_tags = _awaited(blocking.Client.update_tags)
-    remove = _awaited(blocking.Client.remove)
-    put_names = _awaited(blocking.Client.put_names)
-    put_stream = _awaited(blocking.Client.put_stream)
-    remove_stream = _awaited(blocking.Client.remove_stream)
-    put_queries = _awaited(blocking.Client.put_queries)
-    remove_queries = _awaited(blocking.Client.remove_queries)
-    neighbors = _awaited(blocking.Client.neighbors)
-    advance = _awaited(blocking.Client.advance)
-    stats = _awaited(blocking.Client.stats)
+    info = _awaited(BlockingClient.info)
+    update = _awaited(BlockingClient.update)
+    post = _awaited(BlockingClient.post)
+    flush = _awaited(BlockingClient.flush)
+    update_tags = _awaited(BlockingClient.update_tags)
+    remove = _awaited(BlockingClient.remove)
+    put_names = _awaited(BlockingClient.put_names)
+    put_stream = _awaited(BlockingClient.put_stream)
+    remove_stream = _awaited(BlockingClient.remove_stream)
+    put_queries = _awaited(BlockingClient.put_queries)
+    remove_queries = _awaited(BlockingClient.remove_queries)
+    neighbors = _awaited(BlockingClient.neighbors)
+    advance = _awaited(BlockingClient.advance)
+    stats = _awaited(BlockingClient.stats)
 
     async def subscribe(
         self,
@@ -112,7 +113,7 @@ class Client:
 class Subscription:
     """Follows a stream: an asynchronous iterator of the events of starling.Subscription."""
 
-    def __init__(self, subscription: blocking.Subscription) -> None:
+    def __init__(self, subscription: BlockingSubscription) -> None:
         self._blocking = subscription
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starling")
         # The wait that is under way. A cancelled `next` leaves it for the next one, so that no

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of a running server, and subscriptions to its streams."""
+"""A client of a running server."""
 
 from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Iterator, Mapping, Optional
+from typing import Any, Mapping, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,7 @@ from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
 from .errors import check, text_of
 from .lists import Batch, Lists, Result, Tick, make_batch, make_tick
-
-COMMANDS = "tcp://127.0.0.1:7411"
-RESULTS = "tcp://127.0.0.1:7412"
-TIMEOUT = 30.0
-
-_POLL_MS = 200  # how long one wait in the library lasts, so that Ctrl-C is seen
+from .subscription import COMMANDS, RESULTS, TIMEOUT, Subscription, to_ms
 
 
 @dataclass(frozen=True)
@@ -335,130 +330,3 @@ class Client:
         check(self._call.client_put_names(
             self._handle.raw, len(pairs), _arrays.address(ids), texts, ctypes.byref(counts)))
         return make_batch(counts)
-
-
-@dataclass(frozen=True)
-class Event:
-    """What happened to a subscription.
-
-    Attributes:
-        kind: "snapshot": `lists` replaces all lists held so far; "tick": `lists` are those that
-            changed; "lost": `lost` ticks were lost, and a snapshot follows; "restarted": the
-            server has restarted, and a snapshot follows.
-        lists: of a snapshot or a tick, else None.
-        tick: of a snapshot or a tick, else None.
-        lost: how many ticks were lost.
-    """
-
-    kind: str
-    lists: Optional[Lists]
-    tick: Optional[Tick]
-    lost: int
-
-
-class Subscription:
-    """Follows a stream. Iterating yields its events without end; each step waits for the next.
-
-    Gaps and restarts of the server are mended inside: a program that applies each event holds the
-    server's exact answer, and `lists` returns it at any time. Client.subscribe makes one.
-    """
-
-    def __init__(
-        self,
-        stream: str,
-        *,
-        commands: str = COMMANDS,
-        results: str = RESULTS,
-        timeout: float = TIMEOUT,
-        name: str = "python",
-        queries: Optional[npt.ArrayLike] = None,
-        subjects: Optional[npt.ArrayLike] = None,
-        names: Optional[Names] = None,
-    ) -> None:
-        call = _library.library()
-        self._call = call
-        self._handle = Handle("subscription", call.subscription_close)
-        self.names = Names() if names is None else names
-        options = _library.SubscriptionOptions()
-        check(call.subscription_options_init(ctypes.byref(options), options.size))
-        options.commands = to_bytes(commands, "commands")
-        options.results = to_bytes(results, "results")
-        options.name = to_bytes(name, "name")
-        options.stream = to_bytes(stream, "stream")
-        options.timeout_ms = to_ms(timeout)
-        kept = []  # alive until the library has copied them
-        for what, ids in (("query", queries), ("subject", subjects)):
-            if ids is not None:
-                numbers = self.names.ids_of(ids)
-                kept.append(numbers)
-                setattr(options, what + "_ids", numbers.ctypes.data)
-                setattr(options, what + "_count", len(numbers))
-        raw = ctypes.c_void_p()
-        check(call.subscription_open(ctypes.byref(options), ctypes.byref(raw)))
-        self._handle.take(raw)
-        self.obstacle = ""
-
-    def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """Waits for the next event: at most `timeout` seconds, or without end if it is None.
-
-        Returns None if the time is up. `obstacle` says then why the last request to the server
-        failed, such as an unknown stream; it is "" if it did not."""
-        left_ms = None if timeout is None else to_ms(timeout)
-        while True:
-            wait_ms = _POLL_MS if left_ms is None else min(_POLL_MS, left_ms)
-            event = self._take(wait_ms)
-            if event is not None:
-                return event
-            if left_ms is not None:
-                left_ms -= wait_ms
-                if left_ms <= 0:
-                    return None
-
-    def lists(self) -> Lists:
-        """Returns all lists that are held now, in the order of query and subject. Raises
-        StarlingError before the first snapshot."""
-        raw = ctypes.c_void_p()
-        check(self._call.subscription_lists(self._handle.raw, ctypes.byref(raw)))
-        return Result(raw, self.names).lists(0)
-
-    def _take(self, timeout_ms: int) -> Optional[Event]:
-        raw_event, raw = _library.Event(), ctypes.c_void_p()
-        check(self._call.subscription_next(
-            self._handle.raw, timeout_ms, ctypes.byref(raw_event), ctypes.byref(raw)))
-        self.obstacle = text_of(raw_event.obstacle)
-        kind = _library.EVENTS[raw_event.kind]
-        if kind == "none":
-            return None
-        tick = make_tick(Result(raw, self.names)) if raw else None
-        lists = None if tick is None else next(iter(tick.streams.values()), None)
-        return Event(kind, lists, tick, int(raw_event.ticks) if kind == "lost" else 0)
-
-    def close(self) -> None:
-        """Ends the subscription. Lists that it returned stay valid."""
-        self._handle.close()
-
-    def __iter__(self) -> Iterator[Event]:
-        while True:
-            event = self.next()
-            assert event is not None
-            yield event
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
-
-
-def to_ms(seconds: float) -> int:
-    """Returns whole milliseconds. Raises TypeError or ValueError if it is no time."""
-    if not isinstance(seconds, (int, float)):
-        raise TypeError(f"timeout must be a number of seconds, not {seconds!r}.")
-    if not 0 <= seconds < 2**40:
-        raise ValueError(f"timeout is {seconds}; it must be zero or more seconds.")
-    return round(seconds * 1000)
