@@ -6,7 +6,7 @@ Names, which remembers the texts for display."""
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Union
+from typing import Any, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,8 @@ class Names:
     def ids_of(self, names: Any, argument: str = "ids") -> Ids:
         """Returns the ids as a contiguous array of one axis. `names` is one id or an array of
         integers or texts. Raises ValueError or TypeError that names `argument`."""
+        if isinstance(names, (list, tuple)) and names and isinstance(names[0], str):
+            return self._from_objects(names)
         array = np.atleast_1d(np.asarray(names))
         if array.ndim != 1:
             raise ValueError(f"{argument} must have one axis, not the shape {array.shape}.")
@@ -84,11 +86,13 @@ class Names:
             return np.empty(0, dtype=np.uint64)
         raise TypeError(f"{argument} must be integers or texts, not {array.dtype}.")
 
-    def _from_objects(self, names: Iterable[Any]) -> Ids:
+    def _from_objects(self, names: Sequence[Any]) -> Ids:
         known = self._ids
-        return np.array(
-            [known[name] if name in known else self.id_of(name) for name in names],
-            dtype=np.uint64)
+        try:
+            numbers = [known[name] for name in names]
+        except (KeyError, TypeError):  # a new text, a number, or no id
+            numbers = [self.id_of(name) for name in names]
+        return np.array(numbers, dtype=np.uint64)
 
     def _add(self, text: str) -> int:
         number = text_id(text)
