@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurements of scripts/bench-python, which starts this."""
+
+import json
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import starling
+
+ROUNDS = 7
+
+
+def seconds(call):
+    """Returns how long a call took."""
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def show(*cells):
+    print("".join(f"{cell:>16}" for cell in cells), flush=True)
+
+
+def rates(count, durations):
+    """Returns the median and the best rate in millions a second."""
+    return [f"{count / duration / 1e6:.1f}" for duration in (statistics.median(durations), min(durations))]
+
+
+def update():
+    """A million objects move; arrays of float32 or float64 with a time for each row."""
+    count = 1_000_000
+    ids, times = numpy.arange(count), numpy.zeros(count, dtype=numpy.int64)
+    places = numpy.random.default_rng(1).uniform(0, 1e4, size=(count, 2))
+    show("Engine.update", "type", "batch", "Mrows/s median", "best")
+    for kind in (numpy.float64, numpy.float32):
+        for batch in (1_000, 10_000, 100_000):
+            with starling.Engine(objects_max=count, threads=2) as engine:
+                rows, durations = places.astype(kind), []
+
+                def put():
+                    for i in range(0, count, batch):
+                        engine.update(ids[i:i + batch], rows[i:i + batch], times[i:i + batch])
+
+                for moment in range(ROUNDS + 1):  # the first round makes the objects
+                    times[:] = moment
+                    durations.append(seconds(put))
+                    engine.tick(moment)
+                show("", kind.__name__, batch, *rates(count, durations[1:]))
+
+
+def server():
+    """A million objects move; every row is acknowledged over the loopback."""
+    count = 1_000_000
+    ids = numpy.arange(count)
+    places = numpy.random.default_rng(1).uniform(0, 1e4, size=(count, 2)).astype(numpy.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "endpoints.json")
+        running = subprocess.Popen(
+            [os.environ["STARLING_PROGRAM"], "serve", "--commands", "tcp://127.0.0.1:*", "--results",
+             "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--endpoints-file", path, "--log-level", "error"])
+        try:
+            while not path.exists():
+                time.sleep(0.01)
+            client = starling.Client(json.loads(path.read_text())["commands"])
+            show("Client", "call", "batch", "Mrows/s median", "best")
+            for batch in (1_000, 10_000, 100_000):
+                for name in ("update", "post"):
+                    durations = []
+
+                    def put():
+                        for i in range(0, count, batch):
+                            getattr(client, name)(ids[i:i + batch], places[i:i + batch])
+                        done = client.flush()
+                        assert name == "update" or done.accepted == count, done
+
+                    for _ in range(ROUNDS + 1):
+                        durations.append(seconds(put))
+                    show("", name, batch, *rates(count, durations[1:]))
+        finally:
+            running.kill()
+            running.wait()
+
+
+def classifier():
+    """70,000 x 784, 1,000 queries, k 64, two threads, in turn in this process."""
+    from sklearn.neighbors import KNeighborsClassifier
+    random = numpy.random.default_rng(1)
+    points = random.integers(0, 256, size=(70_000, 784)).astype(numpy.float32)
+    queries = random.integers(0, 256, size=(1_000, 784)).astype(numpy.float32)
+    labels = random.integers(0, 10, size=70_000)
+    mine = starling.KNeighborsClassifier(64, n_jobs=2)
+    other = KNeighborsClassifier(64, algorithm="brute", n_jobs=2)
+    fits = [seconds(lambda: model.fit(points, labels)) for model in (mine, other)]
+    mine.predict(queries), other.predict(queries)
+    pairs = [[seconds(lambda: model.predict(queries)) for model in (mine, other)] for _ in range(ROUNDS)]
+    assert (mine.predict(queries) == other.predict(queries)).all()
+    show("classifier", "fit s", "predict s", "best s")
+    for name, fit, each in zip(("starling", "scikit-learn"), fits, zip(*pairs)):
+        show(name, f"{fit:.3f}", f"{statistics.median(each):.3f}", f"{min(each):.3f}")
+    print(f"predict, median of ratios: {statistics.median(one / two for one, two in pairs):.2f}")
+
+
+def memory(metric=None):
+    """The peak of knn over 1 GiB of points, beyond the array and one copy; a process for each metric."""
+    if metric is None:
+        show("knn", "metric", "beyond copy MiB")
+        for name in ("l2", "cosine", "l1"):
+            subprocess.run([sys.executable, "-B", __file__, "memory", name], check=True)
+        return
+    points = numpy.empty((1 << 20, 256), dtype=numpy.float32)
+    random = numpy.random.default_rng(1)
+    for part in points.reshape(256, -1):
+        part[:] = random.random(part.size, dtype=numpy.float32)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    starling.knn(points, points[:16], 10, metric, threads=2)
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    show("", metric, round((more * 1024 - points.nbytes) / 2**20))
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "memory":
+        return memory(sys.argv[2])
+    for name in sys.argv[1:] or ("update", "server", "classifier", "memory"):
+        {"update": update, "server": server, "classifier": classifier, "memory": memory}[name]()
+
+
+if __name__ == "__main__":
+    main()
