@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the arguments of update into a starling_rows, and what Engine and Client share."""
+"""Turns the arguments of update and put_stream into structs, and owns handles. Engine and Client
+share it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .subscription import COMMANDS, RESULTS, TIMEOUT, Subscription, to_ms
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """What a server is.
+    """Describes a server.
 
     Attributes:
         epoch: random at each start of the server.
@@ -93,7 +93,7 @@ class Client:
         self._dimension = self.info().dimension
 
     def info(self) -> ServerInfo:
-        """Returns what the server is, and what this client noticed about it."""
+        """Describes the server, and its restarts as this client has noticed them."""
         raw = _library.ServerInfo()
         check(self._call.client_info(self._handle.raw, ctypes.byref(raw)))
         space = _library.SPACES[raw.space]

@@ -11,7 +11,7 @@ from . import _library
 
 
 class ErrorCode(enum.IntEnum):
-    """What kind of error it is."""
+    """The kinds of errors."""
 
     INVALID_ARGUMENT = 1
     BAD_HANDLE = 2

@@ -257,7 +257,7 @@ class Lists:
 
 @dataclass(frozen=True)
 class Tick:
-    """What a tick found.
+    """The result of a tick.
 
     Attributes:
         tick: its number.
@@ -306,7 +306,7 @@ def make_tick(result: Optional[Result], info: Optional[_library.TickInfo] = None
 
 @dataclass(frozen=True)
 class Batch:
-    """What became of the rows of a batch. Rows are independent of each other.
+    """The outcome of a batch of rows. Rows are independent of each other.
 
     Attributes:
         accepted, late, rejected: how many. A late row is older than what is stored.

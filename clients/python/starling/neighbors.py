@@ -37,7 +37,7 @@ _BY_P = {1: "l1", 2: "l2", np.inf: "chebyshev"}
 
 
 class _Neighbors(BaseEstimator):
-    """What all estimators share. Attributes after `fit`: n_samples_fit_, n_features_in_,
+    """The base of all estimators. Attributes after `fit`: n_samples_fit_, n_features_in_,
     effective_metric_."""
 
     n_neighbors: int
@@ -238,7 +238,7 @@ def _weights_of(weights: Weights, distances: Array) -> Optional[Array]:
 class KNeighborsClassifier(ClassifierMixin, _Neighbors):
     """Lets the labels of the nearest fitted rows vote, as scikit-learn's KNeighborsClassifier.
 
-    Of labels with equally many votes, the first of `classes_` wins.
+    If several labels have equally many votes, the first in `classes_` wins.
 
     Args: weights is "uniform", "distance", None or a function of the distances; the others are
     those of NearestNeighbors.

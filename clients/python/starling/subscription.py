@@ -25,7 +25,7 @@ _POLL_MS = 200  # how long one wait in the library lasts, so that Ctrl-C is seen
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to a subscription.
+    """One event of a subscription.
 
     Attributes:
         kind: "snapshot": `lists` replaces all lists held so far; "tick": `lists` are those that
