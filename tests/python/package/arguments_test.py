@@ -33,6 +33,16 @@ class Words(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "no list of the query 'elsewhere'"):
             lists["elsewhere"]
 
+    def test_two_texts_with_the_same_hash_are_refused(self):
+        self.engine.names._texts[starling.text_id("truck")] = "ship"  # no such pair is known
+        with self.assertRaisesRegex(ValueError, "'truck' and 'ship' have the same hash"):
+            self.engine.update(["truck"], [[0, 0]], 1)
+
+    def test_texts_and_numbers_may_be_mixed(self):
+        for ids in (["a", 7, "8"], (numpy.str_("a"), numpy.int64(7), 8),
+                    numpy.array(["a", 7, 8], dtype=object)):
+            self.assertEqual(self.engine.names.ids_of(ids).tolist(), [starling.text_id("a"), 7, 8])
+
     def test_times_are_microseconds_or_datetimes(self):
         moment = datetime.datetime(2026, 1, 2, 3, 4, 5, 6)
         number = 1767323045000006
