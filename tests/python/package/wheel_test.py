@@ -15,6 +15,7 @@ import zipfile
 from package_case import PACKAGE, PATIENCE_S
 
 HERE = pathlib.Path(__file__).resolve().parent
+OF_EVERY_LINUX = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|gcc_s|stdc\+\+))\.so")
 LOADED = """
 for line in open("/proc/self/maps"):
     if ".so" in line and "r-xp" in line:
@@ -54,6 +55,17 @@ class Wheel(unittest.TestCase):
 
     def test_the_same_inputs_give_the_same_bytes(self):
         self.assertEqual(self.wheel.read_bytes(), self.build("second").read_bytes())
+
+    def test_every_library_needs_only_others_inside_and_those_of_every_linux(self):
+        inside = next((self.folder / "venv").rglob("starling/lib"))
+        names = {path.name for path in inside.iterdir()}
+        self.assertIn("libstarling.so.0", names)
+        for path in inside.iterdir():
+            needed = set(self.run_program("patchelf", "--print-needed", path).split())
+            outside = {name for name in needed - names if not OF_EVERY_LINUX.match(name)}
+            self.assertEqual(outside, set(), path.name)
+            self.assertEqual(self.run_program("patchelf", "--print-rpath", path).strip(), "$ORIGIN")
+            self.assertEqual(self.run_program("patchelf", "--print-soname", path).strip(), path.name)
 
     def test_every_bundled_library_comes_with_its_licence(self):
         names = zipfile.ZipFile(self.wheel).namelist()
