@@ -45,7 +45,7 @@ class Result:
         return Lists(raw, self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NeighborList:
     """One list: the neighbours of a query, or of one object of an every-object query.
 
@@ -89,7 +89,8 @@ class Lists:
     of one object of an every-object query; both raise KeyError if there is no such list. The
     "query" of a question is its index. List i has the entries offsets[i] to offsets[i + 1].
 
-    Attributes, with n lists and m entries; all arrays are read-only:
+    Attributes, with n lists and m entries. All arrays are read-only. An optional array is None if
+    the stream does not report it; without entries it is always there, and empty.
         stream: its name; "" of questions.
         is_last: whether the stream was removed, and these are its last lists.
         query_ids: uint64 (n,).
@@ -112,7 +113,8 @@ class Lists:
             return _arrays.view(where, shape, kind, result)
 
         def optional(where: Optional[int], shape: tuple[int, ...], kind: Any) -> Any:
-            return array(where, shape, kind) if where else None
+            # The library has no address for an array without entries.
+            return array(where, shape, kind) if where or shape[0] == 0 else None
 
         self.names = result.names
         self.stream = text_of(raw.stream)
@@ -304,7 +306,7 @@ def make_tick(result: Optional[Result], info: Optional[_library.TickInfo] = None
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """The outcome of a batch of rows. Rows are independent of each other.
 

@@ -62,6 +62,16 @@ class Views(unittest.TestCase):
         with self.assertRaisesRegex(IndexError, "5 lists, and none at 5"):
             lists.at(5)
 
+    def test_lists_without_entries_have_empty_arrays(self):
+        engine = starling.Engine()
+        engine.put_stream("s", with_position=True)
+        engine.put_queries("s", 1, 1, at=(0, 0))
+        for lists in (engine.tick(1).streams["s"], engine.tick(2).streams["s"], engine.neighbors((0, 0), 1)):
+            self.assertEqual((lists.distances.shape, lists.positions.shape), ((0,), (0, 3)))
+            for found in lists:
+                self.assertEqual((found.ids.tolist(), found.distances.tolist()), ([], []))
+            self.assertIsInstance(lists._repr_html_(), str)
+
     def test_a_notebook_shows_a_table_with_escaped_texts(self):
         page = some_lists(texts=True)._repr_html_()
         self.assertIn("<td>a (1), b&lt; (2)</td>", page)
