@@ -18,6 +18,9 @@ Time = Union[int, np.integer, np.datetime64, datetime.datetime]
 Duration = Union[int, np.integer, np.timedelta64, datetime.timedelta]
 Reals = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
 
+# DLPack's numbers of the memory that the CPU reads: its own, pinned, and managed.
+_HOST_DEVICES = (1, 3, 11, 13)
+
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
@@ -37,7 +40,7 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
     if hasattr(values, "toarray"):
         raise TypeError(f"{argument} is sparse; pass a dense array, such as {argument}.toarray().")
     try:
-        array = np.asarray(values)
+        array = np.asarray(_on_the_host(values))
         if array.dtype.kind == "O":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -48,6 +51,16 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
         raise ValueError(f"{argument} must have {axes} axes, not the shape {array.shape}.")
     small = array.dtype in (np.float32, np.float16)
     return np.ascontiguousarray(array, dtype=np.float32 if small else np.float64)
+
+
+def _on_the_host(values: Any) -> Any:
+    """Returns arrays of other libraries as numpy's by DLPack, and other values as they are."""
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__"):
+        return values
+    device, number = values.__dlpack_device__()
+    if device not in _HOST_DEVICES:
+        raise TypeError(f"it is in the memory of device {number}, so copy it to the host first")
+    return np.from_dlpack(values)
 
 
 def to_vectors(

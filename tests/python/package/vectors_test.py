@@ -106,6 +106,23 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(distances.tolist(), expected[1].tolist(), kind)
         self.assertEqual(starling.knn(points.tolist(), k=4)[0].tolist(), expected[0].tolist())
 
+    def test_arrays_of_other_libraries_are_taken_by_dlpack(self):
+        class Other:
+            def __init__(self, array, device):
+                self.array, self.device = array, device
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__()
+
+            def __dlpack_device__(self):
+                return self.device
+
+        points = self.rows("l2", 30, 4)
+        rows, _ = starling.knn(Other(points, (1, 0)), k=3)
+        self.assertEqual(rows.tolist(), starling.knn(points, k=3)[0].tolist())
+        with self.assertRaisesRegex(TypeError, "points must be .* in the memory of device 1, so copy"):
+            starling.knn(Other(points, (2, 1)), k=3)
+
     def test_a_bad_component_is_named_by_row_and_column(self):
         points = numpy.ones((4, 3))
         for value, metric in ((numpy.nan, "l2"), (numpy.inf, "l1"), (1e300, "l2"), (-1, "hellinger")):
