@@ -43,7 +43,7 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
         array = np.asarray(_on_the_host(values))
         if array.dtype.kind == "O":
             array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise TypeError(f"{argument} must be an array of real numbers: {error}.") from error
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{argument} must be real numbers, not {array.dtype}.")
