@@ -128,6 +128,7 @@ class ClientOptions(Sized):
     _fields_ = [
         ("size", c_size_t), ("commands", c_char_p), ("name", c_char_p), ("timeout_ms", c_int64),
         ("restore", c_int32),
+        ("reserved", c_int32),
     ]
 
 
