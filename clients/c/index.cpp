@@ -51,15 +51,17 @@ class IndexHandle final : public Handle {
         searcher_(make_searcher({options.backend, options.device, options.threads})) {
     if (keeps_rows(metric_)) {
       prepare_parts(rows, "The points", [](auto, auto) {});
-      searcher_->set_corpus(metric_, {rows, dimension});
+      if (options.borrows != 0)
+        searcher_->borrow_corpus(metric_, {rows, dimension});
+      else
+        searcher_->set_corpus(metric_, {rows, dimension});
       return;
     }
-    std::vector<float> prepared;
-    prepared.reserve(rows.size());
+    corpus_.reserve(rows.size());
     prepare_parts(rows, "The points", [&](std::uint64_t, std::span<const float> part) {
-      prepared.insert(prepared.end(), part.begin(), part.end());
+      corpus_.insert(corpus_.end(), part.begin(), part.end());
     });
-    searcher_->set_corpus(metric_, {prepared, dimension});
+    if (!searcher_->borrow_corpus(metric_, {corpus_, dimension})) corpus_ = {};
   }
 
   std::uint32_t dimension() const { return dimension_; }
@@ -120,20 +122,20 @@ class IndexHandle final : public Handle {
   Metric metric_;
   std::uint32_t dimension_;
   std::uint64_t row_count_;
+  std::vector<float> corpus_;  ///< the prepared rows, if the searcher reads them here
   std::unique_ptr<VectorSearcher> searcher_;
   std::vector<float> prepared_;
   std::vector<VectorNeighbor> lists_;
 };
 
-std::unique_ptr<IndexHandle> make_index(const starling_index_options* options, const float* rows,
+std::unique_ptr<IndexHandle> make_index(const starling_index_options& options, const float* rows,
                                         std::uint64_t row_count, std::uint32_t dimension) {
-  const auto given = read_struct(options, "options");
   check_dimension(dimension);
   if (row_count > vector_rows_max)
     fail(STARLING_INVALID_ARGUMENT, "There are " + std::to_string(row_count) +
                                         " rows; an index has at most " +
                                         std::to_string(vector_rows_max) + ".");
-  return std::make_unique<IndexHandle>(given, array_of(rows, row_count * dimension, "The rows"),
+  return std::make_unique<IndexHandle>(options, array_of(rows, row_count * dimension, "The rows"),
                                        dimension);
 }
 
@@ -168,7 +170,9 @@ starling_code starling_index_options_init(starling_index_options* options, size_
                                           .metric = STARLING_L2,
                                           .backend = STARLING_BACKEND_AUTO,
                                           .device = 0,
-                                          .threads = 0});
+                                          .threads = 0,
+                                          .borrows = 0,
+                                          .reserved = 0});
   });
 }
 
@@ -177,7 +181,7 @@ starling_code starling_index_create(const starling_index_options* options, const
                                     starling_index** index) {
   return c::guard([&] {
     c::check_place(index, "index");
-    c::give(c::make_index(options, rows, row_count, dimension), index);
+    c::give(c::make_index(c::read_struct(options, "options"), rows, row_count, dimension), index);
   });
 }
 
@@ -198,7 +202,9 @@ starling_code starling_knn(const starling_index_options* options, const float* p
                            uint64_t point_count, const float* queries, uint64_t query_count,
                            uint32_t dimension, uint32_t k, uint32_t* rows, double* distances) {
   return c::guard([&] {
-    const auto index = c::make_index(options, points, point_count, dimension);
+    starling_index_options given = c::read_struct(options, "options");
+    given.borrows = 1;  // the points stay during the call
+    const auto index = c::make_index(given, points, point_count, dimension);
     c::search(*index, queries, query_count, k, STARLING_NOT_A_ROW, rows, distances);
   });
 }

@@ -361,12 +361,17 @@ typedef struct starling_index_options {
   starling_backend backend;
   int32_t device;
   uint32_t threads; /* that search on the CPU; 0: one per core */
+  /* Not 0: the index may read the caller's rows in place, to save memory. They must stay as they
+   * are until it is destroyed. */
+  int32_t borrows;
+  int32_t reserved; /* 0 */
 } starling_index_options;
 
 STARLING_API starling_code starling_index_options_init(starling_index_options* options,
                                                        size_t size);
-/* Copies row_count rows of `dimension` components. A component that the metric does not allow is
- * STARLING_INVALID_ARGUMENT, and the sentence names its row and column, counted from 1. */
+/* Copies, unless options.borrows is set, row_count rows of `dimension` components. A component that
+ * the metric does not allow is STARLING_INVALID_ARGUMENT, and the sentence names its row and
+ * column, counted from 1. */
 STARLING_API starling_code starling_index_create(const starling_index_options* options,
                                                  const float* rows, uint64_t row_count,
                                                  uint32_t dimension, starling_index** index);

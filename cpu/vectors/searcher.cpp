@@ -64,30 +64,11 @@ class CpuVectorSearcher final : public VectorSearcher {
   DeviceRates rates() override { return measure_rates(pool_); }
 
   void set_corpus(Metric metric, VectorsView corpus) override {
-    check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,
-                    "the dimension of a corpus is 1 to dimension_max");
-    panels_ = VectorPanels();
-    filtered_search_.clear();
-    copy_.reset();
-    tree_ = RowTree();
-    rows_ = {{}, 0};
-    metric_ = metric;
-    if (should_use_tree(corpus, list_min)) {
-      auto copied = copy_of(corpus);
-      const VectorsView rows{{copied.get(), corpus.components.size()}, corpus.dimension};
-      tree_ = RowTree(rows);
-      copy_ = std::move(copied);
-      rows_ = rows;
-    } else if (should_filter(corpus, 1)) {
-      auto copied = copy_of(corpus);
-      const VectorsView rows{{copied.get(), corpus.components.size()}, corpus.dimension};
-      filtered_search_.set_corpus(metric, rows);
-      copy_ = std::move(copied);
-      rows_ = rows;
-    } else {
-      panels_ = VectorPanels(corpus, scan_panel_rows(), pool_);
-      rows_ = {{}, corpus.dimension};
-    }
+    take_corpus(metric, corpus, Taken::copied);
+  }
+  bool borrow_corpus(Metric metric, VectorsView corpus) override {
+    take_corpus(metric, corpus, Taken::borrowed);
+    return has_rows_;
   }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
@@ -97,7 +78,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     check_search(search, rows_.dimension, lists.size());
     if (!tree_.is_empty() && should_use_tree(rows_, search.k))
       tree_.search(search, pool_, lists);
-    else if (tree_.is_empty() && copy_ != nullptr && should_filter(rows_, search.k))
+    else if (tree_.is_empty() && has_rows_ && should_filter(rows_, search.k))
       search_filtered(search, lists);
     else
       search_panels(search, lists);
@@ -120,6 +101,39 @@ class CpuVectorSearcher final : public VectorSearcher {
     if (!has_filter(recipe_of(metric_))) return false;
     if (filter_ != RowFilter::automatic) return filter_ == RowFilter::always;
     return saves_time(metric_, corpus.rows(), corpus.dimension, k);
+  }
+
+  enum class Taken : std::uint8_t { copied, borrowed };
+
+  void take_corpus(Metric metric, VectorsView corpus, Taken taken) {
+    check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,
+                    "the dimension of a corpus is 1 to dimension_max");
+    panels_ = VectorPanels();
+    filtered_search_.clear();
+    copy_.reset();
+    tree_ = RowTree();
+    rows_ = {{}, 0};
+    has_rows_ = false;
+    metric_ = metric;
+    const bool uses_tree = should_use_tree(corpus, list_min);
+    if (!uses_tree && !should_filter(corpus, 1)) {
+      panels_ = VectorPanels(corpus, scan_panel_rows(), pool_);
+      rows_ = {{}, corpus.dimension};
+      return;
+    }
+    std::unique_ptr<float[]> copied;
+    VectorsView rows = corpus;
+    if (taken == Taken::copied) {
+      copied = copy_of(corpus);
+      rows.components = {copied.get(), corpus.components.size()};
+    }
+    if (uses_tree)
+      tree_ = RowTree(rows);
+    else
+      filtered_search_.set_corpus(metric, rows);
+    copy_ = std::move(copied);
+    rows_ = rows;
+    has_rows_ = true;
   }
 
   std::unique_ptr<float[]> copy_of(VectorsView corpus) {
@@ -184,7 +198,7 @@ class CpuVectorSearcher final : public VectorSearcher {
 
   /// If the corpus has shadows or a tree but no panels yet, makes the panels.
   void make_panels() {
-    if (copy_ != nullptr && panels_.rows() != rows_.rows())
+    if (has_rows_ && panels_.rows() != rows_.rows())
       panels_ = VectorPanels(rows_, scan_panel_rows(), pool_);
   }
 
@@ -195,8 +209,9 @@ class CpuVectorSearcher final : public VectorSearcher {
   Metric metric_ = Metric::l2;
   VectorPanels panels_;
   RowTree tree_;                   ///< empty: the corpus is in no tree
-  std::unique_ptr<float[]> copy_;  ///< the corpus; nullptr: there are only panels
-  VectorsView rows_;               ///< the rows of copy_; without copy_: no rows, only a dimension
+  std::unique_ptr<float[]> copy_;  ///< the corpus, unless it is borrowed or only in panels
+  VectorsView rows_;               ///< the corpus; if it is only in panels: only its dimension
+  bool has_rows_ = false;          ///< the corpus is in rows_
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ struct IndexOptions {
     backend: i32,
     device: i32,
     threads: u32,
+    borrows: i32,
+    reserved: i32,
 }
 
 #[repr(C)]

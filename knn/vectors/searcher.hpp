@@ -91,6 +91,14 @@ class VectorSearcher {
   /// device error, the searcher has no corpus.
   virtual void set_corpus(Metric metric, VectorsView corpus) = 0;
 
+  /// The same as set_corpus, but may read `corpus` later instead of a copy. Returns whether it
+  /// does: then the rows must stay until another corpus takes their place or the searcher ends.
+  /// Otherwise the caller may free them. After an error the searcher has no corpus.
+  virtual bool borrow_corpus(Metric metric, VectorsView corpus) {
+    set_corpus(metric, corpus);
+    return false;
+  }
+
   /// Writes k entries for each query into `lists` (queries * k): the nearest rows, in order. If the
   /// corpus has fewer rows, the remaining entries are VectorNeighbor{infinity, no_row}. Throws the
   /// same errors as set_corpus. After an error the content of `lists` is unspecified.

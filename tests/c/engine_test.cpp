@@ -215,12 +215,14 @@ TEST(CIndex, FindsTheExactNearestRowsAndNoRowItself) {
   ASSERT_EQ(starling_index_options_init(&options, sizeof(options)), STARLING_OK);
   options.backend = STARLING_BACKEND_CPU;
   options.threads = 2;
-  starling_index* index = nullptr;
-  ASSERT_EQ(starling_index_create(&options, rows.data(), row_count, dimension, &index), STARLING_OK)
-      << last_error().sentence;
   std::vector<std::uint32_t> found(row_count * k);
   std::vector<double> distances(row_count * k);
   for (const bool are_rows : {false, true}) {
+    options.borrows = are_rows ? 1 : 0;
+    starling_index* index = nullptr;
+    ASSERT_EQ(starling_index_create(&options, rows.data(), row_count, dimension, &index),
+              STARLING_OK)
+        << last_error().sentence;
     ASSERT_EQ(
         starling_index_search(index, rows.data(), row_count, k, are_rows ? 0 : STARLING_NOT_A_ROW,
                               found.data(), distances.data()),
@@ -244,8 +246,8 @@ TEST(CIndex, FindsTheExactNearestRowsAndNoRowItself) {
         ASSERT_EQ(distances[query * k + rank], std::sqrt(static_cast<double>(all[rank].first)));
       }
     }
+    EXPECT_EQ(starling_index_destroy(index), STARLING_OK);
   }
-  EXPECT_EQ(starling_index_destroy(index), STARLING_OK);
 }
 
 TEST(CKnn, SaysWhichComponentIsNotAllowed) {

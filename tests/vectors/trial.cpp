@@ -145,6 +145,8 @@ void expect_exact(VectorSearcher& searcher, const Trial& trial, std::uint64_t se
                  replay_hint(seed));
     expect_same_lists(search_all(searcher, question, method), expected, trial.k);
     expect_same_lists(set_and_search_all(searcher, question, method), expected, trial.k);
+    searcher.borrow_corpus(question.metric, question.corpus_view());
+    expect_same_lists(search_all(searcher, question, method), expected, trial.k);
   }
 }
 

@@ -120,15 +120,14 @@ class EngineOptions(Sized):
 class IndexOptions(Sized):
     _fields_ = [
         ("size", c_size_t), ("metric", c_int32), ("backend", c_int32), ("device", c_int32),
-        ("threads", c_uint32),
+        ("threads", c_uint32), ("borrows", c_int32), ("reserved", c_int32),
     ]
 
 
 class ClientOptions(Sized):
     _fields_ = [
         ("size", c_size_t), ("commands", c_char_p), ("name", c_char_p), ("timeout_ms", c_int64),
-        ("restore", c_int32),
-        ("reserved", c_int32),
+        ("restore", c_int32), ("reserved", c_int32),
     ]
 
 

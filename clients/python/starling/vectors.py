@@ -51,7 +51,9 @@ def knn(
     names its row and column, counted from 1.
     """
     rows = _arrays.to_vectors(points, "points")
-    with Index(rows, metric, backend=backend, device=device, threads=threads) as index:
+    options = make_options(metric, backend, device, threads)
+    options.borrows = 1  # `rows` outlives the index
+    with Index._made(rows, metric, options) as index:
         if queries is None:
             return index.search(rows, k, first_row=0)
         return index.search(queries, k)
@@ -72,11 +74,23 @@ class Index:
         device: int = 0,
         threads: int = 0,
     ) -> None:
+        self._make(_arrays.to_vectors(points, "points"), metric,
+                   make_options(metric, backend, device, threads))
+
+    @classmethod
+    def _made(
+        cls, rows: npt.NDArray[np.float32], metric: str, options: _library.IndexOptions
+    ) -> Index:
+        index = cls.__new__(cls)
+        index._make(rows, metric, options)
+        return index
+
+    def _make(
+        self, rows: npt.NDArray[np.float32], metric: str, options: _library.IndexOptions
+    ) -> None:
         self._call = _library.library()
         self._handle = Handle("index", self._call.index_destroy)
         self._turn = threading.Lock()
-        rows = _arrays.to_vectors(points, "points")
-        options = make_options(metric, backend, device, threads)
         raw = ctypes.c_void_p()
         check(self._call.index_create(
             ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1], ctypes.byref(raw)))
