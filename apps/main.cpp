@@ -13,6 +13,7 @@
 #include "starling/apps/ask/ask.hpp"
 #include "starling/apps/bench.hpp"
 #include "starling/apps/convert.hpp"
+#include "starling/apps/documents/documents.hpp"
 #include "starling/apps/info.hpp"
 #include "starling/apps/knn/knn.hpp"
 #include "starling/apps/put/put.hpp"
@@ -40,6 +41,7 @@ int run(int argument_count, char** arguments) {
       {"ask", starling::apps::add_ask(program)},
       {"bench", starling::apps::add_bench(program)},
       {"convert", starling::apps::add_convert(program)},
+      {"documents", starling::apps::add_documents(program)},
       {"info", starling::apps::add_info(program)},
       {"knn", starling::apps::add_knn(program)},
       {"put", starling::apps::add_put(program)},
