@@ -3,7 +3,11 @@
 # starling::cuda the engine on NVIDIA GPUs (where it was built), starling::client the client of a
 # server, starling::c the C interface, which pkg-config knows as starling. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
 
+# Components are what packages are made of (packaging/CMakeLists.txt): program, library (what programs
+# load) and, for all else, development.
+
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/starling)
 
 # One name for users; the folders behind it may change.
@@ -18,7 +22,8 @@ set_target_properties(starling_cpu PROPERTIES EXPORT_NAME internal_cpu)
 function(starling_install export)
   install(TARGETS ${ARGN} EXPORT starling_${export}
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+                  NAMELINK_COMPONENT development
           FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT starling_${export} FILE starling_${export}.cmake NAMESPACE starling::
@@ -55,10 +60,15 @@ install(FILES ${PROJECT_BINARY_DIR}/starlingConfig.cmake
         DESTINATION ${package_dir})
 
 if(NOT STARLING_ENGINE_ONLY)
-  install(TARGETS starling RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # The tarball brings its libraries along, in lib/starling.
+  file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX}/lib/starling)
+  set_target_properties(starling PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+  # DT_RPATH: unlike DT_RUNPATH, it holds for the libraries of the libraries too.
+  target_link_options(starling PRIVATE LINKER:--disable-new-dtags)
+  install(TARGETS starling RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
-        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 # A client in any language is written from these two.
 install(FILES ${PROJECT_SOURCE_DIR}/protocol/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/wire)
 install(FILES ${PROJECT_SOURCE_DIR}/protocol/wire/starling.fbs

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# The packages: `cmake --preset packages && cmake --build --preset packages` writes three .debs (the
+# program, the C library, what programs are built with) and a tarball that runs from any folder into
+# build/packages. docs/install.md says how to use them. A build with CUDA makes packages that need
+# the CUDA runtime; a CUDA engine that is loaded at run time does not exist yet.
+
+set(STARLING_MAINTAINER "The Starling developers <packages@starling.invalid>" CACHE STRING
+    "The maintainer that the packages name")
+set(deb_release 1)
+set(deb_version ${PROJECT_VERSION}-${deb_release})
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/components.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/finish.cmake)
+set(CPACK_STARLING_SOURCE_DIR ${PROJECT_SOURCE_DIR})
+set(CPACK_STARLING_DEB_VERSION ${deb_version})
+string(TOLOWER ${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR} machine)
+set(CPACK_PACKAGE_FILE_NAME starling-${PROJECT_VERSION}-${machine})
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CPACK_PACKAGE_VENDOR "The Starling developers")
+set(CPACK_PACKAGE_CONTACT "${STARLING_MAINTAINER}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${deb_release})
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+
+# starling_deb(<component> <name> <section> <summary> <description>). CPack indents the description.
+macro(starling_deb component name section summary description)
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME ${name})
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION ${section})
+  set(CPACK_DEBIAN_${component}_DESCRIPTION "${summary}\n${description}")
+endmacro()
+starling_deb(PROGRAM starling net "exact k nearest neighbours of moving objects"
+"Starling is a server that finds the exact k nearest neighbours of moving
+objects and of vectors at every tick, and streams what changed to its
+subscribers. This package has the program with its commands, the live page,
+and a service.")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA
+    ${PROJECT_SOURCE_DIR}/packaging/debian/conffiles
+    ${PROJECT_SOURCE_DIR}/packaging/debian/postinst
+    ${PROJECT_SOURCE_DIR}/packaging/debian/prerm
+    ${PROJECT_SOURCE_DIR}/packaging/debian/postrm)
+starling_deb(LIBRARY libstarling0 libs "exact k nearest neighbours: C library"
+"Starling finds the exact k nearest neighbours of moving objects and of
+vectors. This package has the shared library with its C interface: the
+engine in the process, and the client of a server.")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+starling_deb(DEVELOPMENT libstarling-dev libdevel "exact k nearest neighbours: development files"
+"Starling finds the exact k nearest neighbours of moving objects and of
+vectors. This package has the header of the C library, and the C++ headers,
+static libraries and CMake package of the engine and the client.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libstarling0 (= ${deb_version}), libhwy-dev, \
+libflatbuffers-dev, libxxhash-dev, libzmq3-dev")
+
+include(CPack)
+cpack_add_component_group(program)
+cpack_add_component_group(library)
+cpack_add_component_group(development)
+cpack_add_component(program GROUP program)
+cpack_add_component(service GROUP program)
+cpack_add_component(bundled GROUP program)
+cpack_add_component(library GROUP library)
+cpack_add_component(development GROUP development)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the built packages: what they hold, lintian, and that the program runs from them.
+scripts/test-packages builds them and calls this with their folder."""
+
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+PACKAGES = pathlib.Path(sys.argv.pop(1)).resolve()
+PATIENCE_S = 60  # how long anything may take before its test fails
+RELEASE = "bookworm"
+
+
+def run(*command, status=0, **options):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, **{"timeout": PATIENCE_S, **options})
+    if done.returncode != status:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def package(pattern):
+    found = sorted(PACKAGES.glob(pattern))
+    if len(found) != 1:
+        raise AssertionError(f"{pattern}: {found}")
+    return found[0]
+
+
+DEBS = {name: package(f"{name}_*.deb") for name in ("starling", "libstarling0", "libstarling-dev")}
+
+
+class PackageCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def check_server(self, command, top=None):
+        """Runs a server on free ports, reads its page and its health, and ends it."""
+        environment = {"PATH": "/usr/sbin:/usr/bin:/bin", "STARLING_SERVE_COMMANDS": "tcp://127.0.0.1:*",
+                       "STARLING_SERVE_RESULTS": "tcp://127.0.0.1:*", "STARLING_SERVE_HTTP": "127.0.0.1:0"}
+        with subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
+                              env=environment, cwd="/") as server:
+            try:
+                said = ""
+                for line in server.stderr:
+                    said += line
+                    ready = re.search(r"ready: .* commands (\S+), .*http (\S+)", line)
+                    if ready:
+                        break
+                else:
+                    self.fail(said)
+                with urllib.request.urlopen(f"http://{ready[2]}/healthz", timeout=PATIENCE_S) as answer:
+                    self.assertEqual(answer.status, 200)
+                with urllib.request.urlopen(f"http://{ready[2]}/", timeout=PATIENCE_S) as answer:
+                    self.assertIn("page.js", answer.read().decode())
+                if top:
+                    self.assertIn("ticks/s", run(*top, "top", "--once", "--connect", ready[1]))
+            finally:
+                server.terminate()
+            server.stderr.read()
+            self.assertEqual(server.wait(PATIENCE_S), 0)
+
+    def check_sbom(self, root, program):
+        """The list has the package of each library that the loader finds, and no other."""
+        bill = json.loads((root / "share/doc/starling/sbom.spdx.json").read_text())
+        listed = {each["name"]: each["versionInfo"] for each in bill["packages"][1:]}
+        owners = {}
+        for path in re.findall(r"(?:=> |\t)(/\S+)", run("ldd", program)):
+            real = os.path.realpath(path)
+            for name in (real, real.removeprefix("/usr")):
+                found = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)
+                if found.returncode == 0:
+                    owner = found.stdout.rpartition(": ")[0]
+                    owners[owner.split(":")[0]] = run("dpkg-query", "-W", "-f${Version}", owner)
+        self.assertGreater(len(owners), 10)
+        self.assertEqual(listed, owners)
+
+
+class DebsTest(PackageCase):
+    def contents(self, name):
+        return {line.split()[5].removeprefix("."): line.split()[0]
+                for line in run("dpkg-deb", "--contents", DEBS[name]).splitlines()}
+
+    def test_lintian_finds_nothing(self):
+        said = run("lintian", "--allow-root", "--fail-on", "error,warning", *DEBS.values(), timeout=300)
+        self.assertEqual(re.findall(r"^[EW]: .*", said, re.MULTILINE), [])
+
+    def test_each_package_holds_its_part(self):
+        program = self.contents("starling")
+        for path in ("/usr/bin/starling", "/etc/starling/starling.toml",
+                     "/lib/systemd/system/starling.service", "/usr/share/starling/page/index.html",
+                     "/usr/share/man/man1/starling-serve.1.gz",
+                     "/usr/share/bash-completion/completions/starling",
+                     "/usr/share/zsh/site-functions/_starling",
+                     "/usr/share/fish/vendor_completions.d/starling.fish",
+                     "/usr/share/doc/starling/sbom.spdx.json"):
+            self.assertIn(path, program)
+        library = self.contents("libstarling0")
+        names = sorted(os.path.basename(path) for path in library if "/libstarling.so" in path)
+        self.assertRegex(" ".join(names), r"^libstarling\.so\.0 libstarling\.so\.0\.\d+\.\d+$")
+        files = self.contents("libstarling-dev")
+        for end in ("/starling.h", "/libstarling.so", "/pkgconfig/starling.pc", "/starlingConfig.cmake",
+                    "/starling/knn/engine/engine.hpp", "/libstarling_cpu.a"):
+            self.assertTrue(any(path.endswith(end) for path in files), end)
+
+    def test_dependencies_are_those_of_the_linked_libraries(self):
+        def depends(name):
+            return run("dpkg-deb", "--field", DEBS[name], "Depends")
+        for name in ("libc6 ", "libzmq5 ", "libstdc++6 "):
+            self.assertIn(name, depends("starling"))
+            self.assertIn(name, depends("libstarling0"))
+        version = run("dpkg-deb", "--field", DEBS["libstarling0"], "Version").strip()
+        self.assertIn(f"libstarling0 (= {version})", depends("libstarling-dev"))
+
+    def test_the_program_runs_where_it_is_unpacked(self):
+        run("dpkg-deb", "--extract", DEBS["starling"], self.folder)
+        program = self.folder / "usr/bin/starling"
+        self.assertIn("engine cpu", run(program, "info"))
+        self.assertNotRegex(run("readelf", "-d", program), "RPATH|RUNPATH")
+        self.check_server([program, "serve", "--config", self.folder / "etc/starling/starling.toml"])
+        self.check_sbom(self.folder / "usr", program)
+
+    def test_man_pages_are_compressed_and_whole(self):
+        run("dpkg-deb", "--extract", DEBS["starling"], self.folder)
+        page = self.folder / "usr/share/man/man1/starling-serve.1.gz"
+        self.assertIn(".TH STARLING-SERVE 1", gzip.decompress(page.read_bytes()).decode())
+
+    @unittest.skipUnless(shutil.which("gcc") and shutil.which("pkg-config"), "gcc or pkg-config is missing")
+    def test_a_c_program_is_built_with_the_library(self):
+        for name in ("libstarling0", "libstarling-dev"):
+            run("dpkg-deb", "--extract", DEBS[name], self.folder)
+        libraries = next(self.folder.glob("usr/lib/*/libstarling.so")).parent
+        source = self.folder / "program.c"
+        source.write_text("#include <starling.h>\n#include <stdio.h>\n"
+                          "int main(void) { puts(starling_version()); return 0; }\n")
+        flags = run("pkg-config", "--cflags", "--libs", "starling",
+                    env={**os.environ, "PKG_CONFIG_PATH": str(libraries / "pkgconfig")}).split()
+        run("gcc", source, "-o", self.folder / "program", *flags)
+        said = run(self.folder / "program", env={"LD_LIBRARY_PATH": str(libraries)})
+        version = run("dpkg-deb", "--field", DEBS["libstarling0"], "Version").strip()
+        self.assertEqual(said.strip(), version.rpartition("-")[0])
+
+
+class TarballTest(PackageCase):
+    def test_it_runs_from_any_folder_with_its_own_libraries_and_page(self):
+        folder = self.folder / "a folder"
+        folder.mkdir()
+        run("tar", "--extract", "--file", package("starling-*.tar.gz"), "--directory", folder)
+        (root,) = folder.iterdir()
+        program = root / "bin/starling"
+        self.assertIn("engine cpu", run(program, "info"))
+        for path in re.findall(r"=> (/\S.*) \(", run("ldd", program)):
+            own = path.startswith(str(folder)) or re.match(
+                r"lib(c|m|stdc\+\+|gcc_s|pthread|resolv|dl|rt)\.so", os.path.basename(path))
+            self.assertTrue(own, path)
+        self.check_server([program, "serve"])
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("debootstrap"),
+                     "needs root and debootstrap (apt-get install debootstrap)")
+class CleanSystemTest(PackageCase):
+    """A clean Debian 12 in a folder, made once from the mirror that apt here uses."""
+
+    def make_system(self):
+        clean = PACKAGES / "debian-12"
+        if not clean.exists():
+            targets = run("apt-get", "indextargets", "--format", "$(SITE) $(CODENAME) $(COMPONENT)")
+            mirror = re.search(rf"^(\S+) {RELEASE} main$", targets, re.MULTILINE)
+            if not mirror:
+                self.skipTest(f"apt has no source of {RELEASE}")
+            made = clean.with_suffix(".part")
+            shutil.rmtree(made, ignore_errors=True)
+            try:
+                run("debootstrap", "--variant=minbase", RELEASE, made, mirror[1], timeout=900)
+            except AssertionError as error:
+                self.skipTest(f"debootstrap cannot make the system: {str(error)[-200:]}")
+            made.rename(clean)
+        root = self.folder / "root"
+        run("cp", "--archive", clean, root, timeout=300)
+        run("mount", "-t", "proc", "proc", root / "proc")
+        self.addCleanup(run, "umount", root / "proc")
+        return root
+
+    def inside(self, *command, **options):
+        return run("chroot", self.root, *command, timeout=600,
+                   env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive",
+                        "LC_ALL": "C.UTF-8"}, **options)
+
+    def files(self):
+        """All paths but those that apt and dpkg keep of every package that they ever saw."""
+        kept = re.compile(r"/(proc|sys|dev|tmp|packages|var/(cache|lib/(apt|dpkg)|log))(/|$)")
+        paths = run("find", self.root, "-xdev").splitlines()
+        inside = {path.removeprefix(str(self.root)) for path in paths}
+        return {path for path in inside if not kept.match(path)}
+
+    def test_apt_installs_it_the_service_runs_and_purge_leaves_no_file(self):
+        self.root = self.make_system()
+        shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
+        self.inside("apt-get", "update", "-qq")
+        before = self.files()
+        packages_before = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
+        (self.root / "packages").mkdir()
+        for deb in DEBS.values():
+            shutil.copy(deb, self.root / "packages")
+        self.inside("sh", "-c", "apt-get install -y -qq --no-install-recommends /packages/*.deb")
+
+        unit = (self.root / "lib/systemd/system/starling.service").read_text()
+        line = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1].split()
+        user = ["setpriv", "--reuid=65500", "--regid=65500", "--clear-groups", "--no-new-privs"]
+        self.check_server(["chroot", self.root, *user, *line], ["chroot", self.root, "/usr/bin/starling"])
+        enabled = self.root / "etc/systemd/system/multi-user.target.wants/starling.service"
+        self.assertTrue(enabled.is_symlink())
+        for name in DEBS:
+            self.assertEqual(self.inside("dpkg", "--verify", name), "")
+
+        added = sorted(set(self.inside("dpkg-query", "-W", "-f${Package}\n").split()) - set(packages_before))
+        self.inside("apt-get", "purge", "-y", "-qq", *DEBS)
+        left = {path for path in self.files() if "starling" in path}
+        self.assertEqual(left, set())
+        self.inside("apt-get", "purge", "-y", "-qq", *(set(added) - set(DEBS)))
+        after = self.files()
+        self.assertEqual((after - before, before - after), (set(), set()))
+
+
+if __name__ == "__main__":
+    unittest.main()
