@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds packaging/Containerfile, which no test runs: its packages are those of scripts/setup that a build
+without tests needs, it copies a file that the build makes, and the program accepts its command line. Run
+by ctest with the paths of the program and of the sources."""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+from server_case import ServerCase
+
+SOURCES = pathlib.Path(sys.argv.pop())
+ServerCase.program = sys.argv.pop()
+FILE = (SOURCES / "packaging/Containerfile").read_text()
+# Of scripts/setup's packages, those that only tests, checks and the wheel need.
+FOR_TESTS = {"clang-16", "clang-format-14", "clang-tidy-16", "git", "libclang-rt-16-dev",
+             "libgeographiclib-dev", "libgmock-dev", "libgtest-dev", "make", "mypy",
+             "patchelf", "python3", "python3-flatbuffers", "python3-numpy", "python3-venv",
+             "python3-zmq"}
+# What making packages and fetching the page's libraries over TLS need beyond a build.
+FOR_PACKAGES = {"ca-certificates", "dpkg-dev", "fakeroot"}
+
+
+class ContainerTest(ServerCase):
+    def test_its_packages_are_those_of_setup(self):
+        script = (SOURCES / "scripts/setup").read_text()
+        script = script[:script.index("if $contribute; then")]
+        names = [name.split("|")[0] for name in re.findall(r'^ +"([a-z0-9+.|-]+) +\w', script, re.MULTILINE)]
+        stage = FILE[:FILE.index("COPY . ")]
+        installed = re.findall(r"^    ([a-z0-9+.-]+)(?: \\)?$", stage, re.MULTILINE)
+        self.assertEqual(len(installed), len(set(installed)))
+        self.assertEqual(set(installed) - FOR_PACKAGES, set(names) - FOR_TESTS - {"libnccl-dev"})
+
+    def test_it_installs_the_package_that_the_build_makes(self):
+        presets = json.loads((SOURCES / "CMakePresets.json").read_text())
+        self.assertIn("packages", [preset["name"] for preset in presets["buildPresets"]])
+        self.assertIn("cmake --preset packages && cmake --build --preset packages", FILE)
+        self.assertIn("/source/build/packages/starling_*.deb", FILE)
+
+    def test_the_program_accepts_its_command_line(self):
+        command = re.search(r"^CMD (\[.*?\])$", FILE.replace("\\\n", ""), re.MULTILINE)[1]
+        self.run_program(*json.loads(command), "--check-config")
+
+
+if __name__ == "__main__":
+    unittest.main()
