@@ -14,6 +14,7 @@ constexpr const char* head =
 /// --config stands on the program, and may also stand behind a command.
 std::vector<const Flag*> flags_of(const Command& command, const Command& program) {
   std::vector<const Flag*> flags;
+  flags.reserve(command.flags.size() + 1);
   for (const Flag& flag : command.flags) flags.push_back(&flag);
   if (&command == &program) return flags;
   for (const Flag& flag : program.flags)
@@ -23,6 +24,7 @@ std::vector<const Flag*> flags_of(const Command& command, const Command& program
 
 std::vector<std::string> names_below(const Command& command) {
   std::vector<std::string> names;
+  names.reserve(command.commands.size());
   for (const Command& below : command.commands) names.push_back(below.path.back());
   return names;
 }

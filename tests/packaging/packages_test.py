@@ -37,6 +37,30 @@ def package(pattern):
 DEBS = {name: package(f"{name}_*.deb") for name in ("starling", "libstarling0", "libstarling-dev")}
 
 
+# Run in the booted system; the report tells the test what they saw.
+CHECK_UNIT = """[Unit]
+After=starling.service
+[Service]
+Type=oneshot
+ExecStart=/bin/sh /root/check
+StandardOutput=file:/root/report
+StandardError=inherit
+"""
+CHECK_SCRIPT = """
+curl --silent --retry 60 --retry-delay 1 --retry-connrefused --output /dev/null \\
+    --write-out 'healthz %{http_code}\\n' http://127.0.0.1:7413/healthz
+curl --silent http://127.0.0.1:7413/
+systemctl show --property=User starling
+starling put --id 1 --x 1 --y 2
+starling top --once
+journalctl --unit starling --no-pager
+systemctl stop starling
+echo after stop $(systemctl is-active starling)
+systemctl show --property=Result starling
+systemctl poweroff
+"""
+
+
 class PackageCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -187,8 +211,21 @@ class CleanSystemTest(PackageCase):
         root = self.folder / "root"
         run("cp", "--archive", clean, root, timeout=300)
         run("mount", "-t", "proc", "proc", root / "proc")
-        self.addCleanup(run, "umount", root / "proc")
+        self.addCleanup(subprocess.run, ["umount", root / "proc"], stderr=subprocess.DEVNULL)
         return root
+
+    def install(self, *more):
+        """Makes the system and installs the packages, and others by name, in it."""
+        self.root = self.make_system()
+        shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
+        self.inside("apt-get", "update", "-qq")
+        self.files_before = self.files()
+        self.packages_before = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
+        (self.root / "packages").mkdir()
+        for deb in DEBS.values():
+            shutil.copy(deb, self.root / "packages")
+        self.inside("sh", "-c", "apt-get install -y -qq --no-install-recommends /packages/*.deb " +
+                    " ".join(more))
 
     def inside(self, *command, **options):
         return run("chroot", self.root, *command, timeout=600,
@@ -203,16 +240,7 @@ class CleanSystemTest(PackageCase):
         return {path for path in inside if not kept.match(path)}
 
     def test_apt_installs_it_the_service_runs_and_purge_leaves_no_file(self):
-        self.root = self.make_system()
-        shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
-        self.inside("apt-get", "update", "-qq")
-        before = self.files()
-        packages_before = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
-        (self.root / "packages").mkdir()
-        for deb in DEBS.values():
-            shutil.copy(deb, self.root / "packages")
-        self.inside("sh", "-c", "apt-get install -y -qq --no-install-recommends /packages/*.deb")
-
+        self.install()
         unit = (self.root / "lib/systemd/system/starling.service").read_text()
         line = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1].split()
         user = ["setpriv", "--reuid=65500", "--regid=65500", "--clear-groups", "--no-new-privs"]
@@ -222,13 +250,35 @@ class CleanSystemTest(PackageCase):
         for name in DEBS:
             self.assertEqual(self.inside("dpkg", "--verify", name), "")
 
-        added = sorted(set(self.inside("dpkg-query", "-W", "-f${Package}\n").split()) - set(packages_before))
+        installed = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
+        added = set(installed) - set(self.packages_before)
         self.inside("apt-get", "purge", "-y", "-qq", *DEBS)
         left = {path for path in self.files() if "starling" in path}
         self.assertEqual(left, set())
-        self.inside("apt-get", "purge", "-y", "-qq", *(set(added) - set(DEBS)))
+        self.inside("apt-get", "purge", "-y", "-qq", *(added - set(DEBS)))
         after = self.files()
-        self.assertEqual((after - before, before - after), (set(), set()))
+        self.assertEqual((after - self.files_before, self.files_before - after), (set(), set()))
+
+    @unittest.skipUnless(shutil.which("systemd-nspawn"), "systemd-nspawn is missing (systemd-container)")
+    def test_systemd_starts_it_in_its_sandbox_and_stops_it(self):
+        self.install("systemd", "systemd-sysv", "curl")
+        run("umount", self.root / "proc")
+        check = self.root / "etc/systemd/system/check.service"
+        check.write_text(CHECK_UNIT)
+        (check.parent / "multi-user.target.wants/check.service").symlink_to("../check.service")
+        script = self.root / "root/check"
+        script.write_text(CHECK_SCRIPT)
+        booted = subprocess.run(
+            ["systemd-nspawn", "--quiet", f"--directory={self.root}", f"--machine=starling-{os.getpid()}",
+             "--boot", "--private-network", "--register=no", "--keep-unit"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        report = self.root / "root/report"
+        if not report.exists():
+            self.skipTest(f"systemd-nspawn boots nothing here: {booted.stdout[-200:]}{booted.stderr[-200:]}")
+        said = report.read_text()
+        for line in ("healthz 200", "User=starling", "page.js", "1 accepted", "ticks/s", "ready: cpu engine",
+                     "after stop inactive", "Result=success"):
+            self.assertIn(line, said)
 
 
 if __name__ == "__main__":
