@@ -20,7 +20,7 @@ FOR_TESTS = {"clang-16", "clang-format-14", "clang-tidy-16", "git", "libclang-rt
              "patchelf", "python3", "python3-flatbuffers", "python3-numpy", "python3-venv",
              "python3-zmq"}
 # What making packages and fetching the page's libraries over TLS need beyond a build.
-FOR_PACKAGES = {"ca-certificates", "dpkg-dev", "fakeroot"}
+FOR_PACKAGES = {"ca-certificates", "dpkg-dev", "fakeroot", "file"}
 
 
 class ContainerTest(ServerCase):
