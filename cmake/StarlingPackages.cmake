@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The packages: `cmake --preset packages && cmake --build --preset packages` writes three .debs (the
-# program, the C library, what programs are built with) and a tarball that runs from any folder into
+# The packages: `cmake --preset packages && cmake --build --preset packages` writes four .debs (the
+# program, the C library, what programs are built with, the Python package) and a tarball that runs from any folder into
 # build/packages. docs/install.md says how to use them. A build with CUDA makes packages that need
 # the CUDA runtime; a CUDA engine that is loaded at run time does not exist yet.
 
@@ -61,13 +61,25 @@ vectors. This package has the header of the C library, and the C++ headers,
 static libraries and CMake package of the engine and the client.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libstarling0 (= ${deb_version}), libhwy-dev, \
 libflatbuffers-dev, libxxhash-dev, libzmq3-dev")
+starling_deb(PYTHON python3-starling python "exact k nearest neighbours: Python 3"
+"Starling finds the exact k nearest neighbours of moving objects and of
+vectors. This package has the Python package starling: the engine in the
+process, k-NN of NumPy arrays, and the client of a server.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "libstarling0 (>= ${PROJECT_VERSION}), python3 (>= 3.11~), \
+python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
+    ${PROJECT_SOURCE_DIR}/packaging/debian/python/postinst
+    ${PROJECT_SOURCE_DIR}/packaging/debian/python/prerm)
 
 include(CPack)
 cpack_add_component_group(program)
 cpack_add_component_group(library)
 cpack_add_component_group(development)
+cpack_add_component_group(python)
 cpack_add_component(program GROUP program)
 cpack_add_component(service GROUP program)
 cpack_add_component(bundled GROUP program)
 cpack_add_component(library GROUP library)
 cpack_add_component(development GROUP development)
+cpack_add_component(python GROUP python)

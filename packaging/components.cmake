@@ -2,7 +2,7 @@
 # CPack reads this once for each kind of package. Debian's have a package for each group of
 # components; the tarball is the program with the libraries that it loads.
 if(CPACK_GENERATOR STREQUAL "DEB")
-  set(CPACK_COMPONENTS_ALL program service library development)
+  set(CPACK_COMPONENTS_ALL program service library development python)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # else CPack puts it before each package's own
 else()

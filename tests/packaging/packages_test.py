@@ -34,7 +34,8 @@ def package(pattern):
     return found[0]
 
 
-DEBS = {name: package(f"{name}_*.deb") for name in ("starling", "libstarling0", "libstarling-dev")}
+NAMES = ("starling", "libstarling0", "libstarling-dev", "python3-starling")
+DEBS = {name: package(f"{name}_*.deb") for name in NAMES}
 
 
 # Run in the booted system; the report tells the test what they saw.
@@ -58,6 +59,12 @@ systemctl stop starling
 echo after stop $(systemctl is-active starling)
 systemctl show --property=Result starling
 systemctl poweroff
+"""
+# The two nearest points of the first one.
+PYTHON_PROGRAM = """
+import numpy, starling
+points = numpy.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0]], dtype=numpy.float32)
+print(starling.knn(points, points[:1], 2)[0].tolist())
 """
 
 
@@ -249,6 +256,8 @@ class CleanSystemTest(PackageCase):
         self.assertTrue(enabled.is_symlink())
         for name in DEBS:
             self.assertEqual(self.inside("dpkg", "--verify", name), "")
+        said = self.inside("python3", "-c", PYTHON_PROGRAM)
+        self.assertEqual(said.strip(), "[[0, 2]]")
 
         installed = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
         added = set(installed) - set(self.packages_before)
