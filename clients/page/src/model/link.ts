@@ -24,6 +24,10 @@ function short(value: number): string {
   return String(Number(value.toPrecision(9)));
 }
 
+function placeText({ x, y, z }: { x: number; y: number; z?: number }): string {
+  return (z ? [x, y, z] : [x, y]).map(short).join(",");
+}
+
 const FILTER_FIELDS: [keyof Filter, string][] = [
   ["tagsRequired", "tags_required"],
   ["tagsForbidden", "tags_forbidden"],
@@ -43,12 +47,11 @@ function parseFilter(fields: URLSearchParams): Filter {
 export function formatLink(link: Link): string {
   const fields = new URLSearchParams();
   if (link.view) {
-    fields.set("at", `${short(link.view.x)},${short(link.view.y)}`);
+    fields.set("at", placeText(link.view));
     fields.set("zoom", link.view.zoom.toFixed(2));
   }
   if (link.anchor?.kind === "object") fields.set("object", link.anchor.id);
-  if (link.anchor?.kind === "place")
-    fields.set("place", `${short(link.anchor.x)},${short(link.anchor.y)}`);
+  if (link.anchor?.kind === "place") fields.set("place", placeText(link.anchor));
   if (link.anchor) {
     fields.set("k", String(link.k));
     for (const [name, field] of FILTER_FIELDS)
@@ -58,23 +61,30 @@ export function formatLink(link: Link): string {
   return `#${fields.toString().replaceAll("%2C", ",")}`;
 }
 
-function pair(text: string | null): { x: number; y: number } | null {
+/** Returns the numbers of a text such as "1,2.5": 2 to `countMax` of them; null otherwise. */
+function numbersOf(text: string | null, countMax: number): number[] | null {
   const numbers = (text ?? "").split(",").map((part) => (part.trim() ? Number(part) : NaN));
-  if (numbers.length !== 2 || !numbers.every(Number.isFinite)) return null;
-  return { x: numbers[0], y: numbers[1] };
+  const isWrong = numbers.length < 2 || numbers.length > countMax;
+  return isWrong || !numbers.every(Number.isFinite) ? null : numbers;
+}
+
+function parsePlace(text: string | null): Anchor | null {
+  const numbers = numbersOf(text, 3);
+  if (!numbers) return null;
+  const [x, y, z] = numbers;
+  return z ? { kind: "place", x, y, z } : { kind: "place", x, y };
 }
 
 /** Reads a link; what cannot be read is as if it were not there. */
 export function parseLink(hash: string): Link {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
-  const at = pair(fields.get("at"));
+  const at = numbersOf(fields.get("at"), 2);
   const zoom = Number(fields.get("zoom") ?? NaN);
   const object = fields.get("object");
-  const place = pair(fields.get("place"));
   const time = Number(fields.get("time") ?? NaN);
   return {
-    view: at && Number.isFinite(zoom) ? { ...at, zoom } : null,
-    anchor: object ? { kind: "object", id: object } : place ? { kind: "place", ...place } : null,
+    view: at && Number.isFinite(zoom) ? { x: at[0], y: at[1], zoom } : null,
+    anchor: object ? { kind: "object", id: object } : parsePlace(fields.get("place")),
     k: clampK(Number(fields.get("k") ?? K_DEFAULT)),
     filter: parseFilter(fields),
     timeUs: Number.isSafeInteger(time) ? time : null,

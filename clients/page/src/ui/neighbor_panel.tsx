@@ -92,8 +92,8 @@ function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
     <>
       {shown.isApproximate && (
         <p class="hint">
-          Computed by this page from the rounded positions of that moment; the server was not asked
-          then.
+          Computed by this page from the rounded positions of that moment
+          {model.terms?.space !== "planar2" && ", without heights"}; the server was not asked then.
         </p>
       )}
       <div class="scroll">
@@ -176,8 +176,8 @@ function CopyButton({ model }: { model: Model }) {
   const [word, setWord] = useState("Copy as curl");
   const copy = async () => {
     const question = model.asked();
-    if (!question) return;
-    const path = neighborsPath(question, model.terms?.space === "wgs84");
+    if (!question || !model.terms) return;
+    const path = neighborsPath(question, model.terms.space);
     const command = `curl '${location.origin}${path.replaceAll("'", "%27")}'`;
     await navigator.clipboard.writeText(command).then(
       () => setWord("Copied"),

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON API of docs/http.md, of the server that the page came from.
-import type { NeighborList, ObjectInfo, Playback, PlaybackChange, Question, Road } from "./types";
+import type {
+  NeighborList,
+  ObjectInfo,
+  Playback,
+  PlaybackChange,
+  Question,
+  Road,
+  Space,
+} from "./types";
 
 const TIMEOUT_MS = 5000;
 /** Roads are some megabytes, and come once. */
@@ -51,13 +59,17 @@ interface ObjectBody {
 }
 
 /** The path and parameters of /v1/neighbors; also what "copy as curl" shows. */
-export function neighborsPath({ anchor, k, filter }: Question, isWgs84: boolean): string {
+export function neighborsPath({ anchor, k, filter }: Question, space: Space): string {
   const parameters = new URLSearchParams({ k: String(k) });
   if (anchor.kind === "object") {
     parameters.set("object", anchor.id);
   } else {
-    parameters.set(isWgs84 ? "lon" : "x", String(anchor.x));
-    parameters.set(isWgs84 ? "lat" : "y", String(anchor.y));
+    const [x, y, z] = space === "wgs84" ? ["lon", "lat", "alt"] : ["x", "y", "z"];
+    parameters.set(x, String(anchor.x));
+    parameters.set(y, String(anchor.y));
+    // The server wants z in planar3, and refuses it in planar2.
+    if (space === "planar3" || (space === "wgs84" && anchor.z))
+      parameters.set(z, String(anchor.z ?? 0));
   }
   if (filter.tagsRequired) parameters.set("tags_required", String(filter.tagsRequired));
   if (filter.tagsForbidden) parameters.set("tags_forbidden", String(filter.tagsForbidden));
@@ -66,8 +78,8 @@ export function neighborsPath({ anchor, k, filter }: Question, isWgs84: boolean)
   return `/v1/neighbors?${parameters}`;
 }
 
-export async function getNeighbors(question: Question, isWgs84: boolean): Promise<NeighborList> {
-  const body = await getJson<NeighborsBody>(neighborsPath(question, isWgs84));
+export async function getNeighbors(question: Question, space: Space): Promise<NeighborList> {
+  const body = await getJson<NeighborsBody>(neighborsPath(question, space));
   return {
     tick: body.tick,
     timeUs: body.time_us,

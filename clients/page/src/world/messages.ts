@@ -14,8 +14,9 @@ import { Request } from "../../generated/starling/wire/request";
 import { RequestBody } from "../../generated/starling/wire/request-body";
 import { SocketBody } from "../../generated/starling/wire/socket-body";
 import { SocketRequest } from "../../generated/starling/wire/socket-request";
+import type { Vec3 } from "../../generated/starling/wire/vec3";
 import { View } from "../../generated/starling/wire/view";
-import type { Rectangle, StandingQuery } from "./types";
+import type { Anchor, Rectangle, StandingQuery } from "./types";
 
 const VERSION = 1;
 const AGE_UNLIMITED_US = 9223372036854775807n;
@@ -102,6 +103,11 @@ export function readReply(bytes: Uint8Array): Reply {
   return Reply.getRootAsReply(new ByteBuffer(bytes));
 }
 
+function placeOf(position: Vec3 | null | undefined): Anchor {
+  const [x, y, z] = [position?.x() ?? 0, position?.y() ?? 0, position?.z() ?? 0];
+  return z ? { kind: "place", x, y, z } : { kind: "place", x, y };
+}
+
 /** Returns the queries that have a place, or follow an object. */
 export function readQueries(stream: string, page: Queries): StandingQuery[] {
   const queries: StandingQuery[] = [];
@@ -118,7 +124,7 @@ export function readQueries(stream: string, page: Queries): StandingQuery[] {
         anchor:
           query.anchor() === AnchorKind.follow
             ? { kind: "object", id: query.object().toString() }
-            : { kind: "place", x: position?.x() ?? 0, y: position?.y() ?? 0 },
+            : placeOf(position),
         k: query.k(),
         filter: {
           tagsRequired: query.tagsRequired(),

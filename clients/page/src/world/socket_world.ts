@@ -206,7 +206,7 @@ export class SocketWorld implements World {
   }
 
   neighbors(question: Question): Promise<NeighborList> {
-    return getNeighbors(question, this.space === "wgs84");
+    return getNeighbors(question, this.space ?? "planar2");
   }
 
   async queries(): Promise<StandingQuery[]> {

@@ -68,8 +68,10 @@ export interface NeighborList {
   neighbors: Neighbor[];
 }
 
-/** The anchor of a question: an object, or a place. */
-export type Anchor = { kind: "object"; id: ObjectId } | { kind: "place"; x: number; y: number };
+/** The anchor of a question: an object, or a place, whose height is 0 where z is absent. */
+export type Anchor =
+  | { kind: "object"; id: ObjectId }
+  | { kind: "place"; x: number; y: number; z?: number };
 
 /** What a neighbour must be; 0 and Infinity ask for nothing. */
 export interface Filter {

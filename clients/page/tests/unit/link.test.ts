@@ -16,6 +16,13 @@ test("a link comes back as it was", () => {
     },
     {
       view: null,
+      anchor: { kind: "place", x: -1.5, y: 48.86, z: 120.5 },
+      k: 3,
+      filter: NO_FILTER,
+      timeUs: null,
+    },
+    {
+      view: null,
       anchor: { kind: "place", x: -1.5, y: 48.86 },
       k: 100,
       filter: NO_FILTER,
@@ -41,6 +48,9 @@ test("what cannot be read is as if it were not there", () => {
     "#time=soon",
     "#at=1,2",
     "#at=,&zoom=1",
+    "#at=1,2,3&zoom=1",
+    "#place=1",
+    "#place=1,2,3,4",
   ];
   for (const hash of [...hashes, "#distance_max_m=-1", "#tags_required=x"])
     assert.deepEqual(parseLink(hash), nothing);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page asks of /v1/neighbors, and the standing queries that it reads.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Builder, ByteBuffer } from "flatbuffers";
+import { AnchorKind } from "../../generated/starling/wire/anchor-kind";
+import { Queries } from "../../generated/starling/wire/queries";
+import { Query } from "../../generated/starling/wire/query";
+import { Vec3 } from "../../generated/starling/wire/vec3";
+import { neighborsPath } from "../../src/world/http_api";
+import { readQueries } from "../../src/world/messages";
+import { NO_FILTER, type Anchor } from "../../src/world/types";
+
+const pathOf = (anchor: Anchor, space: Parameters<typeof neighborsPath>[1]) =>
+  neighborsPath({ anchor, k: 5, filter: NO_FILTER }, space);
+
+test("a place has the coordinates that the server's space wants", () => {
+  const flat: Anchor = { kind: "place", x: 1, y: 2 };
+  const high: Anchor = { kind: "place", x: 1, y: 2, z: 30 };
+  assert.equal(pathOf(flat, "planar2"), "/v1/neighbors?k=5&x=1&y=2");
+  assert.equal(pathOf(flat, "planar3"), "/v1/neighbors?k=5&x=1&y=2&z=0");
+  assert.equal(pathOf(flat, "wgs84"), "/v1/neighbors?k=5&lon=1&lat=2");
+  assert.equal(pathOf(high, "planar3"), "/v1/neighbors?k=5&x=1&y=2&z=30");
+  assert.equal(pathOf(high, "wgs84"), "/v1/neighbors?k=5&lon=1&lat=2&alt=30");
+});
+
+test("a standing query keeps its height", () => {
+  const builder = new Builder(256);
+  Query.startQuery(builder);
+  Query.addAnchor(builder, AnchorKind.fixed);
+  Query.addK(builder, 3);
+  Query.addPosition(builder, Vec3.createVec3(builder, 1, 2, 30));
+  const queries = Queries.createQueriesVector(builder, [Query.endQuery(builder)]);
+  Queries.startQueries(builder);
+  Queries.addQueries(builder, queries);
+  builder.finish(Queries.endQueries(builder));
+  const page = Queries.getRootAsQueries(new ByteBuffer(builder.asUint8Array()));
+  assert.deepEqual(readQueries("s", page)[0].question.anchor, { kind: "place", x: 1, y: 2, z: 30 });
+});
