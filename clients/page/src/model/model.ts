@@ -56,7 +56,9 @@ export class Model {
   private readonly listeners = new Set<() => void>();
   private readonly places: Places;
   private isAsking = false;
-  private askedMs = 0;
+  private askedMs = -Infinity;
+  /** Counts the runs of the server: an answer of an earlier one is not shown. */
+  private run = 0;
 
   constructor(readonly world: World) {
     this.places = new Places(world);
@@ -101,6 +103,7 @@ export class Model {
   private opened(terms: ServerTerms): void {
     this.terms = terms;
     this.connection = { state: "live", sentence: "" };
+    void this.ask();
     this.tell();
   }
 
@@ -111,6 +114,9 @@ export class Model {
     this.places.clear();
     this.latest = null;
     this.pausedAtUs = null;
+    this.hovered = null;
+    this.whyNot = null;
+    ++this.run;
     this.tell();
   }
 
@@ -207,7 +213,7 @@ export class Model {
     this.places.clear();
     this.refusal = null;
     this.whyNot = null;
-    this.askedMs = 0;
+    this.askedMs = -Infinity;
     void this.ask();
     this.tell();
   }
@@ -219,14 +225,15 @@ export class Model {
   }
 
   private async ask(): Promise<void> {
-    const { anchor, k } = this;
+    const { anchor, k, run, terms } = this;
     const nowMs = performance.now();
-    if (!anchor || this.isAsking || nowMs - this.askedMs < ASK_EVERY_MS) return;
+    // A place is asked for in the coordinates of the server's space.
+    if (!anchor || !terms || this.isAsking || nowMs - this.askedMs < ASK_EVERY_MS) return;
     this.isAsking = true;
     this.askedMs = nowMs;
     try {
       const list = await this.world.neighbors(this.questionOf(anchor));
-      if (anchor === this.anchor && k === this.k) {
+      if (anchor === this.anchor && k === this.k && run === this.run) {
         this.lists.push(list);
         this.refusal = null;
         await this.findPlaces(list);
