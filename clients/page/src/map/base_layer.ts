@@ -93,6 +93,21 @@ export function metresText(metres: number): string {
   return Math.abs(metres) >= 1000 ? `${metres / 1000} km` : `${metres} m`;
 }
 
+/**
+ * Returns the numbers of the grid's lines on a screen, on which line 0 is at `offset` pixels. Far
+ * from line 0 doubles cannot hold each number, so some lines may be missing.
+ */
+export function linesAcross(offset: number, length: number, spacing: number): number[] {
+  const first = Math.ceil(-offset / spacing);
+  const countMax = Math.ceil(length / spacing) + 1;
+  const count = Math.ceil((length - offset - first * spacing) / spacing);
+  const lines = Array.from(
+    { length: Math.min(countMax, Math.max(0, count)) },
+    (_, i) => first + i,
+  );
+  return [...new Set(lines)];
+}
+
 /** Draws the grid, the roads on it if there are some, and the grid's numbers on top. */
 export function drawGrid(
   context: CanvasRenderingContext2D,
@@ -113,13 +128,13 @@ export function drawGrid(
   const numbers: [string, number, number][] = [];
   const numberAt = (n: number, x: number, y: number) =>
     numbers.push([metresText(Number((n * step).toFixed(decimals))), x, y]);
-  for (let n = Math.ceil(-zoom.x / zoom.k / step); n * step * zoom.k + zoom.x < width; ++n) {
+  for (const n of linesAcross(zoom.x, width, step * zoom.k)) {
     const x = Math.round(n * step * zoom.k + zoom.x) + 0.5;
     context.moveTo(x, 0);
     context.lineTo(x, height);
     numberAt(n, x + 4, height - 6);
   }
-  for (let n = Math.ceil(-zoom.y / zoom.k / step); n * step * zoom.k + zoom.y < height; ++n) {
+  for (const n of linesAcross(zoom.y, height, step * zoom.k)) {
     const y = Math.round(n * step * zoom.k + zoom.y) + 0.5;
     context.moveTo(0, y);
     context.lineTo(width, y);

@@ -9,7 +9,14 @@ import type { Frame, ObjectId, Rectangle, StandingQuery } from "../world/types";
 import { drawCoast, drawGrid, loadCoast, roadsPath } from "./base_layer";
 import { boundsOf, boundsOfPlaces } from "./bounds";
 import { drawOverlay, queryNear } from "./overlay";
-import { projectionOf, rectangleOf, zoomTo, type Projection, type Zoom } from "./projection";
+import {
+  projectionOf,
+  rectangleOf,
+  zoomAround,
+  zoomTo,
+  type Projection,
+  type Zoom,
+} from "./projection";
 import { NOTHING, Splat } from "./splat";
 import { diameterFor } from "./sprites";
 import { readTheme, type Theme } from "./theme";
@@ -51,7 +58,7 @@ export class LiveMap {
   ) {
     this.asker = new ViewAsker(model.world);
     this.zooming = d3Zoom<HTMLCanvasElement, unknown>()
-      .scaleExtent([1e-5, 1e12])
+      .scaleExtent(this.projection.scales)
       .on("start", ({ sourceEvent }: { sourceEvent: Event | null }) => {
         if (sourceEvent) this.isFitted = true;
       })
@@ -80,7 +87,7 @@ export class LiveMap {
     const reach = PLANAR_REACH_M;
     const all =
       space === "wgs84" ? WORLD : { xMin: -reach, yMin: -reach, xMax: reach, yMax: reach };
-    if (this.projection.edges) this.zooming.translateExtent(this.projection.edges);
+    this.zooming.scaleExtent(this.projection.scales).translateExtent(this.projection.edges);
     if (space === "wgs84")
       void loadCoast().then((coast) => {
         this.coast = coast;
@@ -89,10 +96,9 @@ export class LiveMap {
     else if (space !== "vector") void this.loadRoads();
     if (this.start) {
       const { width, height } = this.size();
-      const [x, y] = this.projection.toPlane(this.start.x, this.start.y);
-      const k = 2 ** this.start.zoom;
+      const middle = this.projection.toPlane(this.start.x, this.start.y);
       this.isFitted = true;
-      this.jump({ k, x: width / 2 - k * x, y: height / 2 - k * y });
+      this.jump(zoomAround(this.projection, middle, 2 ** this.start.zoom, width, height));
     } else {
       this.show(all);
     }

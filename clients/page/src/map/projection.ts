@@ -6,12 +6,16 @@ import type { Rectangle, Space } from "../world/types";
 export interface Projection {
   toPlane(x: number, y: number): [number, number];
   fromPlane(planeX: number, planeY: number): [number, number];
-  /** The plane's edges beyond which there is nothing; null if there are none. */
-  edges: [[number, number], [number, number]] | null;
+  /** The plane's edges, beyond which the map does not go. */
+  edges: [[number, number], [number, number]];
+  /** The least and the largest scale of the map, in CSS pixels per unit of the plane. */
+  scales: [number, number];
 }
 
 /** Mercator's square ends here. */
 export const LATITUDE_MAX = 85.0511287798066;
+/** No planar server has objects farther from 0. */
+const PLANAR_EDGE_M = 1e11;
 
 export const mercator: Projection = {
   toPlane(lon, lat) {
@@ -26,12 +30,17 @@ export const mercator: Projection = {
     [0, 0],
     [1, 1],
   ],
+  scales: [64, 2 ** 36],
 };
 
 export const planar: Projection = {
   toPlane: (x, y) => [x, -y],
   fromPlane: (planeX, planeY) => [planeX, -planeY],
-  edges: null,
+  edges: [
+    [-PLANAR_EDGE_M, -PLANAR_EDGE_M],
+    [PLANAR_EDGE_M, PLANAR_EDGE_M],
+  ],
+  scales: [1e-7, 1e5],
 };
 
 export function projectionOf(space: Space): Projection {
@@ -53,17 +62,11 @@ export function rectangleOf(
   height: number,
   margin: number,
 ): Rectangle {
-  let left = (-margin * width - zoom.x) / zoom.k;
-  let right = ((1 + margin) * width - zoom.x) / zoom.k;
-  let top = (-margin * height - zoom.y) / zoom.k;
-  let bottom = ((1 + margin) * height - zoom.y) / zoom.k;
-  if (projection.edges) {
-    const [[xMin, yMin], [xMax, yMax]] = projection.edges;
-    left = Math.max(left, xMin);
-    right = Math.min(right, xMax);
-    top = Math.max(top, yMin);
-    bottom = Math.min(bottom, yMax);
-  }
+  const [[leftMost, topMost], [rightMost, bottomMost]] = projection.edges;
+  const left = Math.max((-margin * width - zoom.x) / zoom.k, leftMost);
+  const right = Math.min(((1 + margin) * width - zoom.x) / zoom.k, rightMost);
+  const top = Math.max((-margin * height - zoom.y) / zoom.k, topMost);
+  const bottom = Math.min(((1 + margin) * height - zoom.y) / zoom.k, bottomMost);
   const [xMin, yMax] = projection.fromPlane(left, top);
   const [xMax, yMin] = projection.fromPlane(right, bottom);
   return { xMin, yMin, xMax, yMax };
@@ -84,4 +87,19 @@ export function zoomTo(
     x: width / 2 - (k * (left + right)) / 2,
     y: height / 2 - (k * (top + bottom)) / 2,
   };
+}
+
+/** Returns the zoom with a place of the plane in the middle of a screen, within the map's limits. */
+export function zoomAround(
+  projection: Projection,
+  [planeX, planeY]: [number, number],
+  scale: number,
+  width: number,
+  height: number,
+): Zoom {
+  const [[left, top], [right, bottom]] = projection.edges;
+  const k = Math.min(projection.scales[1], Math.max(projection.scales[0], scale));
+  const x = Math.min(right, Math.max(left, planeX));
+  const y = Math.min(bottom, Math.max(top, planeY));
+  return { k, x: width / 2 - k * x, y: height / 2 - k * y };
 }
