@@ -45,6 +45,8 @@ export class LiveMap {
   private objectsKey: Frame | null = null;
   private isScheduled = false;
   private isFitted = false;
+  /** The part of the map that a link names. */
+  private wanted: Link["view"] = null;
   private draws = 0;
 
   constructor(
@@ -52,7 +54,6 @@ export class LiveMap {
     private readonly ground: HTMLCanvasElement,
     private readonly dots: HTMLCanvasElement,
     private readonly over: HTMLCanvasElement,
-    private readonly start: Link["view"],
     /** How many CSS pixels of the right and of the lower edge are under panels. */
     private readonly covered: () => { right: number; bottom: number },
   ) {
@@ -94,14 +95,18 @@ export class LiveMap {
         this.redraw();
       });
     else if (space !== "vector") void this.loadRoads();
-    if (this.start) {
-      const { width, height } = this.size();
-      const middle = this.projection.toPlane(this.start.x, this.start.y);
-      this.isFitted = true;
-      this.jump(zoomAround(this.projection, middle, 2 ** this.start.zoom, width, height));
-    } else {
-      this.show(all);
-    }
+    if (this.wanted) this.goTo(this.wanted);
+    else this.show(all);
+  }
+
+  /** Shows the part of the map that a link names. */
+  goTo(view: NonNullable<Link["view"]>): void {
+    this.wanted = view;
+    if (!this.space) return; // open() goes there
+    const { width, height } = this.size();
+    const middle = this.projection.toPlane(view.x, view.y);
+    this.isFitted = true;
+    this.jump(zoomAround(this.projection, middle, 2 ** view.zoom, width, height));
   }
 
   /** A server that is older than /v1/network has no roads. */

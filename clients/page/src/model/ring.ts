@@ -63,6 +63,11 @@ export class Ring {
     return nowMs - this.entries[first].receivedMs > this.spanMs || this.bytesHeld > this.bytesMax;
   }
 
+  /** Returns whether a time is between the first frame and the last. */
+  spans(timeUs: number): boolean {
+    return !!this.first && !!this.last && this.first.timeUs <= timeUs && timeUs <= this.last.timeUs;
+  }
+
   /** Returns the newest frame that is not later than a time, else the first; null if empty. */
   at(timeUs: number): Frame | null {
     let low = 0;

@@ -23,7 +23,7 @@ const REFRESH_EVERY_MS = 1000;
 export function App({ model }: { model: Model }) {
   useModel(model);
   const map = useRef<LiveMap | null>(null);
-  const [start] = useState(() => parseLink(location.hash));
+  const [link, setLink] = useState(() => parseLink(location.hash));
   const [showsServer, setShowsServer] = useState(() => innerWidth > 720);
 
   const writeLink = useCallback(() => {
@@ -35,8 +35,12 @@ export function App({ model }: { model: Model }) {
   }, [model]);
 
   useEffect(() => {
-    model.k = start.k;
-    if (start.anchor) model.select(start.anchor, start.filter);
+    model.k = link.k;
+    model.select(link.anchor, link.filter);
+    if (link.view) map.current?.goTo(link.view);
+  }, [model, link]);
+
+  useEffect(() => {
     model.start();
     setTimeout(() => void model.readQueries(), WRITE_LINK_EVERY_MS);
     const timers = [
@@ -45,7 +49,14 @@ export function App({ model }: { model: Model }) {
       setInterval(() => model.refresh(), REFRESH_EVERY_MS),
     ];
     return () => timers.forEach(clearInterval);
-  }, [model, start, writeLink]);
+  }, [model, writeLink]);
+
+  useEffect(() => {
+    // Another link in the address bar does not load the page anew.
+    const follow = () => setLink(parseLink(location.hash));
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
 
   useKeys(model, map);
   return (
@@ -65,7 +76,7 @@ export function App({ model }: { model: Model }) {
         </button>
       </header>
       <div class="middle">
-        <MapView model={model} start={start.view} map={map} />
+        <MapView model={model} map={map} />
         <div class="panels">
           {model.anchor && <NeighborPanel model={model} map={map} />}
           <RecordingPanel model={model} />
@@ -79,7 +90,7 @@ export function App({ model }: { model: Model }) {
       </div>
       <footer class="bar">
         <Legend model={model} />
-        <Timeline model={model} linkTimeUs={start.timeUs} />
+        <Timeline model={model} link={link} />
       </footer>
     </main>
   );

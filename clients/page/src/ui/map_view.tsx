@@ -3,12 +3,10 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { LiveMap } from "../map/map";
-import type { Link } from "../model/link";
 import type { Model } from "../model/model";
 
 interface Props {
   model: Model;
-  start: Link["view"];
   map: RefObject<LiveMap | null>;
 }
 
@@ -24,15 +22,15 @@ function covered(): { right: number; bottom: number } {
   return { right: 0, bottom: Math.max(0, canvas.bottom - panels.top) };
 }
 
-export function MapView({ model, start, map }: Props) {
+export function MapView({ model, map }: Props) {
   const ground = useRef<HTMLCanvasElement>(null);
   const dots = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
 
   useEffect(() => {
     if (!ground.current || !dots.current || !over.current) return;
-    map.current = new LiveMap(model, ground.current, dots.current, over.current, start, covered);
-  }, [model, start, map]);
+    map.current = new LiveMap(model, ground.current, dots.current, over.current, covered);
+  }, [model, map]);
 
   const hoverTimer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const onMove = (event: MouseEvent) => {

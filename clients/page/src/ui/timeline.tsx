@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scrubs through the last five minutes, and back to live.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Link } from "../model/link";
 import type { Model } from "../model/model";
 import { timeText } from "./text";
 
-export function Timeline({ model, linkTimeUs }: { model: Model; linkTimeUs: number | null }) {
+export function Timeline({ model, link }: { model: Model; link: Link }) {
   const { ring, pausedAtUs } = model;
   const first = ring.first?.timeUs ?? 0;
   const last = Math.max(first, ring.last?.timeUs ?? 0);
   const shown = pausedAtUs ?? last;
   const isEmpty = ring.count < 2;
-  const missed = useLinkTime(model, linkTimeUs);
+  const isMissed = useLinkTime(model, link);
   return (
     <div class="timeline" role="group" aria-label="Time">
       <button
@@ -34,7 +35,7 @@ export function Timeline({ model, linkTimeUs }: { model: Model; linkTimeUs: numb
       <output>
         {isEmpty ? "–" : pausedAtUs === null ? timeText(last) : agoText(last - shown, shown)}
       </output>
-      {missed && <p class="hint">This page does not hold the link's moment; it shows now.</p>}
+      {isMissed && <p class="hint">This page does not hold the link's moment; it shows now.</p>}
     </div>
   );
 }
@@ -43,16 +44,17 @@ function agoText(agoUs: number, timeUs: number): string {
   return `${timeText(timeUs)} (−${(agoUs / 1e6).toFixed(1)} s)`;
 }
 
-/** Goes to the time of the link if the ring has it; returns whether it has not. */
-function useLinkTime(model: Model, linkTimeUs: number | null): boolean {
-  const missed = useRef(false);
-  const isDone = useRef(linkTimeUs === null);
-  const first = model.ring.first;
+/** Goes to the time of a link if the ring has it; returns whether it has not. */
+function useLinkTime(model: Model, link: Link): boolean {
+  const [isMissed, setIsMissed] = useState(false);
+  const followed = useRef<Link | null>(null);
+  const isFilled = model.ring.first !== null;
   useEffect(() => {
-    if (isDone.current || !first || linkTimeUs === null) return;
-    isDone.current = true;
-    if (first.timeUs <= linkTimeUs) model.pause(linkTimeUs);
-    else missed.current = true;
-  }, [first, linkTimeUs, model]);
-  return missed.current;
+    if (followed.current === link || !isFilled) return;
+    followed.current = link;
+    const isHeld = link.timeUs !== null && model.ring.spans(link.timeUs);
+    model.pause(isHeld ? link.timeUs : null);
+    setIsMissed(link.timeUs !== null && !isHeld);
+  }, [isFilled, link, model]);
+  return isMissed && model.pausedAtUs === null;
 }

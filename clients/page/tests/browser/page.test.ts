@@ -167,6 +167,26 @@ test("scrubbing shows an earlier list, and live comes back", { skip }, async () 
   assert.deepEqual(complaints, []);
 });
 
+test("a link in the address of an open page is followed", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3");
+  await page.waitForSelector("#neighbors tbody tr");
+  await page.evaluate(() => (location.hash = "#at=5,55&zoom=13&object=7&k=2"));
+  await page.getByRole("heading", { name: "ship-7" }).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("#neighbors tbody tr").length === 2);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.waitForFunction(() => location.hash.includes("time="));
+  const paused = new URL(page.url()).hash;
+  await page.getByRole("button", { name: "Live" }).click();
+  await page.waitForFunction(() => !location.hash.includes("time="));
+  await page.evaluate((hash) => (location.hash = hash), paused);
+  await page.getByText("Paused", { exact: true }).waitFor();
+  await page.evaluate(() => (location.hash = "#at=5,55&zoom=13&time=1"));
+  await page.getByText("it shows now").waitFor();
+  await page.locator("#neighbors").waitFor({ state: "detached" });
+  await page.waitForFunction(() => /^#at=5,55(\.\d+)?&zoom=13\.00$/.test(location.hash));
+  assert.deepEqual(complaints, []);
+});
+
 test("a server that is gone is named, and its return too", { skip }, async () => {
   const { page, complaints } = await open("?objects=40&tick_ms=200");
   await page.evaluate(() => (globalThis as any).fakeWorld.setGone(true));
