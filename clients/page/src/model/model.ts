@@ -272,11 +272,12 @@ export class Model {
     this.hovered = id;
     this.whyNot = null;
     this.tell();
-    const { anchor } = this;
+    const { anchor, k, terms } = this;
     const isAnchor = anchor?.kind === "object" && anchor.id === id;
-    if (!id || !anchor || isAnchor || this.pausedAtUs !== null) return;
-    const why = await whyNot(this.world, this.questionOf(anchor), id).catch(() => null);
-    if (this.hovered !== id || this.anchor !== anchor) return;
+    if (!id || !anchor || !terms || isAnchor || this.pausedAtUs !== null) return;
+    const question = this.questionOf(anchor);
+    const why = await whyNot(this.world, terms.space, question, id).catch(() => null);
+    if (this.hovered !== id || this.anchor !== anchor || this.k !== k) return;
     this.whyNot = why;
     this.tell();
   }

@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why an object is not among the k nearest: its own distance and rank beside the k-th distance.
-import type { NeighborList, ObjectId, Question, World } from "../world/types";
+import { distanceBetween } from "../world/distance";
+import { filterText, passes } from "../world/filter";
+import type { NeighborList, ObjectId, Question, Space, World } from "../world/types";
 import { K_MAX } from "./link";
 
 export interface WhyNot {
   id: ObjectId;
   /** 0: beyond the ranks that the server tells. */
   rank: number;
+  /** Null: the server does not have the object any more. */
   distance: number | null;
-  kthDistance: number;
+  /** The rank and the distance of the last in the list. */
   k: number;
+  kthDistance: number;
+  /** The filter's text if the object does not pass it, else the empty text. */
+  leftOutBy: string;
 }
 
 /** Asks the server; returns null if the object is among the k nearest. */
 export async function whyNot(
   world: World,
+  space: Space,
   question: Question,
   id: ObjectId,
 ): Promise<WhyNot | null> {
   const list = await world.neighbors({ ...question, k: K_MAX });
-  return whyNotIn(list, question.k, id);
+  const why = whyNotIn(list, question.k, id);
+  if (!why || why.rank > 0) return why;
+  const { anchor, filter } = question;
+  const from = anchor.kind === "object" ? await world.object(anchor.id) : anchor;
+  const other = await world.object(id);
+  if (!from || !other) return why;
+  const distance = distanceBetween(
+    space,
+    [from.x, from.y, from.z ?? 0],
+    [other.x, other.y, other.z],
+  );
+  const isAllowed =
+    passes(filter, other.tags) &&
+    distance <= filter.distanceMaxM &&
+    list.timeUs - other.timeUs <= filter.ageMaxUs;
+  return { ...why, distance, leftOutBy: isAllowed ? "" : filterText(filter) };
 }
 
-export function whyNotIn(list: NeighborList, k: number, id: ObjectId): WhyNot | null {
+function whyNotIn(list: NeighborList, kAsked: number, id: ObjectId): WhyNot | null {
   const place = list.neighbors.findIndex((row) => row.id === id);
-  if (place >= 0 && place < k) return null;
-  const kth = list.neighbors[Math.min(k, list.neighbors.length) - 1];
+  if (place >= 0 && place < kAsked) return null;
+  const k = Math.min(kAsked, list.neighbors.length);
   return {
     id,
     rank: place + 1,
     distance: place < 0 ? null : list.neighbors[place].distance,
-    kthDistance: kth ? kth.distance : NaN,
     k,
+    kthDistance: list.neighbors[k - 1]?.distance ?? NaN,
+    leftOutBy: "",
   };
 }
 
@@ -45,9 +68,11 @@ export function distanceText(distance: number, isMetres: boolean): string {
 
 export function whyNotSentence(why: WhyNot, label: string, isMetres: boolean): string {
   const kth = `number ${why.k} is at ${distanceText(why.kthDistance, isMetres)}`;
-  if (why.distance === null)
-    return `${label} is not among the ${K_MAX} nearest that pass the filter; ${kth}.`;
+  if (why.distance === null) return `${label} is not among the ${K_MAX} nearest; ${kth}.`;
   const own = distanceText(why.distance, isMetres);
+  if (why.leftOutBy)
+    return `${label} is at ${own}, but the question is for objects ${why.leftOutBy}.`;
   const more = distanceText(why.distance - why.kthDistance, isMetres);
-  return `${label} is number ${why.rank}, at ${own}; ${kth}, ${more} nearer.`;
+  const rank = why.rank > 0 ? `number ${why.rank}` : `beyond number ${K_MAX}`;
+  return `${label} is ${rank}, at ${own}; ${kth}, ${more} nearer.`;
 }

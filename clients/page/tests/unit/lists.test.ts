@@ -20,22 +20,47 @@ function nearest(id: string, k: number): Question {
 test("why not: none for a neighbour, else the rank and both distances", async () => {
   const fake = world(50);
   const all = (await fake.neighbors(nearest("1", 49))).neighbors;
-  assert.equal(await whyNot(fake, nearest("1", 5), all[4].id), null);
-  const why = await whyNot(fake, nearest("1", 5), all[5].id);
+  assert.equal(await whyNot(fake, "planar2", nearest("1", 5), all[4].id), null);
+  const why = await whyNot(fake, "planar2", nearest("1", 5), all[5].id);
   assert.deepEqual(why, {
     id: all[5].id,
     rank: 6,
     distance: all[5].distance,
-    kthDistance: all[4].distance,
     k: 5,
+    kthDistance: all[4].distance,
+    leftOutBy: "",
   });
 });
 
+test("why not has the distance of an object that no list has", async () => {
+  const fake = world(1200);
+  const all = (await fake.neighbors(nearest("1", 1199))).neighbors;
+  const far = all[1100];
+  const beyond = await whyNot(fake, "planar2", nearest("1", 5), far.id);
+  assert.equal(beyond?.rank, 0);
+  assert.equal(beyond?.distance, far.distance);
+  assert.equal(beyond?.leftOutBy, "");
+  const tagged = { ...nearest("1", 5), filter: { ...NO_FILTER, tagsRequired: 1 } };
+  const passing = new Set((await fake.neighbors({ ...tagged, k: 1199 })).neighbors.map(({ id }) => id));
+  const other = all.find(({ id }) => !passing.has(id))!;
+  const filtered = await whyNot(fake, "planar2", tagged, other.id);
+  assert.equal(filtered?.distance, other.distance);
+  assert.equal(filtered?.leftOutBy, "with tags 0");
+});
+
 test("why not says where the other is", () => {
-  const why = { id: "9", rank: 6, distance: 120.25, kthDistance: 100, k: 5 };
+  const why = { id: "9", rank: 6, distance: 120.25, k: 5, kthDistance: 100, leftOutBy: "" };
   assert.equal(
     whyNotSentence(why, "car-9", true),
     "car-9 is number 6, at 120.3 m; number 5 is at 100.0 m, 20.25 m nearer.",
+  );
+  assert.equal(
+    whyNotSentence({ ...why, rank: 0 }, "car-9", true),
+    "car-9 is beyond number 1024, at 120.3 m; number 5 is at 100.0 m, 20.25 m nearer.",
+  );
+  assert.equal(
+    whyNotSentence({ ...why, rank: 0, leftOutBy: "with tags 3" }, "car-9", true),
+    "car-9 is at 120.3 m, but the question is for objects with tags 3.",
   );
 });
 
