@@ -6,7 +6,7 @@ import type { Frame, ObjectId, World } from "../world/types";
 
 type Place = [number, number];
 
-/** So many objects outside of the frame are asked for. */
+/** At most this many objects outside of the frame are asked for. */
 const OUTSIDERS_MAX = 16;
 
 export class Places {
@@ -19,11 +19,7 @@ export class Places {
   }
 
   find(frame: Frame | null, ids: ObjectId[]): Map<ObjectId, Place> {
-    const indexes = new Map(ids.map((id) => [this.world.objects.indexOf(id), id]));
-    const places = new Map<ObjectId, Place>();
-    if (frame?.kind === "objects")
-      for (const [index, place] of positionsOf(frame, new Set(indexes.keys())))
-        places.set(indexes.get(index) as ObjectId, place);
+    const places = this.inFrame(frame, ids);
     for (const id of ids) {
       const outside = this.outsiders.get(id);
       if (outside && !places.has(id)) places.set(id, outside);
@@ -31,12 +27,21 @@ export class Places {
     return places;
   }
 
-  /** Asks the server for those that the frame does not have. */
+  /** Asks the server for those that the frame does not have. Until it answers, the old places stand. */
   async ask(frame: Frame | null, ids: ObjectId[]): Promise<void> {
-    this.outsiders.clear();
-    const known = this.find(frame, ids);
+    const known = this.inFrame(frame, ids);
     const unknown = ids.filter((id) => !known.has(id)).slice(0, OUTSIDERS_MAX);
     const found = await Promise.all(unknown.map((id) => this.world.object(id)));
+    this.outsiders.clear();
     for (const info of found) if (info) this.outsiders.set(info.id, [info.x, info.y]);
+  }
+
+  private inFrame(frame: Frame | null, ids: ObjectId[]): Map<ObjectId, Place> {
+    const indexes = new Map(ids.map((id) => [this.world.objects.indexOf(id), id]));
+    const places = new Map<ObjectId, Place>();
+    if (frame?.kind === "objects")
+      for (const [index, place] of positionsOf(frame, new Set(indexes.keys())))
+        places.set(indexes.get(index) as ObjectId, place);
+    return places;
   }
 }

@@ -39,6 +39,10 @@ export function MapView({ model, map }: Props) {
     if (over.current) over.current.classList.toggle("pointing", id !== null);
     hoverTimer.current = setTimeout(() => void model.hover(id), HOVER_AFTER_MS);
   };
+  const onLeave = () => {
+    clearTimeout(hoverTimer.current);
+    void model.hover(null);
+  };
   const onClick = (event: MouseEvent) => {
     if (!map.current || !model.terms || !model.hasMap) return;
     const id = map.current.objectAt(event.offsetX, event.offsetY);
@@ -62,7 +66,7 @@ export function MapView({ model, map }: Props) {
           "Enter chooses the object nearest the middle."
         }
         onMouseMove={onMove}
-        onMouseLeave={() => void model.hover(null)}
+        onMouseLeave={onLeave}
         onClick={onClick}
       />
     </div>

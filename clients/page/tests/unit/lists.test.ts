@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeWorld } from "../../src/dev/fake_world";
 import { listFromFrame } from "../../src/model/local_lists";
+import { Places } from "../../src/model/places";
 import { serverNumbers } from "../../src/model/server_numbers";
 import { whyNot, whyNotSentence } from "../../src/model/why_not";
 import { distanceBetween } from "../../src/world/distance";
@@ -120,4 +121,15 @@ test("numbers of a server are rates, stage times and limits near their end", () 
   assert.deepEqual(numbers.refused, [["late", 2]]);
   assert.ok(Math.abs(numbers.stagesMs["build"] - 2) < 1e-9);
   assert.deepEqual(numbers.limits, [{ name: "sessions-max", used: 10, limit: 10 }]);
+});
+
+test("an object outside of the frame keeps its place while the server is asked again", async () => {
+  const fake = world(10);
+  const places = new Places(fake);
+  await places.ask(null, ["3"]);
+  const before = places.find(null, ["3"]);
+  assert.equal(before.size, 1);
+  fake.object = () => new Promise(() => {});
+  void places.ask(null, ["3"]);
+  assert.deepEqual(places.find(null, ["3"]), before);
 });
