@@ -16,7 +16,7 @@ function usePlayback(model: Model): [Playback | null, (change: PlaybackChange) =
     const read = async () => {
       const now = await model.world.playback().catch(() => undefined);
       if (now === null) clearInterval(timer);
-      if (now) setPlayback(now);
+      if (now !== undefined) setPlayback(now);
     };
     const timer = setInterval(() => void read(), READ_EVERY_MS);
     void read();
@@ -31,8 +31,12 @@ function usePlayback(model: Model): [Playback | null, (change: PlaybackChange) =
 
 export function RecordingPanel({ model }: { model: Model }) {
   const [playback, change] = usePlayback(model);
+  /** The moment under the slider's thumb while it is dragged. */
+  const [draggedUs, setDraggedUs] = useState<number | null>(null);
   if (!playback) return null;
-  const { timeUs, beginUs, endUs, speed, paused } = playback;
+  const { beginUs, endUs, speed, paused } = playback;
+  const timeUs = draggedUs ?? playback.timeUs;
+  const timeOf = (input: HTMLInputElement) => beginUs + Number(input.value) * 1e6;
   const speeds = SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
   return (
     <section class="panel recording" aria-label="Recording">
@@ -44,7 +48,11 @@ export function RecordingPanel({ model }: { model: Model }) {
         min={0}
         max={Math.max(1, Math.round((endUs - beginUs) / 1e6))}
         value={Math.round((timeUs - beginUs) / 1e6)}
-        onChange={(event) => change({ timeUs: beginUs + Number(event.currentTarget.value) * 1e6 })}
+        onInput={(event) => setDraggedUs(timeOf(event.currentTarget))}
+        onChange={(event) => {
+          setDraggedUs(null);
+          change({ timeUs: timeOf(event.currentTarget) });
+        }}
       />
       <div class="controls">
         <button type="button" onClick={() => change({ paused: !paused })}>

@@ -25,14 +25,22 @@ async function play(page: Page, address: string): Promise<void> {
   const panel = page.getByRole("region", { name: "Recording" });
   await panel.getByRole("button", { name: "Hold" }).click();
   await until(async () => (await state()).paused, "the recording was held");
-  await panel.getByLabel("Moment of the recording").fill("120");
+  const moment = panel.getByLabel("Moment of the recording");
+  await moment.evaluate((input: HTMLInputElement) => {
+    input.value = "90";
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await page.waitForResponse(`${address}v1/playback`);
+  await page.waitForResponse(`${address}v1/playback`);
+  assert.equal(await moment.inputValue(), "90", "the thumb stays where it is dragged to");
+  await moment.fill("120");
   const seconds = async () => ((await state()).time_us - (await state()).begin_us) / 1e6;
   await until(async () => (await seconds()) === 120, "the recording was moved");
   await panel.getByLabel("Speed").selectOption("60");
   await until(async () => (await state()).speed === 60, "the speed was 60");
   await panel.getByRole("button", { name: "Play" }).click();
   await until(async () => (await seconds()) > 150, "the recording was played");
-  await panel.getByLabel("Moment of the recording").fill("10");
+  await moment.fill("10");
   await until(async () => (await seconds()) < 120, "the recording was moved back");
   await page.getByText("Live", { exact: true }).waitFor();
 }
