@@ -22,6 +22,26 @@ export function tagColour(tags: number, colourCount: number): number {
   return 1 + (lowest % (colourCount - 1));
 }
 
+export interface TagRow {
+  colour: number;
+  /** The lowest tag bits that the objects of this colour have. */
+  bits: number[];
+  count: number;
+}
+
+/** Returns a row for each colour that some object has. */
+export function tagRows(tags: Uint32Array, colourCount: number): TagRow[] {
+  const rows = Array.from({ length: colourCount }, (_, colour): TagRow => ({ colour, bits: [], count: 0 }));
+  let bits = 0;
+  for (const each of tags) {
+    ++rows[tagColour(each, colourCount)].count;
+    bits |= each & -each;
+  }
+  for (let bit = 0; bit < 32; ++bit)
+    if ((bits >>> bit) & 1) rows[tagColour(1 << bit, colourCount)].bits.push(bit);
+  return rows.filter(({ count }) => count > 0);
+}
+
 export class Splat {
   width = 0;
   height = 0;

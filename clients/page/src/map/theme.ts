@@ -18,7 +18,8 @@ export interface Theme {
   colours: Colours;
 }
 
-const TAG_COLOURS = 9;
+/** One for objects without tags, and eight that the tag bits share. */
+export const TAG_COLOURS = 9;
 const COUNT_SHADES = 64;
 
 /** Packs "#rrggbb" as a little-endian ImageData has it. */

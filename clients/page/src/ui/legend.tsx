@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The colours of the tag bits that the shown objects have, or the scale of a raster.
 import { useEffect, useState } from "preact/hooks";
-import { tagColour } from "../map/splat";
+import { tagRows, type TagRow } from "../map/splat";
+import { TAG_COLOURS } from "../map/theme";
 import type { Model } from "../model/model";
-import type { ObjectFrame } from "../world/types";
 import { countText } from "./text";
 
-const COLOURS = 9;
 const COUNT_EVERY_MS = 1000;
 
-/** Returns for each colour how many objects have it and the tag bits that stand for it. */
-function countsOf(frame: ObjectFrame): number[] {
-  const counts = new Array<number>(COLOURS).fill(0);
-  for (const tags of frame.tags) ++counts[tagColour(tags, COLOURS)];
-  return counts;
+function nameOf({ bits }: TagRow): string {
+  if (bits.length === 0) return "no tag";
+  return `tag bit${bits.length > 1 ? "s" : ""} ${bits.join(", ")}`;
 }
 
 export function Legend({ model }: { model: Model }) {
-  const [counts, setCounts] = useState<number[]>([]);
+  const [rows, setRows] = useState<TagRow[]>([]);
   const frame = model.shownFrame();
   useEffect(() => {
     const read = () => {
       const now = model.shownFrame();
-      setCounts(now?.kind === "objects" ? countsOf(now) : []);
+      setRows(now?.kind === "objects" ? tagRows(now.tags, TAG_COLOURS) : []);
     };
     const timer = setInterval(read, COUNT_EVERY_MS);
     return () => clearInterval(timer);
@@ -33,14 +30,13 @@ export function Legend({ model }: { model: Model }) {
         <span class="scale" aria-hidden="true" /> few to many objects; zoom in to see each
       </p>
     );
-  const present = counts.map((count, colour) => ({ count, colour })).filter((row) => row.count > 0);
-  if (present.length < 2) return null;
+  if (rows.length < 2) return null;
   return (
     <ul class="legend" aria-label="Colours by tag">
-      {present.map(({ count, colour }) => (
-        <li key={colour}>
-          <span class={`dot tag-${colour}`} aria-hidden="true" />
-          {colour === 0 ? "no tag" : `tag bit ${colour - 1}`} {countText(count)}
+      {rows.map((row) => (
+        <li key={row.colour}>
+          <span class={`dot tag-${row.colour}`} aria-hidden="true" />
+          {nameOf(row)} {countText(row.count)}
         </li>
       ))}
     </ul>

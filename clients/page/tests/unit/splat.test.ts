@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mercator, planar, rectangleOf, zoomTo } from "../../src/map/projection";
-import { NOTHING, Splat, tagColour } from "../../src/map/splat";
+import { NOTHING, Splat, tagColour, tagRows } from "../../src/map/splat";
 import { diameterFor, spriteOf } from "../../src/map/sprites";
 import type { ObjectFrame, RasterFrame } from "../../src/world/types";
 
@@ -130,4 +130,14 @@ test("Mercator and its inverse agree, and a fitted zoom shows its rectangle", ()
   const shown = rectangleOf(mercator, fitted, 800, 600, 0);
   assert.ok(shown.xMin <= 2.001 && shown.xMax >= 11.999);
   assert.ok(shown.yMin <= 53.001 && shown.yMax >= 58.999);
+});
+
+test("a legend names the bits that share a colour", () => {
+  const tags = Uint32Array.of(0, 0, 1, 3, 1 << 8, 1 << 9, 1 << 31);
+  assert.deepEqual(tagRows(tags, 9), [
+    { colour: 0, bits: [], count: 2 },
+    { colour: 1, bits: [0, 8], count: 3 },
+    { colour: 2, bits: [9], count: 1 },
+    { colour: 8, bits: [31], count: 1 },
+  ]);
 });
