@@ -38,6 +38,8 @@ export function drawOverlay(
   const centre = pixelOf(
     anchor?.kind === "place" ? [anchor.x, anchor.y] : anchor ? places.get(anchor.id) : undefined,
   );
+  const [[leftMost], [rightMost]] = projection.edges;
+  const worldPx = (rightMost - leftMost) * zoom.k;
   const pen = new Pen(context, pixelRatio, theme);
   for (const [, place] of model.queryPlaces()) {
     const mark = pixelOf(place);
@@ -47,11 +49,15 @@ export function drawOverlay(
   if (centre) {
     for (const row of rows) {
       const end = pixelOf(places.get(row.id));
-      if (end) pen.line(centre, end, linkColour, 2, []);
+      if (!end) continue;
+      for (const line of linesBetween(centre, end, worldPx)) pen.line(...line, linkColour, 2, []);
     }
   }
   const over = hovered ? pixelOf(places.get(hovered)) : null;
-  if (over && hovered) drawHovered(pen, model, hovered, over, centre, theme);
+  if (over && centre && model.whyNot)
+    for (const line of linesBetween(centre, over, worldPx))
+      pen.line(...line, theme.text, 1, [4, 4]);
+  if (over && hovered) drawHovered(pen, model, hovered, over, theme);
   if (centre) pen.ring(centre, 10, theme.accent, 3);
   if (centre && anchor?.kind === "object") pen.label(centre, model.label(anchor.id));
   rows.forEach((row, i) => {
@@ -61,6 +67,20 @@ export function drawOverlay(
     if (rows.length > LABELS_MAX) return;
     pen.label(end, `${i + 1} · ${row.name ?? row.id}`);
   });
+}
+
+/**
+ * Returns the lines that join two places on a map so many pixels wide. If the way over the map's
+ * edges is shorter, as at the antimeridian, one line leaves the map and another one comes in.
+ */
+export function linesBetween(from: Pixel, to: Pixel, worldPx: number): [Pixel, Pixel][] {
+  const apart = to[0] - from[0];
+  if (Math.abs(apart) <= worldPx / 2) return [[from, to]];
+  const shift = apart > 0 ? -worldPx : worldPx;
+  return [
+    [from, [to[0] + shift, to[1]]],
+    [[from[0] - shift, from[1]], to],
+  ];
 }
 
 /** Returns the query whose mark is at a pixel, or null. */
@@ -84,11 +104,9 @@ function drawHovered(
   model: Model,
   id: string,
   over: Pixel,
-  centre: Pixel | null,
   theme: Theme,
 ): void {
   const why = model.whyNot;
-  if (why && centre) pen.line(centre, over, theme.text, 1, [4, 4]);
   pen.ring(over, 9, theme.text);
   const rank = why?.rank ? `${why.rank} · ` : "";
   const distance =

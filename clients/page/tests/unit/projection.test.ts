@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the map, and its grid.
+// The limits of the map, its grid, and links over its edges.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { linesAcross } from "../../src/map/base_layer";
+import { linesBetween } from "../../src/map/overlay";
 import { mercator, planar, rectangleOf, zoomAround } from "../../src/map/projection";
 
 const WIDTH = 1280;
@@ -35,4 +36,33 @@ test("the grid has a line each step, and few lines far from its middle too", () 
   assert.deepEqual(linesAcross(50, 200, 100), [0, 1]);
   for (const offset of [1e15, -1e18, 1e300])
     assert.ok(linesAcross(offset, 1280, 90).length <= 16, `${offset}`);
+});
+
+test("a link over the antimeridian goes the short way", () => {
+  assert.deepEqual(linesBetween([10, 1], [400, 2], 1000), [
+    [
+      [10, 1],
+      [400, 2],
+    ],
+  ]);
+  assert.deepEqual(linesBetween([10, 1], [990, 2], 1000), [
+    [
+      [10, 1],
+      [-10, 2],
+    ],
+    [
+      [1010, 1],
+      [990, 2],
+    ],
+  ]);
+  assert.deepEqual(linesBetween([990, 2], [10, 1], 1000), [
+    [
+      [990, 2],
+      [1010, 1],
+    ],
+    [
+      [-10, 2],
+      [10, 1],
+    ],
+  ]);
 });
