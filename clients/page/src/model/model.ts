@@ -151,6 +151,11 @@ export class Model {
     return this.places.find(this.shownFrame(), ids);
   }
 
+  /** Whether the server does not have the chosen object: it was removed, or it expired. */
+  get isAnchorMissing(): boolean {
+    return this.anchor?.kind === "object" && this.places.isMissing(this.anchor.id);
+  }
+
   async readQueries(): Promise<void> {
     this.queries = await this.world.queries().catch(() => this.queries);
     this.tell();

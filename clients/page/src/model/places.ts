@@ -8,14 +8,24 @@ type Place = [number, number];
 
 /** At most this many objects outside of the frame are asked for. */
 const OUTSIDERS_MAX = 16;
+/** An object that the server does not have is asked for again after this time. */
+const ASK_AGAIN_MS = 10_000;
 
 export class Places {
   private readonly outsiders = new Map<ObjectId, Place>();
+  /** When the server said that it does not have an object. */
+  private readonly missingSinceMs = new Map<ObjectId, number>();
 
   constructor(private readonly world: World) {}
 
   clear(): void {
     this.outsiders.clear();
+    this.missingSinceMs.clear();
+  }
+
+  /** Returns whether the server has said that it does not have the object. */
+  isMissing(id: ObjectId): boolean {
+    return this.missingSinceMs.has(id);
   }
 
   find(frame: Frame | null, ids: ObjectId[]): Map<ObjectId, Place> {
@@ -30,10 +40,18 @@ export class Places {
   /** Asks the server for those that the frame does not have. Until it answers, the old places stand. */
   async ask(frame: Frame | null, ids: ObjectId[]): Promise<void> {
     const known = this.inFrame(frame, ids);
-    const unknown = ids.filter((id) => !known.has(id)).slice(0, OUTSIDERS_MAX);
+    for (const id of known.keys()) this.missingSinceMs.delete(id);
+    const nowMs = performance.now();
+    const isDue = (id: ObjectId) =>
+      nowMs - (this.missingSinceMs.get(id) ?? -Infinity) > ASK_AGAIN_MS;
+    const unknown = ids.filter((id) => !known.has(id) && isDue(id)).slice(0, OUTSIDERS_MAX);
     const found = await Promise.all(unknown.map((id) => this.world.object(id)));
     this.outsiders.clear();
-    for (const info of found) if (info) this.outsiders.set(info.id, [info.x, info.y]);
+    found.forEach((info, i) => {
+      if (!info) return this.missingSinceMs.set(unknown[i], nowMs);
+      this.missingSinceMs.delete(unknown[i]);
+      return this.outsiders.set(info.id, [info.x, info.y]);
+    });
   }
 
   private inFrame(frame: Frame | null, ids: ObjectId[]): Map<ObjectId, Place> {

@@ -134,7 +134,11 @@ function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
           </tbody>
         </table>
       </div>
-      {shown.list.neighbors.length === 0 && <p class="hint">No object is near.</p>}
+      {shown.list.neighbors.length === 0 && (
+        <p class="hint">
+          {model.isAnchorMissing ? "The server has no such object." : "No object is near."}
+        </p>
+      )}
     </>
   );
 }

@@ -133,3 +133,16 @@ test("an object outside of the frame keeps its place while the server is asked a
   void places.ask(null, ["3"]);
   assert.deepEqual(places.find(null, ["3"]), before);
 });
+
+test("an object that the server does not have is missing, and not asked for each time", async () => {
+  const fake = world(10);
+  const places = new Places(fake);
+  let asked = 0;
+  fake.object = () => Promise.resolve((++asked, null));
+  await places.ask(null, ["3"]);
+  await places.ask(null, ["3"]);
+  assert.equal(asked, 1);
+  assert.ok(places.isMissing("3"));
+  await places.ask(fake.frame(), ["3"]);
+  assert.ok(!places.isMissing("3"), "the frame has it again");
+});
