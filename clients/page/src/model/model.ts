@@ -103,6 +103,7 @@ export class Model {
   private opened(terms: ServerTerms): void {
     this.terms = terms;
     this.connection = { state: "live", sentence: "" };
+    if (!this.hasMap && this.anchor?.kind === "place") this.anchor = null;
     void this.ask();
     this.tell();
   }
@@ -253,7 +254,7 @@ export class Model {
 
   private async findPlaces(list: NeighborList): Promise<void> {
     if (this.pausedAtUs !== null) return;
-    const ids = list.neighbors.map((row) => row.id);
+    const ids = this.hasMap ? list.neighbors.map((row) => row.id) : [];
     if (this.anchor?.kind === "object") ids.unshift(this.anchor.id);
     await this.places.ask(this.latest, ids);
   }

@@ -48,9 +48,10 @@ export class Places {
     const found = await Promise.all(unknown.map((id) => this.world.object(id)));
     this.outsiders.clear();
     found.forEach((info, i) => {
-      if (!info) return this.missingSinceMs.set(unknown[i], nowMs);
       this.missingSinceMs.delete(unknown[i]);
-      return this.outsiders.set(info.id, [info.x, info.y]);
+      if (!info) this.missingSinceMs.set(unknown[i], nowMs);
+      // A vector has no place.
+      else if (Number.isFinite(info.x)) this.outsiders.set(info.id, [info.x, info.y]);
     });
   }
 

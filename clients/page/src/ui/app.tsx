@@ -29,7 +29,7 @@ export function App({ model }: { model: Model }) {
   const writeLink = useCallback(() => {
     if (!map.current || model.terms === null) return;
     const { anchor, k, filter, pausedAtUs } = model;
-    const view = map.current.view();
+    const view = model.hasMap ? map.current.view() : null;
     const hash = formatLink({ view, anchor, k, filter, timeUs: pausedAtUs });
     if (hash !== location.hash) history.replaceState(null, "", hash);
   }, [model]);

@@ -146,3 +146,12 @@ test("an object that the server does not have is missing, and not asked for each
   await places.ask(fake.frame(), ["3"]);
   assert.ok(!places.isMissing("3"), "the frame has it again");
 });
+
+test("a vector is not missing, and has no place", async () => {
+  const fake = world(10);
+  const places = new Places(fake);
+  fake.object = async (id) => ({ id, name: null, x: NaN, y: NaN, z: 0, timeUs: 0, tags: 0 });
+  await places.ask(null, ["3"]);
+  assert.equal(places.find(null, ["3"]).size, 0);
+  assert.ok(!places.isMissing("3"));
+});

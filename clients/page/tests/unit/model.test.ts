@@ -43,6 +43,16 @@ test("the model asks nothing before the server has told its space", () => {
   assert.deepEqual(world.asked, [{ anchor: place, k: model.k, filter: NO_FILTER }]);
 });
 
+test("a server of vectors is not asked for a link's place", () => {
+  const world = new SlowWorld();
+  const model = new Model(world);
+  model.select(place);
+  model.start();
+  world.told?.onOpen({ space: "vector" });
+  assert.equal(model.anchor, null);
+  assert.equal(world.asked.length, 0);
+});
+
 test("an answer of the server's run before is not shown", async () => {
   const world = new SlowWorld();
   const model = new Model(world);
