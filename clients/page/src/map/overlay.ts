@@ -70,7 +70,7 @@ export function drawOverlay(
 }
 
 /**
- * Returns the lines that join two places on a map so many pixels wide. If the way over the map's
+ * Returns the lines that join two places on a map that is `worldPx` wide. If the way over the map's
  * edges is shorter, as at the antimeridian, one line leaves the map and another one comes in.
  */
 export function linesBetween(from: Pixel, to: Pixel, worldPx: number): [Pixel, Pixel][] {

@@ -89,7 +89,7 @@ export function zoomTo(
   };
 }
 
-/** Returns the zoom with a place of the plane in the middle of a screen, within the map's limits. */
+/** Returns the zoom that has a place of the plane in the middle of a screen, within the limits. */
 export function zoomAround(
   projection: Projection,
   [planeX, planeY]: [number, number],

@@ -31,7 +31,8 @@ export interface TagRow {
 
 /** Returns a row for each colour that some object has. */
 export function tagRows(tags: Uint32Array, colourCount: number): TagRow[] {
-  const rows = Array.from({ length: colourCount }, (_, colour): TagRow => ({ colour, bits: [], count: 0 }));
+  const empty = (_: unknown, colour: number): TagRow => ({ colour, bits: [], count: 0 });
+  const rows = Array.from({ length: colourCount }, empty);
   let bits = 0;
   for (const each of tags) {
     ++rows[tagColour(each, colourCount)].count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map's colours, read from page.css, where light and dark have their own.
+// The map's colours, read from the styles: colours.css has them for light and for dark.
 import type { Colours } from "./splat";
 
 export interface Theme {

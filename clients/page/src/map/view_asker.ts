@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the server for what the screen shows: a little more than that, so that panning does not wait,
-// and again only if the screen shows something else or much less.
+// Asks the server for a rectangle a little larger than the screen shows, so that panning does not
+// wait. Asks again only if the screen shows something else or much less.
 import { contains } from "../world/quantise";
 import type { Rectangle, World } from "../world/types";
 

@@ -61,7 +61,7 @@ export function formatLink(link: Link): string {
   return `#${fields.toString().replaceAll("%2C", ",")}`;
 }
 
-/** Returns the numbers of a text such as "1,2.5": 2 to `countMax` of them; null otherwise. */
+/** Returns the 2 to `countMax` numbers of a text such as "1,2.5"; null if it is another text. */
 function numbersOf(text: string | null, countMax: number): number[] | null {
   const numbers = (text ?? "").split(",").map((part) => (part.trim() ? Number(part) : NaN));
   const isWrong = numbers.length < 2 || numbers.length > countMax;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a neighbour list from one answer to the next.
+// The changes of a neighbour list from one answer to the next.
 import type { Neighbor, NeighborList, ObjectId } from "../world/types";
 
 export type Change = "entered" | "nearer" | "farther" | "left";
@@ -18,8 +18,8 @@ function change(row: Neighbor, kind: Change, rankBefore: number, rankAfter: numb
 }
 
 /**
- * Returns who entered, left, or has another rank relative to those who stayed: an object that only
- * moved up because one before it left is not a change.
+ * Returns the objects that entered, left, or have another rank among the objects that stayed. An
+ * object that only moved up because one before it left is not a change.
  */
 export function changesBetween(before: Neighbor[], after: Neighbor[]): ListChange[] {
   const rankBefore = new Map(before.map((row, i) => [row.id, i + 1]));

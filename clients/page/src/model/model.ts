@@ -85,7 +85,7 @@ export class Model {
     return this.anchor && this.questionOf(this.anchor);
   }
 
-  /** Calls `listener` at each change; returns what ends that. */
+  /** Calls `listener` at each change. The returned function ends that. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -108,7 +108,7 @@ export class Model {
     this.tell();
   }
 
-  /** Another run of the server, whose ticks begin again: what was held is of the old one. */
+  /** The server has started anew, and its ticks begin again: forgets what is of the old run. */
   private forget(): void {
     this.ring.clear();
     this.lists.clear();
@@ -162,15 +162,16 @@ export class Model {
     this.tell();
   }
 
-  /** Returns where each standing query is. One that follows an object is where the object is shown. */
+  /** Returns the place of each standing query; if it follows an object, the object's place. */
   queryPlaces(): [StandingQuery, [number, number]][] {
     const anchors = this.queries.map(({ question }) => question.anchor);
     const followed = anchors.flatMap((anchor) => (anchor.kind === "object" ? [anchor.id] : []));
     const places = followed.length ? this.positions(followed) : new Map<ObjectId, never>();
     return this.queries.flatMap((query, i): [StandingQuery, [number, number]][] => {
       const anchor = anchors[i];
-      const place = anchor.kind === "place" ? ([anchor.x, anchor.y] as const) : places.get(anchor.id);
-      return place ? [[query, [place[0], place[1]]]] : [];
+      if (anchor.kind === "place") return [[query, [anchor.x, anchor.y]]];
+      const place = places.get(anchor.id);
+      return place ? [[query, place]] : [];
     });
   }
 
@@ -224,7 +225,7 @@ export class Model {
     this.tell();
   }
 
-  /** Asks again where no frame has made it ask for a while: a server of vectors sends none. */
+  /** Asks again if no frame has come for a while. A server of vectors sends no frames. */
   refresh(): void {
     const isLive = this.connection.state === "live" && this.pausedAtUs === null;
     if (isLive && performance.now() - this.askedMs > REFRESH_AFTER_MS) void this.ask();

@@ -37,7 +37,7 @@ export class Places {
     return places;
   }
 
-  /** Asks the server for those that the frame does not have. Until it answers, the old places stand. */
+  /** Asks the server for objects outside of the frame. The old places stand until it answers. */
   async ask(frame: Frame | null, ids: ObjectId[]): Promise<void> {
     const known = this.inFrame(frame, ids);
     for (const id of known.keys()) this.missingSinceMs.delete(id);

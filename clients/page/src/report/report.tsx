@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script inside report.html and compare.html, which `starling simulate` writes: it puts plots in
-// the place of the drawings that a browser without scripts shows, and adds the switch for the dark.
+// The script inside report.html and compare.html, which `starling simulate` writes. It replaces the
+// drawings, which a browser without scripts shows, by plots, and adds the switch for the dark.
 import { render } from "preact";
 import { MapPlotView } from "../plot/map_plot";
 import { XPlotView } from "../plot/x_plot";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the plots that `starling simulate` writes into a report (sim/city/report/plot_json.hpp) into
-// plots that can be shown.
+// Turns the plots in a report of `starling simulate` (sim/city/report/plot_json.hpp) into plots that
+// can be shown.
 import { numberText } from "../plot/axis";
 import type { XPlot } from "../plot/series";
 import type { MapPlot } from "../plot/squares";
@@ -51,12 +51,12 @@ const withUnit = (text: string, unit: string) => (unit === "%" ? `${text} %` : `
 /** Names the ends of a bucket or bar by its middle. */
 function bucketText(width: number, unit: string): (middle: number) => string {
   return (middle) =>
-    withUnit(`${numberText(clean(middle - width / 2))} to ${numberText(clean(middle + width / 2))}`, unit);
+    withUnit(`${endText(middle - width / 2)} to ${endText(middle + width / 2)}`, unit);
 }
 
-/** Removes what adding and halving leaves behind the last digit that matters. */
-function clean(value: number): number {
-  return Number(value.toPrecision(12));
+/** Writes a number without what adding and halving leaves behind the last digit that matters. */
+function endText(value: number): string {
+  return numberText(Number(value.toPrecision(12)));
 }
 
 /** Every series gets a value for each x that one of them has. */
@@ -100,6 +100,8 @@ function toBars(data: BarData): XPlot {
 
 function toMap(data: MapData): MapPlot {
   const { title, note, low, cell, columns, rows, cells } = data;
-  const valueText = (value: number) => (value === 1 ? "1 request" : `${numberText(value)} requests`);
-  return { kind: "map", title, note, lowX: low[0], lowY: low[1], cell, columns, rows, cells, valueText };
+  const [lowX, lowY] = low;
+  const valueText = (value: number) =>
+    value === 1 ? "1 request" : `${numberText(value)} requests`;
+  return { kind: "map", title, note, lowX, lowY, cell, columns, rows, cells, valueText };
 }

@@ -12,7 +12,7 @@ interface Props {
 
 const HOVER_AFTER_MS = 80;
 
-/** The panels stand at the right, or on a phone at the bottom (page.css). */
+/** The panels stand at the right, or on a phone at the bottom (panels.css). */
 function covered(): { right: number; bottom: number } {
   const panels = document.querySelector(".panels")?.getBoundingClientRect();
   const canvas = document.getElementById("map")?.getBoundingClientRect();

@@ -64,7 +64,7 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
         )}
         <CopyButton model={model} />
       </div>
-      {filterText(filter) && <p class="hint">Of objects {filterText(filter)}.</p>}
+      {filterText(filter) && <p class="hint">Only objects {filterText(filter)}.</p>}
       {model.refusal && (
         <p class="error" role="alert">
           {model.refusal}
@@ -136,7 +136,7 @@ function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
       </div>
       {shown.list.neighbors.length === 0 && (
         <p class="hint">
-          {model.isAnchorMissing ? "The server has no such object." : "No object is near."}
+          {model.isAnchorMissing ? "The server does not have this object." : "No object is near."}
         </p>
       )}
     </>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays, pauses and moves the recording that the server plays, as `starling view` does. Other servers
-// have no such panel.
+// Plays, pauses and moves the recording of a server that plays one, such as `starling view`. With
+// other servers the panel is not shown.
 import { useEffect, useState } from "preact/hooks";
 import type { Model } from "../model/model";
 import type { Playback, PlaybackChange } from "../world/types";
@@ -9,7 +9,7 @@ import { dateText } from "./text";
 const READ_EVERY_MS = 1000;
 const SPEEDS = [0.25, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800];
 
-/** Reads the playback each second, and not again once the server has said that it plays none. */
+/** Reads the playback each second, until the server says that it plays no recording. */
 function usePlayback(model: Model): [Playback | null, (change: PlaybackChange) => void] {
   const [playback, setPlayback] = useState<Playback | null>(null);
   useEffect(() => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds an object by its id or its whole name, on the server; suggests those that the map has
+// Finds an object by its id or its whole name, on the server. Suggests objects that the map has
 // shown.
 import type { RefObject } from "preact";
 import { useState } from "preact/hooks";

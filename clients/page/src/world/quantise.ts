@@ -21,7 +21,7 @@ export function positionAt(frame: ObjectFrame, i: number): [number, number] {
   return [dequantise(frame.xy[2 * i], xMin, xMax), dequantise(frame.xy[2 * i + 1], yMin, yMax)];
 }
 
-/** Returns where those objects of `wanted` (indexes of World.objects) are that the frame has. */
+/** Returns the places of the `wanted` objects (indexes of World.objects) that the frame has. */
 export function positionsOf(
   frame: ObjectFrame,
   wanted: ReadonlySet<number>,

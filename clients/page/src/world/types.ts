@@ -138,7 +138,7 @@ export interface World {
   /** Says which rectangle the frames shall cover from now on. */
   setView(rectangle: Rectangle): void;
   neighbors(question: Question): Promise<NeighborList>;
-  /** Finds an object by its id or its name. Returns null if the server has no such object. */
+  /** Finds an object by its id or its name. Returns null if there is no such object. */
   object(idOrName: string): Promise<ObjectInfo | null>;
   /** Some of the server's standing queries, at most as many as a map can show. */
   queries(): Promise<StandingQuery[]>;

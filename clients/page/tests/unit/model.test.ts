@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeWorld } from "../../src/dev/fake_world";
 import { Model } from "../../src/model/model";
-import { NO_FILTER, type NeighborList, type Question, type WorldListener } from "../../src/world/types";
+import {
+  NO_FILTER,
+  type NeighborList,
+  type Question,
+  type WorldListener,
+} from "../../src/world/types";
 
 /** Answers a question when the test says so. */
 class SlowWorld extends FakeWorld {
