@@ -67,7 +67,7 @@ void SocketReader::take(const protocol::DecodedSocketRequest& request) {
   if (const auto* view = std::get_if<protocol::View>(&request.body))
     return put_view(request.request_id, *view);
   if (const auto* follow = std::get_if<protocol::Follow>(&request.body)) {
-    ++requests_;
+    is_following_ = true;
     return parts_.follow(request.request_id, std::string(follow->stream));
   }
   if (const auto* end = std::get_if<protocol::EndFollow>(&request.body))
@@ -134,7 +134,7 @@ void SocketReader::show() {
 
 void SocketReader::followed(std::uint64_t request_id, const std::string& stream,
                             const std::optional<Problem>& problem) {
-  --requests_;
+  is_following_ = false;
   if (problem) {
     answer(request_id, problem);
   } else if (streams_.size() >= parts_.limits.streams_max && !streams_.contains(stream)) {
@@ -192,7 +192,8 @@ void SocketReader::send(protocol::Frame frame) {
 }
 
 bool SocketReader::may_read() const {
-  return requests_ < parts_.limits.requests_max && socket_->waiting_bytes() <= few_bytes;
+  return !is_following_ && requests_ < parts_.limits.requests_max &&
+         socket_->waiting_bytes() <= few_bytes;
 }
 
 void SocketReader::read_if_allowed() {

@@ -95,6 +95,8 @@ class SocketReader {
   std::int64_t next_by_bytes_us_ = 0;  ///< on the steady clock
   std::set<std::string, std::less<>> streams_;
   unsigned requests_ = 0;  ///< that wait for their replies
+  /// A Follow waits for followed(). No message is read meanwhile, so an EndFollow comes after it.
+  bool is_following_ = false;
 };
 
 }  // namespace starling::stream

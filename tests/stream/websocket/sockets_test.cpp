@@ -139,6 +139,28 @@ TEST_F(Sockets, FollowBringsWhatASubscriberGets) {
   EXPECT_EQ(refusal_of(protocol::EndFollow{"riders"}), ErrorCode::none);
 }
 
+TEST_F(Sockets, AnEndFollowBehindAFollowEndsIt) {
+  ASSERT_TRUE(client.put_stream({.name = "riders"}));
+  ASSERT_TRUE(client.put_queries({"riders", {nearest_to(5, 3, 10, 0)}}));
+  // Both come with one read of the server. Masks of zeros leave the bytes as they are.
+  std::string frames;
+  for (const protocol::SocketBody& asked : {protocol::SocketBody(protocol::Follow{"riders"}),
+                                            protocol::SocketBody(protocol::EndFollow{"riders"})}) {
+    const protocol::Frame message = protocol::encode_socket_request(
+        std::holds_alternative<protocol::Follow>(asked) ? 1 : 2, asked);
+    ASSERT_LT(message.size(), 126u);
+    frames += {'\x82', static_cast<char>(0x80 | message.size()), 0, 0, 0, 0};
+    for (const std::byte byte : message.bytes()) frames += static_cast<char>(byte);
+  }
+  socket.send_raw(frames);
+  EXPECT_EQ(error_of(socket.reply(1)), ErrorCode::none);
+  EXPECT_EQ(error_of(socket.reply(2)), ErrorCode::none);
+  put_objects(20);
+  tick();
+  EXPECT_EQ(refusal_of(protocol::EndView{}), ErrorCode::none);
+  EXPECT_TRUE(socket.others().empty()) << "no tick is sent";
+}
+
 TEST_F(Sockets, AnEnteringObjectHasItsName) {
   const std::string name = "caf\xC3\xA9 no. 1";
   const std::uint64_t id = to_number(protocol::id_of_text(name));
