@@ -175,11 +175,16 @@ export class LiveMap {
     select(this.over).call(this.zooming.scaleBy, factor);
   }
 
-  centreOn(x: number, y: number): void {
+  /** The middle of the part of the map that no panel covers, in CSS pixels. */
+  middle(): [number, number] {
     const { width, height } = this.size();
     const { right, bottom } = this.covered();
-    const middle: [number, number] = [(width - right) / 2, (height - bottom) / 2];
-    select(this.over).call(this.zooming.translateTo, ...this.projection.toPlane(x, y), middle);
+    return [(width - right) / 2, (height - bottom) / 2];
+  }
+
+  centreOn(x: number, y: number): void {
+    const place = this.projection.toPlane(x, y);
+    select(this.over).call(this.zooming.translateTo, ...place, this.middle());
   }
 
   /** Moves a place to where no panel covers it, if it is not there already. */

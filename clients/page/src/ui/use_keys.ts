@@ -52,9 +52,8 @@ function actions(model: Model, map: LiveMap | null): Record<string, () => void> 
 }
 
 function selectMiddle(model: Model, map: LiveMap | null): void {
-  const canvas = document.getElementById("map");
-  if (!map || !canvas || !model.hasMap) return;
-  const middle: [number, number] = [canvas.clientWidth / 2, canvas.clientHeight / 2];
+  if (!map || !model.terms || !model.hasMap) return;
+  const middle = map.middle();
   const id = map.objectAt(...middle, MIDDLE_REACH_PX);
   if (id !== null) return model.selectObject(id);
   const [x, y] = map.positionOf(...middle);

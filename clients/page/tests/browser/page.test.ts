@@ -196,6 +196,18 @@ test("a server that is gone is named, and its return too", { skip }, async () =>
   assert.deepEqual(complaints, []);
 });
 
+test("Enter chooses what is in the middle of the uncovered map", { skip }, async () => {
+  const { page, complaints } = await open("?objects=40&tick_ms=200#at=-100,10&zoom=13");
+  await page.locator("#map").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("place="));
+  const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
+  const [lon] = (hash.get("place") ?? "").split(",").map(Number);
+  const width = await page.locator(".panels").evaluate((panels) => panels.clientWidth);
+  assert.ok(lon < -100 - ((width / 2) * 360) / 2 ** 13, `${lon} is left of the map's middle`);
+  assert.deepEqual(complaints, []);
+});
+
 test("search finds by name, and says if there is none", { skip }, async () => {
   const { page, complaints } = await open("?objects=40&tick_ms=200");
   await page.keyboard.press("/");
