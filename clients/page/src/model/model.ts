@@ -225,10 +225,14 @@ export class Model {
     this.tell();
   }
 
-  /** Asks again if no frame has come for a while. A server of vectors sends no frames. */
+  /**
+   * Asks again if no frame has come for a while, because a server of vectors sends no frames. Asks
+   * again why not, because the objects move. Call it once a second.
+   */
   refresh(): void {
-    const isLive = this.connection.state === "live" && this.pausedAtUs === null;
-    if (isLive && performance.now() - this.askedMs > REFRESH_AFTER_MS) void this.ask();
+    if (this.connection.state !== "live" || this.pausedAtUs !== null) return;
+    if (performance.now() - this.askedMs > REFRESH_AFTER_MS) void this.ask();
+    void this.explain();
   }
 
   private async ask(): Promise<void> {
@@ -279,12 +283,18 @@ export class Model {
     this.hovered = id;
     this.whyNot = null;
     this.tell();
-    const { anchor, k, terms } = this;
+    await this.explain();
+  }
+
+  /** Asks why the object under the pointer is not in the list. */
+  private async explain(): Promise<void> {
+    const { anchor, hovered: id, k, terms } = this;
     const isAnchor = anchor?.kind === "object" && anchor.id === id;
     if (!id || !anchor || !terms || isAnchor || this.pausedAtUs !== null) return;
     const question = this.questionOf(anchor);
     const why = await whyNot(this.world, terms.space, question, id).catch(() => null);
     if (this.hovered !== id || this.anchor !== anchor || this.k !== k) return;
+    if (this.pausedAtUs !== null) return;
     this.whyNot = why;
     this.tell();
   }

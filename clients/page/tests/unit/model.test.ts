@@ -71,3 +71,25 @@ test("an answer of the server's run before is not shown", async () => {
   await world.answer(2);
   assert.equal(model.lists.last?.list.tick, 2);
 });
+
+test("why not is asked again while the pointer rests and the objects move", async () => {
+  const world = new FakeWorld({
+    space: "planar2",
+    count: 50,
+    tickMs: 100,
+    seed: 7,
+    objectsMax: 1e6,
+  });
+  const model = new Model(world);
+  model.start();
+  model.select({ kind: "object", id: "1" });
+  const far = (await world.neighbors({ ...model.asked()!, k: 49 })).neighbors[40].id;
+  await model.hover(far);
+  const before = model.whyNot?.distance;
+  assert.ok(before);
+  world.advance();
+  model.refresh();
+  await new Promise((settle) => setImmediate(settle));
+  assert.notEqual(model.whyNot?.distance, before);
+  world.close();
+});
