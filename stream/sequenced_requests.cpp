@@ -10,7 +10,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
-#include "starling/knn/base/times.hpp"
+#include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -27,14 +27,6 @@ namespace {
 SequencedReply error_reply(ErrorCode code, std::string sentence,
                            protocol::ReachedLimit limit = {}) {
   return protocol::ErrorReply{{code, std::move(sentence), std::move(limit)}, 0};
-}
-
-constexpr std::int64_t us_per_ms = 1000;
-
-std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
-  constexpr auto limit_ms = static_cast<std::uint64_t>(QueryDefinition::no_lease / us_per_ms / 2);
-  if (lease_ms >= limit_ms) return QueryDefinition::no_lease;
-  return saturating_add(base_us, static_cast<std::int64_t>(lease_ms) * us_per_ms);
 }
 
 /// Returns the time as text, for example "1467331199250000 us (2016-06-30T23:59:59Z)".
@@ -205,18 +197,8 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
   const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
   for (QueryDefinition& row : set.rows) row.owner = session;
-  const auto base_us = parts_.ticker.base_time_us();
-  auto definition = set.rows.begin();
-  for (std::size_t row = 0; row < request.queries.size(); ++row) {
-    if (set.reasons[row] != RowReason::none) continue;
-    const std::uint64_t lease_ms = request.queries[row].lease_ms;
-    if (lease_ms > 0 && !base_us)
-      return error_reply(ErrorCode::bad_value,
-                         "A lease counts from the time of the last tick, and there was no tick "
-                         "yet; advance one first, or put the query without a lease.");
-    if (lease_ms > 0) definition->lease_end_us = lease_end_us(*base_us, lease_ms);
-    ++definition;
-  }
+  if (auto refusal = protocol::set_leases(request, parts_.ticker.base_time_us(), set))
+    return protocol::ErrorReply{std::move(*refusal), 0};
   std::vector<QueryStatus> statuses(set.rows.size());
   settled().put_queries(*stream, set.rows, statuses);
   protocol::merge_statuses<QueryStatus>(statuses, set.reasons);

@@ -6,7 +6,20 @@
 #include <string>
 #include <utility>
 
+#include "starling/knn/base/times.hpp"
+#include "starling/protocol/wire/check.hpp"
+
 namespace starling::protocol {
+namespace {
+
+std::int64_t lease_end_us(std::int64_t base_us, std::uint64_t lease_ms) {
+  constexpr std::int64_t us_per_ms = 1000;
+  constexpr auto limit_ms = static_cast<std::uint64_t>(QueryDefinition::no_lease / us_per_ms / 2);
+  if (lease_ms >= limit_ms) return QueryDefinition::no_lease;
+  return saturating_add(base_us, static_cast<std::int64_t>(lease_ms) * us_per_ms);
+}
+
+}  // namespace
 
 RowSet<TagUpdate> convert(const UpdateTags& batch) {
   RowSet<TagUpdate> set;
@@ -51,6 +64,22 @@ RowSet<QueryDefinition> convert(const PutQueries& batch, const ServedSpace& spac
     set.rows.push_back(std::move(definition));
   }
   return set;
+}
+
+std::optional<Problem> set_leases(const PutQueries& batch, std::optional<std::int64_t> base_us,
+                                  RowSet<QueryDefinition>& set) {
+  auto definition = set.rows.begin();
+  for (std::size_t row = 0; row < batch.queries.size(); ++row) {
+    if (set.reasons[row] != RowReason::none) continue;
+    const std::uint64_t lease_ms = batch.queries[row].lease_ms;
+    if (lease_ms > 0 && !base_us)
+      return bad_value(
+          "A lease counts from the time of the last tick, and there was no tick yet; advance one "
+          "first, or put the query without a lease.");
+    if (lease_ms > 0) definition->lease_end_us = lease_end_us(*base_us, lease_ms);
+    ++definition;
+  }
+  return std::nullopt;
 }
 
 std::optional<Problem> convert_questions(const GetNeighbors& request, const ServedSpace& space,

@@ -4,6 +4,7 @@
 // these functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,10 @@ RowSet<TagUpdate> convert(const UpdateTags& batch);
 RowSet<ObjectRemoval> convert(const RemoveObjects& batch);
 /// Leaves lease_end_us and owner at their defaults.
 RowSet<QueryDefinition> convert(const PutQueries& batch, const ServedSpace& space);
+/// Sets lease_end_us of the converted queries. Leases count from `base_us`. If it is std::nullopt,
+/// a query with a lease is refused, and this returns why.
+std::optional<Problem> set_leases(const PutQueries& batch, std::optional<std::int64_t> base_us,
+                                  RowSet<QueryDefinition>& set);
 
 /// Appends the converted questions of `request` to `questions`, without the slots of followed
 /// objects. Returns std::nullopt, or why the request is refused.
