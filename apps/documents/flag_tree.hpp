@@ -20,9 +20,9 @@ struct Flag {
   std::string description;
   std::string value;  ///< what to write for the value, such as DURATION; empty for a switch
   std::vector<std::string> choices;  ///< the only values that are allowed, if they are listed
-  std::string range;                 ///< such as "0 to 1023"; empty if there is none
-  std::string shown_default;         ///< empty if there is none
-  std::string variable;              ///< of the environment; empty if there is none
+  std::string range;                 ///< such as "0 to 1023"; empty if every value is allowed
+  std::string shown_default;         ///< empty if the flag has no default
+  std::string variable;              ///< the environment variable; empty if the flag has none
   bool is_required = false;
   bool is_repeated = false;
   /// The least number of values that one use of the flag takes.

@@ -52,8 +52,8 @@ class Client:
     """A client of a server. Each call but `post` sends a request and waits for its reply.
 
     After a lost connection a request is sent again, and applied once. After a restart of the
-    server, the client puts its streams and queries again; `info().rows_lost` says how many rows
-    went with the old server. Arguments are as those of Engine. One thread at a time may use a
+    server, the client puts its names, streams and queries again; `info().rows_lost` says how many
+    rows went with the old server. Arguments are as those of Engine. One thread at a time may use a
     client.
 
     Args:
@@ -61,7 +61,7 @@ class Client:
         results: the endpoint of its results, for `subscribe`.
         timeout: longest wait for a reply in seconds, reconnections included.
         name: for the server's log.
-        restore: whether to put streams and queries again after a restart of the server.
+        restore: whether to put names, streams and queries again after a restart of the server.
 
     Raises TimedOut if no server answers, and StarlingError if it refuses.
     """

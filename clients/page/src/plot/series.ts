@@ -35,7 +35,7 @@ export function colourOf(plot: XPlot, series: number): string {
   return `tag-${plot.series.length === 1 ? alone : series + 1}`;
 }
 
-/** Returns the index of the x nearest to `at`, or -1 if there is none. */
+/** Returns the index of the x nearest to `at`; -1 if the series is empty. */
 export function nearestIndex(x: readonly number[], at: number): number {
   let low = 0;
   let high = x.length - 1;

@@ -208,7 +208,7 @@ test("Enter chooses what is in the middle of the uncovered map", { skip }, async
   assert.deepEqual(complaints, []);
 });
 
-test("search finds by name, and says if there is none", { skip }, async () => {
+test("search finds an object by name, and says that no object has the name", { skip }, async () => {
   const { page, complaints } = await open("?objects=40&tick_ms=200");
   await page.keyboard.press("/");
   await page.keyboard.type("ship-17");
