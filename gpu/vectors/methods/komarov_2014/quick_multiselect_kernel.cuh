@@ -3,6 +3,8 @@
 // partitions the row by ballots. quick_multiselect.cu launches it.
 #pragma once
 
+#include <algorithm>
+
 #include <math_constants.h>
 
 #include "starling/gpu/vectors/methods/komarov_2014/quick_multiselect.hpp"
@@ -197,6 +199,14 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
   }
 }
 
+/// Resident blocks that the compiler plans registers for. ptxas refuses more than a multiprocessor
+/// holds: 32 on GPUs 8.0, 9.0 and 10.0, 16 to 24 on the others.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+inline constexpr unsigned select_blocks_max = 32;
+#else
+inline constexpr unsigned select_blocks_max = 16;
+#endif
+
 /// Komarov et al. 2014, "GPU-Based Quick Multi-Select", algorithm 1: partitions a row by a pivot
 /// again and again. The left side has the keys up to the pivot. If it has k or more keys, the right
 /// side is discarded. Otherwise the whole left side belongs to the result. The kernel differs from
@@ -212,7 +222,7 @@ __device__ void partition_keys(const std::uint64_t* from, std::uint32_t count, s
 /// A block sorts in shared memory: keys_each is 0, and the shared bytes are those of SelectShared
 /// and 8 * sort_room. Writes lists [row][k] or kth [row].
 template <unsigned threads, unsigned keys_each>
-__global__ void __launch_bounds__(threads, 1024 / threads)
+__global__ void __launch_bounds__(threads, std::min(1024 / threads, select_blocks_max))
     quick_multiselect_kernel(const RowSelection selection, const PartitionRoom partitions) {
   static_assert(keys_each == 0 || threads == warp_lanes, "only a warp sorts in registers");
   extern __shared__ std::uint64_t sorted[];
