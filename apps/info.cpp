@@ -88,10 +88,12 @@ void show_info() {
   line("  queries at most", cpu.limits.queries_max);
   line("  k at most", cpu.limits.k_max);
   line("  neighbours at most", cpu.limits.neighbors_max);
+  const CudaFacts cuda = describe_cuda();
+  line("CUDA engine", cuda.library);
   const EngineChoice chosen = choose_engine({});
   line("--engine auto", chosen.name + ", " + chosen.why);
   if (!chosen.why_no_gpu.empty()) line("GPU", chosen.why_no_gpu);
-  line("several GPUs", describe_exchange());
+  if (!cuda.exchange.empty()) line("several GPUs", cuda.exchange);
 
   show_default_limits();
 

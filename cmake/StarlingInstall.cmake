@@ -60,16 +60,18 @@ install(FILES ${PROJECT_BINARY_DIR}/starlingConfig.cmake
         DESTINATION ${package_dir})
 
 if(NOT STARLING_ENGINE_ONLY)
-  # The tarball, which is made without CUDA, brings its libraries along in lib/starling. The build has
-  # the same search path: CMake would reserve room for it with empty entries, which name the current
-  # folder. DT_RPATH, unlike DT_RUNPATH, holds for the libraries of the libraries too.
-  if(NOT STARLING_CUDA)
-    file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX}/lib/starling)
-    set_target_properties(starling PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}"
-                                              BUILD_WITH_INSTALL_RPATH ON)
-    target_link_options(starling PRIVATE LINKER:--disable-new-dtags)
-  endif()
+  # The tarball brings its libraries along in lib/starling. The build has the same search path: CMake
+  # would reserve room for it with empty entries, which name the current folder. DT_RPATH, unlike
+  # DT_RUNPATH, holds for the libraries of the libraries too.
+  file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX}/lib/starling)
+  set_target_properties(starling PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}"
+                                            BUILD_WITH_INSTALL_RPATH ON)
+  target_link_options(starling PRIVATE LINKER:--disable-new-dtags)
   install(TARGETS starling RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  if(STARLING_CUDA)
+    install(TARGETS starling_cuda_plugin
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/starling COMPONENT cuda)
+  endif()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags, the meaning of `auto` on this machine, and how each backend is made. The CUDA backend
-// is compiled only into builds that have it. See engines.hpp.
+// is a library that is loaded at run time. See engines.hpp.
 #include "starling/apps/shared/engines.hpp"
 
 #include <algorithm>
@@ -14,11 +14,10 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/cpu/backend.hpp"
-#include "starling/sim/files/errors.hpp"
-#ifdef STARLING_CUDA
 #include "starling/gpu/backend.hpp"
+#include "starling/gpu/plugin/loader.hpp"
 #include "starling/gpu/vectors/selection_timing.hpp"
-#endif
+#include "starling/sim/files/errors.hpp"
 
 namespace starling::apps {
 namespace {
@@ -46,17 +45,13 @@ SearchMethod method_named(std::string_view name) {
 /// The CUDA backend on the GPUs that the flags name, or on the first GPU. Without a GPU, all
 /// functions are empty.
 struct CudaBackend {
-  std::string names;       ///< of the GPUs, as a phrase; empty if there is no GPU
-  std::string why_no_gpu;  ///< the reason; empty if there is a GPU
+  std::string names{};       ///< of the GPUs, as a phrase; empty if there is no GPU
+  std::string why_no_gpu{};  ///< the reason and what helps; empty if there is a GPU
+  std::string why_cpu{};     ///< why `auto` chooses the CPU, as a phrase; empty if there is a GPU
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make_engine{};  ///< on the first GPU
   std::function<std::unique_ptr<VectorSearcher>()> make_searcher{};
   std::function<SelectionTimer()> make_timer{};  ///< on the first GPU
 };
-
-#ifdef STARLING_CUDA
-
-constexpr const char* remedy = "";
-constexpr const char* auto_without_gpu = "chosen by --engine auto: no GPU is available";
 
 /// Returns "on device 0, NVIDIA H200 and 1, NVIDIA H200".
 std::string name_devices(const std::vector<int>& numbers,
@@ -67,64 +62,49 @@ std::string name_devices(const std::vector<int>& numbers,
     if (device == devices.end())
       throw std::runtime_error("--engine cuda: --devices: there is no GPU " +
                                std::to_string(number) +
-                               " that this build has code for; see starling info");
+                               " that the CUDA engine has code for; see starling info");
     names +=
         (names.empty() ? "on device " : " and ") + std::to_string(number) + ", " + device->name;
   }
   return names;
 }
 
-SelectionTimer make_cuda_timer(int device, const std::string& names) {
-  return {
-      .engine_name = "cuda " + names,
-      .read_gb_per_s = gpu::measure_read_gb_per_s(device),
-      .time_ms = [device](std::uint32_t rows, std::uint32_t columns, std::uint32_t k, int runs) {
-        return gpu::time_selection_ms(
-            {.device = device, .rows = rows, .columns = columns, .k = k, .runs = runs});
-      }};
+SelectionTimer make_cuda_timer(const gpu::CudaDoor& cuda, int device, const std::string& names) {
+  return {.engine_name = "cuda " + names,
+          .read_gb_per_s = cuda.measure_read_gb_per_s(device),
+          .time_ms = [&cuda, device](std::uint32_t rows, std::uint32_t columns, std::uint32_t k,
+                                     int runs) {
+            return cuda.time_selection_ms(
+                {.device = device, .rows = rows, .columns = columns, .k = k, .runs = runs});
+          }};
 }
 
 CudaBackend find_cuda(std::vector<int> numbers) {
+  const gpu::CudaLibrary library = gpu::load_cuda_library();
+  if (library.door == nullptr)
+    return {.why_no_gpu = library.why_none + ", or use --engine cpu",
+            .why_cpu = library.path.empty()
+                           ? "chosen by --engine auto: the CUDA engine is not installed"
+                           : "chosen by --engine auto: the CUDA engine cannot be used"};
   std::string why_no_gpu;
-  const auto devices = gpu::find_devices(why_no_gpu);
-  if (devices.empty()) return {.names = "", .why_no_gpu = why_no_gpu};
+  const auto devices = library.door->find_devices(why_no_gpu);
+  if (devices.empty())
+    return {.why_no_gpu = why_no_gpu, .why_cpu = "chosen by --engine auto: no GPU is available"};
   if (numbers.empty()) numbers = {devices.front().number};
   const std::string names = name_devices(numbers, devices);
   const int first = numbers.front();
+  const gpu::CudaDoor& cuda = *library.door;  // stays loaded until the process ends
   return {.names = names,
-          .why_no_gpu = "",
           .make_engine =
-              [first](const SpaceOptions& space) {
-                return gpu::make_engine({.space = space, .device = first});
+              [&cuda, first](const SpaceOptions& space) {
+                return cuda.make_engine({.space = space, .device = first});
               },
-          .make_searcher = [numbers] { return gpu::make_vector_searcher(numbers); },
-          .make_timer = [first, names] { return make_cuda_timer(first, names); }};
+          .make_searcher = [&cuda, numbers] { return cuda.make_vector_searcher(numbers); },
+          .make_timer = [&cuda, first, names] { return make_cuda_timer(cuda, first, names); }};
 }
-
-std::string describe_cuda_exchange() {
-  std::string why_none;
-  const std::string version = gpu::nccl_version(why_none);
-  return version.empty() ? "merge lists by copies: " + why_none : "merge lists by NCCL " + version;
-}
-
-#else
-
-constexpr const char* why_not_built = "this build has no CUDA engine";
-constexpr const char* remedy = "; install CUDA 13 and configure with -DSTARLING_CUDA=ON";
-constexpr const char* auto_without_gpu = "this build has the cpu engine only";
-
-CudaBackend find_cuda(const std::vector<int>& /*numbers*/) {
-  return {.names = "", .why_no_gpu = why_not_built};
-}
-
-std::string describe_cuda_exchange() {
-  return why_not_built;
-}
-
-#endif
 
 [[noreturn]] void refuse_cuda(const CudaBackend& cuda) {
-  throw std::runtime_error("--engine cuda: " + cuda.why_no_gpu + remedy);
+  throw std::runtime_error("--engine cuda: " + cuda.why_no_gpu);
 }
 
 /// Throws if the flags name several devices. Called for commands that run on one GPU: commands that
@@ -155,8 +135,8 @@ EngineChoice cpu_choice(const EngineFlags& flags, std::string why, std::string w
 void add_engine_flag(CLI::App& command, EngineFlags& flags) {
   command
       .add_option("--engine", flags.engine,
-                  "Where neighbours are computed: on the CPU or on a GPU. auto: cuda if this build "
-                  "and this machine have a GPU for it, else cpu")
+                  "Where neighbours are computed: on the CPU or on a GPU. auto: cuda if the CUDA "
+                  "engine is installed and this machine has a GPU for it, else cpu")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
 }
@@ -245,7 +225,7 @@ EngineChoice choose_engine(const EngineFlags& flags) {
   if (cuda.make_engine)
     return {.name = "cuda", .why = cuda.names, .why_no_gpu = "", .make = cuda.make_engine};
   if (flags.engine == "cuda" || !flags.devices.empty()) refuse_cuda(cuda);
-  return cpu_choice(flags, auto_without_gpu, cuda.why_no_gpu);
+  return cpu_choice(flags, cuda.why_cpu, cuda.why_no_gpu);
 }
 
 SearcherChoice choose_searcher(const SearcherFlags& flags) {
@@ -257,7 +237,7 @@ SearcherChoice choose_searcher(const SearcherFlags& flags) {
       throw sim::UsageError("--devices: " + std::to_string(number) + " is named twice");
   if (flags.engine != "cpu") {
     const CudaBackend cuda = find_cuda(flags.devices);
-    choice.why = cuda.make_searcher ? cuda.names : auto_without_gpu;
+    choice.why = cuda.make_searcher ? cuda.names : cuda.why_cpu;
     if (cuda.make_searcher) {
       choice.searcher = cuda.make_searcher();
     } else if (flags.engine == "cuda" || !flags.devices.empty()) {
@@ -288,8 +268,19 @@ CpuFacts describe_cpu() {
   return {std::string(engine->name()), std::string(cpu::simd_target()), engine->limits()};
 }
 
-std::string describe_exchange() {
-  return describe_cuda_exchange();
+CudaFacts describe_cuda() {
+  const gpu::CudaLibrary library = gpu::load_cuda_library();
+  if (library.door == nullptr) {
+    if (!library.path.empty()) return {.library = library.path + ", which cannot be used"};
+    std::string paths;
+    for (const std::string& path : library.looked_for) paths += (paths.empty() ? "" : ", ") + path;
+    return {.library = "not found; looked for " + paths};
+  }
+  std::string why_none;
+  const std::string nccl = library.door->nccl_version(why_none);
+  return {.library = library.path,
+          .exchange =
+              nccl.empty() ? "merge lists by copies: " + why_none : "merge lists by NCCL " + nccl};
 }
 
 }  // namespace starling::apps

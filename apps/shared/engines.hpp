@@ -88,7 +88,11 @@ struct CpuFacts {
 };
 CpuFacts describe_cpu();
 
-/// A phrase that says how several GPUs merge lists on this machine.
-std::string describe_exchange();
+/// What `starling info` shows about the library with the cuda engine.
+struct CudaFacts {
+  std::string library;     ///< its path, or where it was looked for
+  std::string exchange{};  ///< how several GPUs merge lists; empty if the library cannot be used
+};
+CudaFacts describe_cuda();
 
 }  // namespace starling::apps

@@ -8,9 +8,7 @@
 
 #include "starling/clients/c/error.hpp"
 #include "starling/cpu/backend.hpp"
-#ifdef STARLING_CUDA
-#include "starling/gpu/backend.hpp"
-#endif
+#include "starling/gpu/plugin/loader.hpp"
 
 namespace starling::c {
 namespace {
@@ -27,43 +25,44 @@ void check(const BackendChoice& choice) {
                                         std::to_string(threads_max) + ".");
 }
 
-/// Returns whether the choice means a GPU. Throws FailureError if it asks for one that is not here.
-bool means_cuda(const BackendChoice& choice) {
+/// Returns the CUDA engine if the choice means a GPU, or null. Throws FailureError if it asks for a
+/// GPU that is not here.
+const gpu::CudaDoor* find_cuda(const BackendChoice& choice) {
   check(choice);
-  if (choice.backend == STARLING_BACKEND_CPU) return false;
-#ifdef STARLING_CUDA
+  if (choice.backend == STARLING_BACKEND_CPU) return nullptr;
+  const bool is_asked_for = choice.backend == STARLING_BACKEND_CUDA;
+  const gpu::CudaLibrary library = gpu::load_cuda_library();
+  if (library.door == nullptr) {
+    if (is_asked_for)
+      fail(STARLING_UNAVAILABLE,
+           "There is no GPU: " + library.why_none + ", or use the cpu backend.");
+    return nullptr;
+  }
   std::string why_none;
-  const auto devices = gpu::find_devices(why_none);
-  const bool is_here =
-      std::ranges::find(devices, choice.device, &gpu::DeviceInfo::number) != devices.end();
-  if (is_here || choice.backend == STARLING_BACKEND_AUTO) return is_here;
-  fail(STARLING_UNAVAILABLE, devices.empty()
-                                 ? "There is no GPU: " + why_none + "; use the cpu backend."
-                                 : "There is no GPU " + std::to_string(choice.device) +
-                                       " here; use another or the cpu backend.");
-#else
-  if (choice.backend == STARLING_BACKEND_AUTO) return false;
-  fail(STARLING_UNAVAILABLE, "This library is built without the CUDA engine; use the cpu backend.");
-#endif
+  const auto devices = library.door->find_devices(why_none);
+  if (std::ranges::find(devices, choice.device, &gpu::DeviceInfo::number) != devices.end())
+    return library.door;
+  if (is_asked_for)
+    fail(STARLING_UNAVAILABLE, devices.empty()
+                                   ? "There is no GPU: " + why_none + "; use the cpu backend."
+                                   : "There is no GPU " + std::to_string(choice.device) +
+                                         " here; use another or the cpu backend.");
+  return nullptr;
 }
 
 }  // namespace
 
 std::unique_ptr<Engine> make_engine(const BackendChoice& choice, const SpaceOptions& space) {
-#ifdef STARLING_CUDA
-  if (means_cuda(choice)) return gpu::make_engine({.space = space, .device = choice.device});
-#else
-  means_cuda(choice);
-#endif
+  if (const gpu::CudaDoor* const cuda = find_cuda(choice))
+    return cuda->make_engine({.space = space, .device = choice.device});
   return cpu::make_engine({.space = space, .threads = choice.threads, .pin_threads = false});
 }
 
 std::unique_ptr<VectorSearcher> make_searcher(const BackendChoice& choice) {
-#ifdef STARLING_CUDA
-  if (means_cuda(choice)) return gpu::make_vector_searcher(choice.device);
-#else
-  means_cuda(choice);
-#endif
+  if (const gpu::CudaDoor* const cuda = find_cuda(choice)) {
+    const int device = choice.device;
+    return cuda->make_vector_searcher({&device, 1});
+  }
   return cpu::make_vector_searcher(choice.threads);
 }
 

@@ -33,7 +33,10 @@ std::vector<DeviceInfo> find_devices(std::string& why_none) {
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
-    why_none = std::string("no GPU can be used: ") + cudaGetErrorString(code) +
+    int driver_version = 0;  // stays 0 if there is no driver
+    static_cast<void>(cudaDriverGetVersion(&driver_version));
+    why_none = std::string("no GPU can be used: ") +
+               (driver_version == 0 ? "there is no driver" : cudaGetErrorString(code)) +
                "; install NVIDIA's driver, or use --engine cpu";
     return devices;
   }

@@ -73,6 +73,8 @@ const std::vector<Room>& house_rooms() {
       {"gpu",
        {"knn/words", "knn/engine", "knn/vectors", "knn/vectors/ticks", "gpu/device", "gpu/points",
         "gpu/vectors"}},
+      {"gpu/plugin",
+       {"knn/engine", "knn/vectors", "gpu", "gpu/device", "gpu/vectors", "gpu/vectors/exchange"}},
       {"gpu/vectors/methods/cordeiro_2023",
        {"gpu/device", "gpu/vectors/corpus", "gpu/vectors/methods"}},
       {"gpu/vectors/methods/kato_2009",
@@ -120,7 +122,7 @@ const std::vector<Room>& house_rooms() {
         "bench/ticks", "bench/vectors"}},
       {"apps/shared",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/vectors",
-        "gpu", "sim/files", "sim/city/roads", "sim/traces", "sim/host"}},
+        "gpu", "gpu/plugin", "sim/files", "sim/city/roads", "sim/traces", "sim/host"}},
       {"apps/shared/process", {}},
       {"apps/shared/text", {"sim/files"}},
       {"apps/shared/server",
@@ -159,7 +161,7 @@ const std::vector<Room>& house_rooms() {
                 "apps/remove",    "apps/replay",    "apps/simulate",   "apps/streams",
                 "apps/subscribe", "apps/top",       "apps/view",       "apps/shared/process"}},
       {"clients/c",
-       {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu",
+       {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/plugin",
         "protocol/wire", "protocol/rows", "protocol/client"}},
   };
   return rooms;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks for the library, compares its build id and finds its door: see loader.hpp.
+// STARLING_LIBRARY_FOLDER is the way from the folder of the installed program to that of the
+// libraries.
+#include "starling/gpu/plugin/loader.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "build_id/starling_build_id.hpp"
+
+namespace starling::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* library_name = "libstarling-cuda.so";
+constexpr const char* path_variable = "STARLING_CUDA_LIBRARY";
+
+/// Returns the folder of the program or the shared library that this code is linked into, or an
+/// empty path if the system does not say.
+fs::path own_folder() {
+  Dl_info info{};
+  void* extra = nullptr;
+  if (dladdr1(STARLING_BUILD_ID, &info, &extra, RTLD_DL_LINKMAP) == 0 || extra == nullptr)
+    return {};
+  const auto* const own = static_cast<const link_map*>(extra);
+  // The program itself has no name in the list of what is loaded.
+  const bool is_program = own->l_name == nullptr || *own->l_name == '\0';
+  std::error_code error;
+  const fs::path file = fs::canonical(is_program ? "/proc/self/exe" : own->l_name, error);
+  return error ? fs::path{} : file.parent_path();
+}
+
+/// Returns the path that the environment names, or an empty text.
+std::string named_path() {
+  // secure_getenv: a program with more rights than its caller loads nothing that the caller names.
+  const char* const named = secure_getenv(path_variable);
+  return named == nullptr || *named == '\0' ? std::string() : fs::absolute(named).string();
+}
+
+std::vector<std::string> candidates() {
+  std::vector<std::string> paths;
+  const fs::path folder = own_folder();
+  if (folder.empty()) return paths;
+  for (const char* const libraries : {".", "../lib", STARLING_LIBRARY_FOLDER}) {
+    std::string path = (folder / libraries / "starling" / library_name).lexically_normal().string();
+    if (paths.empty() || paths.back() != path) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+std::string what_to_install() {
+  const std::string_view id = build_id();
+  return "; install the package starling-cuda of version " +
+         std::string(id.substr(0, id.find('+')));
+}
+
+/// Returns why the loaded library cannot be used, or an empty text if it can.
+std::string fault_of(void* library, const std::string& path) {
+  const auto* const id = static_cast<const char*>(dlsym(library, build_id_symbol));
+  if (id == nullptr) return path + " is not Starling's CUDA engine";
+  if (id != build_id())
+    return path + " is of Starling " + id + ", and this is Starling " + std::string(build_id());
+  if (dlsym(library, door_symbol) == nullptr) return path + " lacks " + door_symbol;
+  return {};
+}
+
+}  // namespace
+
+std::string_view build_id() {
+  return STARLING_BUILD_ID;
+}
+
+CudaLibrary load_cuda_library() {
+  CudaLibrary found;
+  const std::string named = named_path();
+  found.looked_for = named.empty() ? candidates() : std::vector{named};
+  for (const std::string& path : found.looked_for) {
+    std::error_code error;
+    if (!fs::exists(path, error)) continue;
+    found.path = path;
+    break;
+  }
+  if (found.path.empty()) {
+    found.why_none = named.empty()
+                         ? "the CUDA engine is not installed" + what_to_install()
+                         : std::string(path_variable) + " names " + named +
+                               ", which is not there; name the library, or unset the variable";
+    return found;
+  }
+  // Never closed, not even if it is refused: CUDA's runtime registers itself with the process.
+  void* const library = dlopen(found.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    found.why_none = std::string("the CUDA engine cannot be loaded: ") + dlerror();
+  else
+    found.why_none = fault_of(library, found.path);
+  if (found.why_none.empty())
+    found.door = static_cast<const CudaDoor*>(dlsym(library, door_symbol));
+  else
+    found.why_none += what_to_install();
+  return found;
+}
+
+}  // namespace starling::gpu
