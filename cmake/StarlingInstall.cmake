@@ -4,7 +4,8 @@
 # server, starling::c the C interface, which pkg-config knows as starling. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
 
 # Components are what packages are made of (packaging/CMakeLists.txt): program, library (what programs
-# load) and, for all else, development.
+# load), cuda (the library that both load where a GPU is) and, for all else, development. No package has
+# the component cuda_development, starling::cuda: who links it needs CUDA's toolkit, and can build it.
 
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
@@ -45,7 +46,9 @@ endif()
 if(STARLING_CUDA)
   set_target_properties(starling_gpu PROPERTIES EXPORT_NAME cuda)
   add_library(starling::cuda ALIAS starling_gpu)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME cuda_development)
   starling_install(cuda starling_gpu)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 endif()
 
 configure_package_config_file(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The packages: `cmake --preset packages && cmake --build --preset packages` writes four .debs (the
-# program, the C library, what programs are built with, the Python package) and a tarball that runs from any folder into
-# build/packages. docs/install.md says how to use them. A build with CUDA makes packages that need
-# the CUDA runtime; a CUDA engine that is loaded at run time does not exist yet.
+# The packages: `cmake --preset packages && cmake --build --preset packages` writes .debs (the program,
+# the C library, what programs are built with, the Python package) and a tarball that runs from any
+# folder into build/packages. Where nvcc is, the CUDA engine is one more .deb and one more tarball;
+# the others are the same as without. docs/install.md says how to use them.
 
 set(STARLING_MAINTAINER "The Starling developers <packages@starling.invalid>" CACHE STRING
     "The maintainer that the packages name")
@@ -14,8 +14,11 @@ set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/components.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/finish.cmake)
 set(CPACK_STARLING_SOURCE_DIR ${PROJECT_SOURCE_DIR})
 set(CPACK_STARLING_DEB_VERSION ${deb_version})
+set(CPACK_STARLING_CUDA ${STARLING_CUDA})
 string(TOLOWER ${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR} machine)
 set(CPACK_PACKAGE_FILE_NAME starling-${PROJECT_VERSION}-${machine})
+set(CPACK_ARCHIVE_PROGRAM_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
+set(CPACK_ARCHIVE_CUDA_FILE_NAME starling-cuda-${PROJECT_VERSION}-${machine})
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
 set(CPACK_PACKAGE_VENDOR "The Starling developers")
 set(CPACK_PACKAGE_CONTACT "${STARLING_MAINTAINER}")
@@ -48,11 +51,13 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA
     ${PROJECT_SOURCE_DIR}/packaging/debian/postinst
     ${PROJECT_SOURCE_DIR}/packaging/debian/prerm
     ${PROJECT_SOURCE_DIR}/packaging/debian/postrm)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "starling-cuda (= ${deb_version})")
 starling_deb(LIBRARY libstarling0 libs "exact k nearest neighbours: C library"
 "Starling finds the exact k nearest neighbours of moving objects and of
 vectors. This package has the shared library with its C interface: the
 engine in the process, and the client of a server.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "starling-cuda (= ${deb_version})")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 starling_deb(DEVELOPMENT libstarling-dev libdevel "exact k nearest neighbours: development files"
@@ -71,6 +76,17 @@ python3-numpy")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
     ${PROJECT_SOURCE_DIR}/packaging/debian/python/postinst
     ${PROJECT_SOURCE_DIR}/packaging/debian/python/prerm)
+# It has NVIDIA's runtime inside, hence the section. The driver is the machine's own, so nothing here
+# depends on it. Program and library must be of exactly this version (gpu/plugin/loader.hpp).
+starling_deb(CUDA starling-cuda non-free/net "exact k nearest neighbours: engine for NVIDIA GPUs"
+"Starling finds the exact k nearest neighbours of moving objects and of
+vectors. This package has the engine for NVIDIA GPUs of compute capability
+8.0 or later. The program and the C library load it if it is installed. It
+needs NVIDIA's driver for CUDA 13, which is not part of it. Without a driver
+or a GPU, the engine for CPUs is used.")
+set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "starling (= ${deb_version}) | libstarling0 (= ${deb_version})")
+set(CPACK_DEBIAN_CUDA_PACKAGE_SUGGESTS "libcuda1, libnccl2")
+set(CPACK_DEBIAN_CUDA_PACKAGE_ENHANCES "starling, libstarling0")
 
 include(CPack)
 cpack_add_component_group(program)
@@ -83,3 +99,7 @@ cpack_add_component(bundled GROUP program)
 cpack_add_component(library GROUP library)
 cpack_add_component(development GROUP development)
 cpack_add_component(python GROUP python)
+if(STARLING_CUDA)
+  cpack_add_component_group(cuda)
+  cpack_add_component(cuda GROUP cuda)
+endif()

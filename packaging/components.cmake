@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CPack reads this once for each kind of package. Debian's have a package for each group of
-# components; the tarball is the program with the libraries that it loads.
+# components; the tarball is the program with the libraries that it loads. The CUDA engine is a package
+# and a tarball of its own, which is unpacked over the other.
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(CPACK_COMPONENTS_ALL program service library development python)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -9,6 +10,9 @@ else()
   set(CPACK_COMPONENTS_ALL program bundled)
   set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
   set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
-  set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+  set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
   set(CPACK_PACKAGING_INSTALL_PREFIX "")
+endif()
+if(CPACK_STARLING_CUDA)
+  list(APPEND CPACK_COMPONENTS_ALL cuda)
 endif()

@@ -8,11 +8,16 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# The change logs, the copyright and the overrides of lintian of the package `name` in `root`.
+# The change logs, the copyright and the overrides of lintian of the package `name` in `root`. A package
+# that holds others' work has a copyright of its own.
 function(finish_deb root name)
   set(doc ${root}/usr/share/doc/${name})
   file(MAKE_DIRECTORY ${doc})
-  file(COPY_FILE ${packaging}/debian/copyright ${doc}/copyright)
+  set(copyright ${packaging}/debian/copyright)
+  if(EXISTS ${packaging}/debian/${name}.copyright)
+    set(copyright ${packaging}/debian/${name}.copyright)
+  endif()
+  file(COPY_FILE ${copyright} ${doc}/copyright)
   file(STRINGS ${CPACK_STARLING_SOURCE_DIR}/CITATION.cff date REGEX "^date-released")
   string(REGEX MATCH "[0-9]+-[0-9]+-[0-9]+" date "${date}")
   execute_process(COMMAND date --utc --rfc-email --date=${date} OUTPUT_VARIABLE stamp
@@ -44,4 +49,7 @@ if(CPACK_GENERATOR STREQUAL "DEB")
   finish_deb(${root}/library libstarling0)
   finish_deb(${root}/development libstarling-dev)
   finish_deb(${root}/python python3-starling)
+  if(CPACK_STARLING_CUDA)
+    finish_deb(${root}/cuda starling-cuda)
+  endif()
 endif()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the shared libraries that the program loads, with their licences, so that the tarball runs
 # from any folder. Those of the C and C++ runtimes are left out: they must be the machine's own.
-# Run by an install rule, which sets starling_built_program.
+# Run by an install rule, which sets starling_built.
 cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/linked_libraries.cmake)
 set(root $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
 set(runtimes "^(ld-linux.*|lib(c|m|stdc\\+\\+|gcc_s|pthread|dl|rt|resolv)\\.so.*)$")
 
-starling_linked_libraries(libraries ${starling_built_program})
+starling_linked_libraries(libraries ${starling_built})
 foreach(library IN LISTS libraries)
   get_filename_component(name ${library} NAME)
   if(name MATCHES "${runtimes}")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the wheel of the package, with libstarling.so and the libraries that it needs inside.
 
-    wheel.py --library build/release/clients/c/libstarling.so --output build/release/python
+    wheel.py --library build/release/clients/c/libstarling.so --output build/release/python \\
+        [--cuda-library build/release/lib/starling/libstarling-cuda.so]
 
 Nothing is fetched: the libraries are those of this machine. Each bundled library gets a name of its
 own, so that another package's copy in the same process cannot take its place. The same inputs give
@@ -120,6 +121,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--cuda-library", type=pathlib.Path)
     arguments = parser.parse_args()
     if not shutil.which("patchelf"):
         sys.exit("wheel: patchelf is not installed; scripts/setup installs it")
@@ -133,6 +135,10 @@ def main():
         others = bundle(arguments.library, pathlib.Path(folder, "lib"))
         for path in pathlib.Path(folder, "lib").iterdir():
             files[f"starling/lib/{path.name}"] = path.read_bytes()
+    if arguments.cuda_library:  # where libstarling.so looks for it; it needs nothing but the system's
+        if needed_by(arguments.cuda_library):
+            sys.exit(f"wheel: {arguments.cuda_library} needs libraries that the wheel does not have")
+        files["starling/lib/starling/libstarling-cuda.so"] = arguments.cuda_library.read_bytes()
     for name, text in licences_of(others).items():
         files[f"{info}/licenses/{name}"] = text
     files[f"{info}/licenses/LICENSE"] = (HERE.parents[1] / "LICENSE").read_bytes()

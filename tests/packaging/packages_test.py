@@ -34,8 +34,14 @@ def package(pattern):
     return found[0]
 
 
-NAMES = ("starling", "libstarling0", "libstarling-dev", "python3-starling")
+NAMES = ["starling", "libstarling0", "libstarling-dev", "python3-starling"]
+HAS_CUDA = any(PACKAGES.glob("starling-cuda_*.deb"))  # scripts/test-packages removes older packages
+if HAS_CUDA:
+    NAMES.append("starling-cuda")
 DEBS = {name: package(f"{name}_*.deb") for name in NAMES}
+needs_cuda = unittest.skipUnless(HAS_CUDA, "nvcc is missing, so there is no package starling-cuda")
+NO_CUDA = "--engine cuda: the CUDA engine is not installed; install the package starling-cuda of version "
+NO_GPU = "--engine cuda: (no GPU can be used: |there is no NVIDIA GPU|this build has no code for the GPU )"
 
 
 # Run in the booted system; the report tells the test what they saw.
@@ -100,10 +106,30 @@ class PackageCase(unittest.TestCase):
             server.stderr.read()
             self.assertEqual(server.wait(PATIENCE_S), 0)
 
-    def check_sbom(self, root, program):
-        """The list has the package of each library that the loader finds, and no other."""
-        bill = json.loads((root / "share/doc/starling/sbom.spdx.json").read_text())
-        listed = {each["name"]: each["versionInfo"] for each in bill["packages"][1:]}
+    def check_cuda(self, program, said):
+        """`--engine cuda` is refused in these words, and `auto` answers on the CPU. With a GPU and the engine
+        both answer the same bytes on the GPU."""
+        points = self.folder / "points.csv"
+        points.write_text("x,y\n0,0\n3,0\n1,0\n")
+        command = [program, "knn", "--points", points, "--graph", "-k", "1", "--out", self.folder / "out.csv"]
+        chosen = run(*command)
+        bytes_of_auto = (self.folder / "out.csv").read_bytes()
+        self.assertEqual(len(bytes_of_auto.splitlines()), 4)
+        if "answered by cuda" in chosen and said != NO_CUDA:
+            run(*command, "--engine", "cuda")
+            self.assertEqual((self.folder / "out.csv").read_bytes(), bytes_of_auto)
+            return
+        self.assertIn("answered by cpu (chosen by --engine auto: ", chosen)
+        self.assertRegex(run(*command, "--engine", "cuda", status=1), said)
+
+    def check_sbom(self, root, program, name="starling", libraries_min=10):
+        """The list has the package of each library that the loader finds, and no other but static ones."""
+        bill = json.loads((root / f"share/doc/{name}/sbom.spdx.json").read_text())
+        static = {each["relatedSpdxElement"] for each in bill["relationships"]
+                  if each["relationshipType"] == "STATIC_LINK"}
+        self.assertEqual(static, {"SPDXRef-cuda-cudart"} if name == "starling-cuda" else set())
+        listed = {each["name"]: each["versionInfo"] for each in bill["packages"][1:]
+                  if each["SPDXID"] not in static}
         owners = {}
         for path in re.findall(r"(?:=> |\t)(/\S+)", run("ldd", program)):
             real = os.path.realpath(path)
@@ -112,7 +138,7 @@ class PackageCase(unittest.TestCase):
                 if found.returncode == 0:
                     owner = found.stdout.rpartition(": ")[0]
                     owners[owner.split(":")[0]] = run("dpkg-query", "-W", "-f${Version}", owner)
-        self.assertGreater(len(owners), 10)
+        self.assertGreaterEqual(len(owners), libraries_min)
         self.assertEqual(listed, owners)
 
 
@@ -151,6 +177,37 @@ class DebsTest(PackageCase):
             self.assertIn(name, depends("libstarling0"))
         version = run("dpkg-deb", "--field", DEBS["libstarling0"], "Version").strip()
         self.assertIn(f"libstarling0 (= {version})", depends("libstarling-dev"))
+        for name in DEBS:
+            self.assertNotRegex(depends(name), "cuda|nvidia|nccl", name)
+        if HAS_CUDA:
+            self.assertIn(f"starling (= {version}) | libstarling0 (= {version})", depends("starling-cuda"))
+
+    @needs_cuda
+    def test_the_cuda_engine_is_one_library_with_no_other_of_nvidia(self):
+        libraries = [path for path in self.contents("starling-cuda") if ".so" in path]
+        self.assertEqual([os.path.basename(path) for path in libraries], ["libstarling-cuda.so"])
+        self.assertTrue(libraries[0].endswith("/starling/libstarling-cuda.so"), libraries)
+        run("dpkg-deb", "--extract", DEBS["starling-cuda"], self.folder)
+        library = self.folder / libraries[0].lstrip("/")
+        needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", library))
+        self.assertLessEqual(set(needed), {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6",
+                                           "ld-linux-x86-64.so.2"})
+        exported = run("nm", "-D", "--defined-only", "--format=just-symbols", library).split()
+        self.assertEqual(sorted(exported), ["starling_cuda_build_id", "starling_cuda_door"])
+        self.check_sbom(self.folder / "usr", library, "starling-cuda", 3)
+
+    def test_the_program_says_that_the_cuda_engine_is_missing(self):
+        run("dpkg-deb", "--extract", DEBS["starling"], self.folder)
+        self.check_cuda(self.folder / "usr/bin/starling", NO_CUDA)
+
+    @needs_cuda
+    def test_the_program_finds_the_cuda_engine_beside_itself(self):
+        for name in ("starling", "starling-cuda"):
+            run("dpkg-deb", "--extract", DEBS[name], self.folder)
+        program = self.folder / "usr/bin/starling"
+        (library,) = self.folder.glob("usr/lib/*/starling/libstarling-cuda.so")
+        self.assertRegex(run(program, "info"), rf"(?m)^CUDA engine +{library}$")
+        self.check_cuda(program, NO_GPU)
 
     def test_the_program_runs_where_it_is_unpacked(self):
         run("dpkg-deb", "--extract", DEBS["starling"], self.folder)
@@ -185,7 +242,7 @@ class TarballTest(PackageCase):
     def test_it_runs_from_any_folder_with_its_own_libraries_and_page(self):
         folder = self.folder / "a folder"
         folder.mkdir()
-        run("tar", "--extract", "--file", package("starling-*.tar.gz"), "--directory", folder)
+        run("tar", "--extract", "--file", package("starling-[0-9]*.tar.gz"), "--directory", folder)
         (root,) = folder.iterdir()
         program = root / "bin/starling"
         self.assertIn("engine cpu", run(program, "info"))
@@ -194,6 +251,11 @@ class TarballTest(PackageCase):
                 r"lib(c|m|stdc\+\+|gcc_s|pthread|resolv|dl|rt)\.so", os.path.basename(path))
             self.assertTrue(own, path)
         self.check_server([program, "serve"])
+        self.check_cuda(program, NO_CUDA)
+        if HAS_CUDA:
+            run("tar", "--extract", "--file", package("starling-cuda-*.tar.gz"), "--directory", folder)
+            self.assertEqual(list(folder.iterdir()), [root])
+            self.check_cuda(program, NO_GPU)
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("debootstrap"),
@@ -258,6 +320,10 @@ class CleanSystemTest(PackageCase):
             self.assertEqual(self.inside("dpkg", "--verify", name), "")
         said = self.inside("python3", "-c", PYTHON_PROGRAM)
         self.assertEqual(said.strip(), "[[0, 2]]")
+        if HAS_CUDA:  # a clean system has no driver
+            said = self.inside("starling", "info")
+            self.assertRegex(said, r"(?m)^CUDA engine +/usr/lib/\S+/starling/libstarling-cuda.so$")
+            self.assertIn("no GPU can be used: there is no driver; install NVIDIA's driver", said)
 
         installed = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
         added = set(installed) - set(self.packages_before)

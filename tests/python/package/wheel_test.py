@@ -16,6 +16,15 @@ from package_case import PACKAGE, PATIENCE_S
 
 HERE = pathlib.Path(__file__).resolve().parent
 OF_EVERY_LINUX = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|gcc_s|stdc\+\+))\.so")
+CUDA_LIBRARY = os.environ.get("STARLING_TESTED_CUDA_LIBRARY")  # empty in a build without CUDA
+# Prints the engine's name, or why there is none.
+CUDA = """
+import starling
+try:
+    print(starling.Engine("planar2", backend="cuda").backend)
+except starling.StarlingError as error:
+    print(error)
+"""
 LOADED = """
 for line in open("/proc/self/maps"):
     if ".so" in line and "r-xp" in line:
@@ -36,8 +45,9 @@ class Wheel(unittest.TestCase):
 
     @classmethod
     def build(cls, name):
+        cuda = ["--cuda-library", CUDA_LIBRARY] if CUDA_LIBRARY else []
         said = cls.run_program(sys.executable, "-B", PACKAGE / "wheel.py", "--library",
-                               os.environ["STARLING_LIBRARY"], "--output", cls.folder / name)
+                               os.environ["STARLING_LIBRARY"], "--output", cls.folder / name, *cuda)
         return pathlib.Path(said.strip())
 
     @staticmethod
@@ -58,14 +68,22 @@ class Wheel(unittest.TestCase):
 
     def test_every_library_needs_only_others_inside_and_those_of_every_linux(self):
         inside = next((self.folder / "venv").rglob("starling/lib"))
-        names = {path.name for path in inside.iterdir()}
+        libraries = [path for path in inside.iterdir() if path.is_file()]
+        names = {path.name for path in libraries}
         self.assertIn("libstarling.so.0", names)
-        for path in inside.iterdir():
+        for path in libraries:
             needed = set(self.run_program("patchelf", "--print-needed", path).split())
             outside = {name for name in needed - names if not OF_EVERY_LINUX.match(name)}
             self.assertEqual(outside, set(), path.name)
             self.assertEqual(self.run_program("patchelf", "--print-rpath", path).strip(), "$ORIGIN")
             self.assertEqual(self.run_program("patchelf", "--print-soname", path).strip(), path.name)
+
+    def test_the_cuda_engine_is_inside_where_it_was_built(self):
+        said = self.run_program(self.python, "-c", CUDA, STARLING_CUDA_LIBRARY="")
+        if CUDA_LIBRARY:
+            self.assertRegex(said, "^(cuda$|There is no GPU: (no GPU can be used|there is no NVIDIA GPU))")
+        else:
+            self.assertIn("the CUDA engine is not installed", said)
 
     def test_every_bundled_library_comes_with_its_licence(self):
         names = zipfile.ZipFile(self.wheel).namelist()
