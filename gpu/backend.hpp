@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public header of gpu/. It lists the NVIDIA GPUs, makes an Engine on one of them, and makes a
 // VectorSearcher on one or several of them. A file that includes this header sees no CUDA header or
-// type. apps/, tests/, examples/ and programs that embed Starling include it.
+// type. plugin/, tests/, examples/ and programs that embed Starling include it. The program and
+// libstarling.so reach these functions through plugin/loader.hpp.
 #pragma once
 
 #include <cstdint>

@@ -93,7 +93,7 @@ enum {
 
 typedef int32_t starling_backend;
 enum {
-  STARLING_BACKEND_AUTO = 0, /* cuda where this library and this machine have it, else cpu */
+  STARLING_BACKEND_AUTO = 0, /* cuda where its library and a GPU are here, else cpu */
   STARLING_BACKEND_CPU = 1,
   STARLING_BACKEND_CUDA = 2
 };

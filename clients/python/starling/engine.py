@@ -33,7 +33,7 @@ class Engine:
         origin: metres, subtracted first; not in wgs84.
         dimension: of a vector space, 1 to 4096.
         metric: of a vector space; docs/vectors.md defines the metrics.
-        backend: "cpu", "cuda", or "auto": cuda where the library and the machine have it.
+        backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
         device: the number of the GPU.
         threads: that compute on the CPU; 0: one per core.
         update_threads: that take rows.

@@ -39,7 +39,7 @@ def knn(
         queries: (m, dimension); None: each point, and no point is its own neighbour.
         k: 1 to 2048.
         metric: docs/vectors.md defines the metrics.
-        backend: "cpu", "cuda", or "auto": cuda where the library and the machine have it.
+        backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
         device: the number of the GPU.
         threads: that search on the CPU; 0: one per core.
 

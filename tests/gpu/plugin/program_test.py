@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program and libstarling.so without the library of the CUDA engine, with one of another version, with a
-file that is no library, and with the right one. Run by ctest with the paths of the program, of libstarling.so,
-of a library of another version, of the right library or "none", and of the sources."""
+"""The program and libstarling.so without the library of the CUDA engine, with one of another version, with
+a file that is no library, and with the right one. Run by ctest with the paths of the program, of
+libstarling.so, of a library of another version, of the right library or "none", and of the sources."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ PROGRAM = sys.argv.pop()
 PATIENCE_S = 60  # how long anything may take before its test fails
 VERSION = re.search(r"project\(starling VERSION (\S+)", (SOURCES / "CMakeLists.txt").read_text())[1]
 INSTALL = f"; install the package starling-cuda of version {VERSION}, or use --engine cpu\n"
-NO_GPU = "(no GPU can be used: .*|there is no NVIDIA GPU|this build has no code for the GPU .*), or use --engine"
+NO_GPU = "(no GPU can be used: .*, or|there is no NVIDIA GPU;|this build has no code for .*, or) use --engine"
 # Makes an engine in Python, and prints its name or why there is none.
 PYTHON = """
 import sys, starling
@@ -53,15 +53,16 @@ class PluginTest(FolderCase):
         return self.put(path, "lib/starling/libstarling-cuda.so")
 
     def run_in_tree(self, *command, status=0, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLING_")}
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith("STARLING_")}
         done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE_S,
                               env={**environment, **variables})
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
     def knn(self, engine, status=0, **variables):
-        return self.run_in_tree(self.program, "knn", "--points", self.points, "--graph", "-k", 1, "--out", "-",
-                                "--engine", engine, status=status, **variables)
+        return self.run_in_tree(self.program, "knn", "--points", self.points, "--graph", "-k", 1,
+                                "--out", "-", "--engine", engine, status=status, **variables)
 
     def info(self):
         return self.run_in_tree(self.program, "info").stdout
@@ -85,8 +86,8 @@ class PluginTest(FolderCase):
                       f"{self.folder}/tree/lib/starling/libstarling-cuda.so", self.info())
         self.assertEqual(self.engine_of_python("auto"), "cpu\n")
         self.assertEqual(self.engine_of_python("cuda"),
-                         "There is no GPU: the CUDA engine is not installed; install the package starling-cuda "
-                         f"of version {VERSION}, or use the cpu backend.\n")
+                         "There is no GPU: the CUDA engine is not installed; install the package "
+                         f"starling-cuda of version {VERSION}, or use the cpu backend.\n")
 
     def test_another_version_is_refused_with_both(self):
         path = self.put_plugin(OTHER)
