@@ -21,7 +21,7 @@ PATIENCE_S = 60
 def lines_of(heading):
     """Returns the lines of the section's code blocks."""
     section = (SOURCE / "README.md").read_text().split("## " + heading)[1].split("\n## ")[0]
-    blocks = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     return "".join(blocks).replace("\\\n", " ").splitlines()
 
 

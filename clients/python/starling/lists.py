@@ -77,7 +77,7 @@ class NeighborList:
 
     @property
     def texts(self) -> npt.NDArray[np.object_]:
-        """Returns the ids as texts: object (n,)."""
+        """Returns the ids as texts, object (n,)."""
         return self.names.texts_of(self.ids)
 
 
@@ -89,8 +89,10 @@ class Lists:
     of one object of an every-object query; both raise KeyError if there is no such list. The
     "query" of a question is its index. List i has the entries offsets[i] to offsets[i + 1].
 
-    Attributes, with n lists and m entries. All arrays are read-only. An optional array is None if
-    the stream does not report it; without entries it is always there, and empty.
+    There are n lists and m entries. All arrays are read-only. An optional array is None if the
+    stream does not report it; without entries it is always there, and empty.
+
+    Attributes:
         stream: its name; "" of questions.
         is_last: whether the stream was removed, and these are its last lists.
         query_ids: uint64 (n,).
@@ -178,7 +180,7 @@ class Lists:
 
     @property
     def counts(self) -> Ids:
-        """Returns the number of neighbours of each list: uint64 (n,)."""
+        """Returns the number of neighbours of each list, uint64 (n,)."""
         return np.diff(self.offsets)
 
     def to_pandas(self) -> pandas.DataFrame:
