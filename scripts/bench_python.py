@@ -107,26 +107,27 @@ def classifier():
     print(f"predict, median of ratios: {statistics.median(one / two for one, two in pairs):.2f}")
 
 
-def memory(metric=None):
-    """The peak of knn over 1 GiB of points, beyond the array and one copy; a process for each metric."""
+def memory(metric=None, components=256):
+    """The peak of knn over 1 GiB of points, beyond the array and one copy; a process for each case."""
     if metric is None:
-        show("knn", "metric", "beyond copy MiB")
-        for name in ("l2", "cosine", "l1"):
-            subprocess.run([sys.executable, "-B", __file__, "memory", name], check=True)
+        show("knn", "metric", "components", "beyond copy MiB")
+        for name in starling._library.METRICS:
+            for components in (32, 256):
+                subprocess.run([sys.executable, "-B", __file__, "memory", name, str(components)], check=True)
         return
-    points = numpy.empty((1 << 20, 256), dtype=numpy.float32)
+    points = numpy.empty((2**28 // components, components), dtype=numpy.float32)
     random = numpy.random.default_rng(1)
     for part in points.reshape(256, -1):
         part[:] = random.random(part.size, dtype=numpy.float32)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     starling.knn(points, points[:16], 10, metric, threads=2)
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    show("", metric, round((more * 1024 - points.nbytes) / 2**20))
+    show("", metric, components, round((more * 1024 - points.nbytes) / 2**20))
 
 
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "memory":
-        return memory(sys.argv[2])
+    if len(sys.argv) == 4 and sys.argv[1] == "memory":
+        return memory(sys.argv[2], int(sys.argv[3]))
     for name in sys.argv[1:] or ("update", "server", "classifier", "memory"):
         {"update": update, "server": server, "classifier": classifier, "memory": memory}[name]()
 

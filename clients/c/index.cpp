@@ -28,11 +28,9 @@ static_assert(STARLING_NO_ROW == no_row);
 // bounded: by this many bytes of prepared queries, and of lists.
 constexpr std::size_t part_bytes = std::size_t{16} << 20;
 
-[[noreturn]] void refuse_component(const VectorFault& fault, std::uint64_t first,
-                                   const char* what) {
-  fail(STARLING_INVALID_ARGUMENT, std::string(what) + ", row " +
-                                      std::to_string(first + fault.row + 1) + ": " +
-                                      sentence_of(fault) + ".");
+[[noreturn]] void refuse_component(const VectorFault& fault, const char* what) {
+  fail(STARLING_INVALID_ARGUMENT, std::string(what) + ", row " + std::to_string(fault.row + 1) +
+                                      ": " + sentence_of(fault) + ".");
 }
 
 void check_dimension(std::uint32_t dimension) {
@@ -49,19 +47,12 @@ class IndexHandle final : public Handle {
         dimension_(dimension),
         row_count_(rows.size() / dimension),
         searcher_(make_searcher({options.backend, options.device, options.threads})) {
-    if (keeps_rows(metric_)) {
-      prepare_parts(rows, "The points", [](auto, auto) {});
-      if (options.borrows != 0)
-        searcher_->borrow_corpus(metric_, {rows, dimension});
-      else
-        searcher_->set_corpus(metric_, {rows, dimension});
-      return;
-    }
-    corpus_.reserve(rows.size());
-    prepare_parts(rows, "The points", [&](std::uint64_t, std::span<const float> part) {
-      corpus_.insert(corpus_.end(), part.begin(), part.end());
-    });
-    if (!searcher_->borrow_corpus(metric_, {corpus_, dimension})) corpus_ = {};
+    const VectorsView points{rows, dimension};
+    if (const auto fault = find_fault(metric_, points)) refuse_component(*fault, "The points");
+    if (options.borrows != 0)
+      searcher_->borrow_raw_corpus(metric_, points);
+    else
+      searcher_->set_raw_corpus(metric_, points);
   }
 
   std::uint32_t dimension() const { return dimension_; }
@@ -70,9 +61,10 @@ class IndexHandle final : public Handle {
   void search(std::span<const float> queries, std::uint32_t k, std::uint64_t first_row,
               std::uint32_t* rows, double* distances) {
     // All queries are checked before the first list is written.
-    prepare_parts(queries, "The queries", [](auto, auto) {});
+    if (const auto fault = find_fault(metric_, {queries, dimension_}))
+      refuse_component(*fault, "The queries");
     prepare_parts(
-        queries, "The queries",
+        queries,
         [&](std::uint64_t first, std::span<const float> part) {
           lists_.resize(part.size() / dimension_ * k);
           searcher_->search({.queries = {part, dimension_},
@@ -87,16 +79,10 @@ class IndexHandle final : public Handle {
   }
 
  private:
-  /// Returns whether a metric's prepared rows are the rows themselves (knn/words/metric.hpp).
-  static bool keeps_rows(Metric metric) {
-    return metric == Metric::l2 || metric == Metric::inner_product || metric == Metric::l1 ||
-           metric == Metric::chebyshev;
-  }
-
-  /// Prepares the rows part by part, and passes the first row's number and the part to `take`.
+  /// Prepares rows without faults part by part, and passes the first row's number and the part to
+  /// `take`.
   template <class Take>
-  void prepare_parts(std::span<const float> rows, const char* what, Take take,
-                     std::size_t more_bytes_a_row = 0) {
+  void prepare_parts(std::span<const float> rows, Take take, std::size_t more_bytes_a_row) {
     const std::uint64_t count = rows.size() / dimension_;
     const std::size_t row_bytes = dimension_ * sizeof(float) + more_bytes_a_row;
     const std::uint64_t part_rows = std::max<std::uint64_t>(1, part_bytes / row_bytes);
@@ -104,8 +90,7 @@ class IndexHandle final : public Handle {
       const std::uint64_t here = std::min(part_rows, count - first);
       const auto part = rows.subspan(first * dimension_, here * dimension_);
       prepared_.resize(part.size());
-      if (const auto fault = prepare_vectors(metric_, {part, dimension_}, prepared_))
-        refuse_component(*fault, first, what);
+      prepare_vectors(metric_, {part, dimension_}, prepared_);
       take(first, std::span<const float>(prepared_));
     }
   }
@@ -122,7 +107,6 @@ class IndexHandle final : public Handle {
   Metric metric_;
   std::uint32_t dimension_;
   std::uint64_t row_count_;
-  std::vector<float> corpus_;  ///< the prepared rows, if the searcher reads them here
   std::unique_ptr<VectorSearcher> searcher_;
   std::vector<float> prepared_;
   std::vector<VectorNeighbor> lists_;

@@ -13,17 +13,17 @@
 
 namespace starling::cpu {
 
-void FilteredSearch::set_corpus(Metric metric, VectorsView corpus) {
+void FilteredSearch::set_corpus(Metric metric, const CorpusRows& corpus) {
   metric_ = metric;
-  corpus_ = corpus;
-  interval_ = ScoreInterval(metric, corpus.dimension);
+  corpus_ = &corpus;
+  interval_ = ScoreInterval(metric, corpus.dimension());
   maker_ = ShadowMaker(metric, corpus);
   panels_ = ShadowPanels(maker_, interval_, corpus, shadow_panel_rows(), pool_);
 }
 
 void FilteredSearch::clear() {
   panels_ = ShadowPanels();
-  corpus_ = {};
+  corpus_ = nullptr;
 }
 
 std::vector<std::uint32_t> FilteredSearch::search(const VectorSearch& search,
@@ -114,7 +114,7 @@ void FilteredSearch::finish(const VectorSearch& search, std::uint32_t number,
   if (candidates.has_failed(i)) return scratch.left_over.push_back(number);
   const std::span<const std::uint64_t> rows = candidates.finish(i);
   scratch.keys.assign(rows.begin(), rows.end());
-  score_rows(metric_, corpus_, search.queries.row(number), scratch.keys);
+  score_rows(metric_, *corpus_, search.queries.row(number), scratch.keys, scratch.rows);
   sort_keys(scratch.keys);
   const std::size_t found = std::min<std::size_t>(search.k, scratch.keys.size());
   const std::span<VectorNeighbor> list = lists.subspan(std::size_t{number} * search.k, search.k);

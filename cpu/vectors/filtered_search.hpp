@@ -19,6 +19,7 @@
 #include "starling/cpu/vectors/search_parts.hpp"
 #include "starling/cpu/vectors/shadows.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/vectors/corpus_rows.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 #include "starling/knn/words/metric.hpp"
 
@@ -29,8 +30,8 @@ class FilteredSearch {
   explicit FilteredSearch(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
 
   /// Makes the shadows of a corpus. They take 2 bytes for each component and 24 bytes for each row.
-  /// The components of `corpus` must live as long as this corpus is searched.
-  void set_corpus(Metric metric, VectorsView corpus);
+  /// `corpus` and its components must live as long as this corpus is searched.
+  void set_corpus(Metric metric, const CorpusRows& corpus);
   void clear();
 
   /// Writes the lists of all queries except those that it leaves over for PanelSearch. Returns the
@@ -39,7 +40,8 @@ class FilteredSearch {
   /// over. VectorSearch::on_progress counts only the written lists.
   ///
   /// Memory for each thread: the shadows of at most 128 queries and, for each of these queries, at
-  /// most 3 k + 608 keys of 8 bytes. If there are few queries, there are twice as many keys.
+  /// most 3 k + 608 keys of 8 bytes. If there are few queries, there are twice as many keys. If the
+  /// corpus has raw rows, also 8 prepared rows.
   std::vector<std::uint32_t> search(const VectorSearch& search, std::span<VectorNeighbor> lists);
 
  private:
@@ -48,6 +50,7 @@ class FilteredSearch {
     CandidateRows candidates;
     CandidateRows merged;
     std::vector<std::uint64_t> keys;
+    std::vector<float> rows;
     std::vector<std::uint32_t> left_over;
   };
 
@@ -65,7 +68,7 @@ class FilteredSearch {
   ThreadPool& pool_;
   std::vector<Scratch> scratch_;  ///< by thread
   ShadowTiles tiles_;             ///< read by all threads
-  VectorsView corpus_;
+  const CorpusRows* corpus_ = nullptr;
   Metric metric_ = Metric::l2;
   ScoreInterval interval_{Metric::l2, 1};
   ShadowMaker maker_;

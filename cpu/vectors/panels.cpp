@@ -7,9 +7,9 @@
 
 namespace starling::cpu {
 
-VectorPanels::VectorPanels(VectorsView corpus, std::size_t panel_rows, ThreadPool& pool)
-    : VectorPanels(corpus.dimension, panel_rows) {
-  assign(corpus, pool);
+VectorPanels::VectorPanels(const CorpusRows& corpus, std::size_t panel_rows, ThreadPool& pool)
+    : VectorPanels(corpus.dimension(), panel_rows) {
+  assign(corpus, 0, corpus.rows(), pool);
 }
 
 VectorPanels::VectorPanels(std::uint32_t dimension, std::size_t panel_rows)
@@ -27,15 +27,28 @@ void VectorPanels::take_room(std::size_t panels) {
 }
 
 void VectorPanels::assign(VectorsView corpus, ThreadPool& pool) {
-  const std::size_t panels = (corpus.rows() + panel_rows_ - 1) / panel_rows_;
+  assign(CorpusRows(corpus), 0, corpus.rows(), pool);
+}
+
+void VectorPanels::assign(const CorpusRows& corpus, VectorRow first, std::uint32_t count,
+                          ThreadPool& pool) {
+  const std::size_t panels = (count + panel_rows_ - 1) / panel_rows_;
   if (panels > room_panels_) take_room(panels);
-  rows_ = corpus.rows();
+  rows_ = count;
   panels_ = panels;
   constexpr std::size_t grain_bytes = std::size_t{1} << 16;
-  pool.for_ranges(panels_, 1 + grain_bytes / panel_bytes(),
-                  [&](std::size_t begin, std::size_t end, unsigned) {
-                    for (std::size_t number = begin; number < end; ++number) pack(corpus, number);
-                  });
+  pool.for_ranges(
+      panels_, 1 + grain_bytes / panel_bytes(), [&](std::size_t begin, std::size_t end, unsigned) {
+        std::vector<float> room(corpus.are_prepared() ? 0 : panel_rows_ * dimension_);
+        for (std::size_t number = begin; number < end; ++number) {
+          const std::size_t row = first + number * panel_rows_;
+          for (std::size_t r = 0; !room.empty() && r < filled(number); ++r)
+            corpus.prepare(static_cast<VectorRow>(row + r),
+                           std::span(room).subspan(r * dimension_, dimension_));
+          pack(room.empty() ? corpus.in_memory().components.data() + row * dimension_ : room.data(),
+               number);
+        }
+      });
 }
 
 void VectorPanels::grow(std::uint32_t rows) {
@@ -70,15 +83,13 @@ void VectorPanels::read(VectorRow row, std::span<float> components) const {
   }
 }
 
-void VectorPanels::pack(VectorsView corpus, std::size_t number) {
+void VectorPanels::pack(const float* rows, std::size_t number) {
   float* const panel = lines_[0].components + number * panel_rows_ * dimension_;
-  const std::size_t first = number * panel_rows_;
-  const std::size_t filled = std::min<std::size_t>(panel_rows_, rows_ - first);
-  const float* const row = corpus.components.data() + first * dimension_;
+  const std::size_t count = filled(number);
   for (std::size_t j = 0; j < dimension_; ++j) {
     float* const column = panel + j * panel_rows_;
-    for (std::size_t r = 0; r < filled; ++r) column[r] = row[r * dimension_ + j];
-    std::fill(column + filled, column + panel_rows_, 0.0f);
+    for (std::size_t r = 0; r < count; ++r) column[r] = rows[r * dimension_ + j];
+    std::fill(column + count, column + panel_rows_, 0.0f);
   }
 }
 

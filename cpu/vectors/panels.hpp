@@ -4,6 +4,7 @@
 // a component of its own row. The scan reads a corpus as panels and queries as tiles.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/vectors/corpus_rows.hpp"
 #include "starling/knn/words/metric.hpp"
 
 namespace starling::cpu {
@@ -20,13 +22,15 @@ namespace starling::cpu {
 class VectorPanels {
  public:
   VectorPanels() = default;
-  VectorPanels(VectorsView corpus, std::size_t panel_rows, ThreadPool& pool);
+  VectorPanels(const CorpusRows& corpus, std::size_t panel_rows, ThreadPool& pool);
   /// Makes an object without rows. Later calls of grow and write add rows.
   VectorPanels(std::uint32_t dimension, std::size_t panel_rows);
 
   /// Replaces all rows by those of another corpus of the same dimension. Allocates only if the
   /// memory is too small for that corpus.
   void assign(VectorsView corpus, ThreadPool& pool);
+  /// The same for `count` rows of the corpus from `first` on.
+  void assign(const CorpusRows& corpus, VectorRow first, std::uint32_t count, ThreadPool& pool);
   /// Grows to at least `rows` rows. New rows are zeros. If the memory is too small, it grows by at
   /// least a quarter.
   void grow(std::uint32_t rows);
@@ -54,7 +58,12 @@ class VectorPanels {
   };
 
   void take_room(std::size_t panels);
-  void pack(VectorsView corpus, std::size_t number);
+  /// Fills a panel with its rows, the first of which is at `rows`.
+  void pack(const float* rows, std::size_t number);
+  /// Returns how many rows a panel has.
+  std::size_t filled(std::size_t number) const {
+    return std::min<std::size_t>(panel_rows_, rows_ - number * panel_rows_);
+  }
   /// Returns the first component of a row. The next component is panel_rows_ floats later.
   float* row_at(VectorRow row) const {
     return lines_[0].components + row / panel_rows_ * panel_rows_ * dimension_ + row % panel_rows_;

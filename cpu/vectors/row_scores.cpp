@@ -17,14 +17,22 @@ HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
+constexpr std::size_t at_once = 8;
+
 template <bool is_product, std::size_t count>
-HWY_INLINE void score_some(VectorsView corpus, const float* query, std::uint64_t* candidates) {
+HWY_INLINE void score_some(const CorpusRows& corpus, const float* query, std::uint64_t* candidates,
+                           std::span<float> room) {
+  const std::size_t dimension = corpus.dimension();
   const float* rows[count];
   float sums[count] = {};
-  for (std::size_t i = 0; i < count; ++i)
-    rows[i] = corpus.components.data() +
-              std::size_t{static_cast<VectorRow>(candidates[i])} * corpus.dimension;
-  for (std::size_t j = 0; j < corpus.dimension; ++j)
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = static_cast<VectorRow>(candidates[i]);
+    rows[i] = corpus.in_memory().components.data() + number * dimension;
+    if (room.empty()) continue;
+    corpus.prepare(number, room.subspan(i * dimension, dimension));
+    rows[i] = room.data() + i * dimension;
+  }
+  for (std::size_t j = 0; j < dimension; ++j)
     for (std::size_t i = 0; i < count; ++i) {
       const float y = rows[i][j];
       const float a = is_product ? query[j] : query[j] - y;
@@ -37,20 +45,21 @@ HWY_INLINE void score_some(VectorsView corpus, const float* query, std::uint64_t
 }
 
 template <bool is_product>
-void score_all(VectorsView corpus, const float* query, std::span<std::uint64_t> candidates) {
-  constexpr std::size_t at_once = 8;
+void score_all(const CorpusRows& corpus, const float* query, std::span<std::uint64_t> candidates,
+               std::span<float> room) {
   std::size_t i = 0;
   for (; i + at_once <= candidates.size(); i += at_once)
-    score_some<is_product, at_once>(corpus, query, &candidates[i]);
-  for (; i < candidates.size(); ++i) score_some<is_product, 1>(corpus, query, &candidates[i]);
+    score_some<is_product, at_once>(corpus, query, &candidates[i], room);
+  for (; i < candidates.size(); ++i) score_some<is_product, 1>(corpus, query, &candidates[i], room);
 }
 
-void score_rows_target(Metric metric, VectorsView corpus, std::span<const float> query,
-                       std::span<std::uint64_t> candidates) {
+void score_rows_target(Metric metric, const CorpusRows& corpus, std::span<const float> query,
+                       std::span<std::uint64_t> candidates, std::vector<float>& room) {
+  room.resize(corpus.are_prepared() ? 0 : at_once * corpus.dimension());
   if (metric == Metric::inner_product)
-    score_all<true>(corpus, query.data(), candidates);
+    score_all<true>(corpus, query.data(), candidates, room);
   else
-    score_all<false>(corpus, query.data(), candidates);
+    score_all<false>(corpus, query.data(), candidates, room);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -62,9 +71,9 @@ namespace starling::cpu {
 
 HWY_EXPORT(score_rows_target);
 
-void score_rows(Metric metric, VectorsView corpus, std::span<const float> query,
-                std::span<std::uint64_t> candidates) {
-  HWY_DYNAMIC_DISPATCH(score_rows_target)(metric, corpus, query, candidates);
+void score_rows(Metric metric, const CorpusRows& corpus, std::span<const float> query,
+                std::span<std::uint64_t> candidates, std::vector<float>& room) {
+  HWY_DYNAMIC_DISPATCH(score_rows_target)(metric, corpus, query, candidates, room);
 }
 
 }  // namespace starling::cpu

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -20,6 +22,7 @@
 #include "starling/cpu/vectors/tree/row_tree.hpp"
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/vectors/corpus_rows.hpp"
 #include "starling/knn/words/recipe.hpp"
 
 namespace starling::cpu {
@@ -64,18 +67,25 @@ class CpuVectorSearcher final : public VectorSearcher {
   DeviceRates rates() override { return measure_rates(pool_); }
 
   void set_corpus(Metric metric, VectorsView corpus) override {
-    take_corpus(metric, corpus, Taken::copied);
+    take_corpus(metric, CorpusRows(corpus), Taken::copied);
   }
   bool borrow_corpus(Metric metric, VectorsView corpus) override {
-    take_corpus(metric, corpus, Taken::borrowed);
-    return has_rows_;
+    take_corpus(metric, CorpusRows(corpus), Taken::borrowed);
+    return is_borrowed();
+  }
+  void set_raw_corpus(Metric metric, VectorsView corpus) override {
+    take_corpus(metric, CorpusRows::raw(metric, corpus), Taken::copied);
+  }
+  bool borrow_raw_corpus(Metric metric, VectorsView corpus) override {
+    take_corpus(metric, CorpusRows::raw(metric, corpus), Taken::borrowed);
+    return is_borrowed();
   }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
     if (!supports(search.method))
       throw std::invalid_argument(
           "the cpu searcher has only one method: use SearchMethod::automatic");
-    check_search(search, rows_.dimension, lists.size());
+    check_search(search, dimension_, lists.size());
     if (!tree_.is_empty() && should_use_tree(rows_, search.k))
       tree_.search(search, pool_, lists);
     else if (tree_.is_empty() && has_rows_ && should_filter(rows_, search.k))
@@ -86,84 +96,128 @@ class CpuVectorSearcher final : public VectorSearcher {
   }
 
  private:
-  static constexpr std::size_t copy_grain = std::size_t{1} << 16;
+  /// A borrowed corpus with more bytes gets its panels in strips of this size.
+  static constexpr std::size_t strip_bytes = std::size_t{32} << 20;
 
-  bool should_use_tree(VectorsView corpus, std::uint32_t k) const {
+  bool is_borrowed() const { return has_rows_ && copy_ == nullptr; }
+
+  bool should_use_tree(const CorpusRows& corpus, std::uint32_t k) const {
     if (recipe_of(metric_) != Recipe::squared_differences || corpus.rows() == 0 ||
-        corpus.dimension > RowTree::dimension_max)
+        corpus.dimension() > RowTree::dimension_max)
       return false;
     if (filter_ == RowFilter::tree) return true;
     return filter_ == RowFilter::automatic &&
            corpus.rows() / tree_rows_an_entry >= std::max(k, list_min);
   }
 
-  bool should_filter(VectorsView corpus, std::uint32_t k) const {
+  bool should_filter(const CorpusRows& corpus, std::uint32_t k) const {
     if (!has_filter(recipe_of(metric_))) return false;
     if (filter_ != RowFilter::automatic) return filter_ == RowFilter::always;
-    return saves_time(metric_, corpus.rows(), corpus.dimension, k);
+    return saves_time(metric_, corpus.rows(), corpus.dimension(), k);
   }
 
   enum class Taken : std::uint8_t { copied, borrowed };
 
-  void take_corpus(Metric metric, VectorsView corpus, Taken taken) {
-    check_invariant(corpus.dimension >= 1 && corpus.dimension <= dimension_max,
+  void take_corpus(Metric metric, CorpusRows corpus, Taken taken) {
+    check_invariant(corpus.dimension() >= 1 && corpus.dimension() <= dimension_max,
                     "the dimension of a corpus is 1 to dimension_max");
     panels_ = VectorPanels();
     filtered_search_.clear();
-    copy_.reset();
     tree_ = RowTree();
-    rows_ = {{}, 0};
+    rows_ = CorpusRows();
+    copy_.reset();
     has_rows_ = false;
     metric_ = metric;
+    dimension_ = corpus.dimension();
     const bool uses_tree = should_use_tree(corpus, list_min);
     if (!uses_tree && !should_filter(corpus, 1)) {
       panels_ = VectorPanels(corpus, scan_panel_rows(), pool_);
-      rows_ = {{}, corpus.dimension};
       return;
     }
     std::unique_ptr<float[]> copied;
-    VectorsView rows = corpus;
-    if (taken == Taken::copied) {
+    // A tree reads each row once, and its rows have at most three components.
+    if (taken == Taken::copied || (uses_tree && !corpus.are_prepared())) {
       copied = copy_of(corpus);
-      rows.components = {copied.get(), corpus.components.size()};
+      corpus = CorpusRows({{copied.get(), corpus.in_memory().components.size()}, dimension_});
     }
-    if (uses_tree)
-      tree_ = RowTree(rows);
-    else
-      filtered_search_.set_corpus(metric, rows);
+    corpus.keep_measures(pool_);
     copy_ = std::move(copied);
-    rows_ = rows;
+    rows_ = std::move(corpus);
+    if (uses_tree)
+      tree_ = RowTree(rows_.in_memory());
+    else
+      filtered_search_.set_corpus(metric, rows_);
     has_rows_ = true;
   }
 
-  std::unique_ptr<float[]> copy_of(VectorsView corpus) {
-    const std::span<const float> from = corpus.components;
-    auto copied = std::make_unique_for_overwrite<float[]>(from.size());
-    pool_.for_ranges(from.size(), copy_grain, [&](std::size_t begin, std::size_t end, unsigned) {
-      std::copy_n(from.data() + begin, end - begin, copied.get() + begin);
-    });
+  /// Returns a copy of the rows, prepared.
+  std::unique_ptr<float[]> copy_of(const CorpusRows& corpus) {
+    const std::size_t components = corpus.in_memory().components.size();
+    auto copied = std::make_unique_for_overwrite<float[]>(components);
+    corpus.prepare_all(pool_, {copied.get(), components});
     return copied;
   }
 
-  /// `choose` becomes PanelQuestion::choose if the queries are rows of the corpus.
-  template <class Choose>
-  void search_panels(const VectorSearch& search, const Choose& choose,
+  /// Returns the row of the corpus that a query is. Not called if no query is a row.
+  using SelfOf = std::function<VectorRow(std::uint32_t query)>;
+
+  void search_panels(const VectorSearch& search, std::span<VectorNeighbor> lists) {
+    search_panels(
+        search, [&](std::uint32_t query) { return search.first_self + query; }, lists);
+  }
+
+  void search_panels(const VectorSearch& search, const SelfOf& self_of,
                      std::span<VectorNeighbor> lists) {
+    const std::size_t row_bytes = dimension_ * sizeof(float);
+    if (is_borrowed() && rows_.rows() * row_bytes > strip_bytes)
+      return search_strips(search, self_of, lists);
     make_panels();
+    search_some(panels_, 0, search, self_of, lists);
+  }
+
+  /// Searches panels whose first row has the number `first` in the corpus.
+  void search_some(const VectorPanels& panels, VectorRow first, const VectorSearch& search,
+                   const SelfOf& self_of, std::span<VectorNeighbor> lists) {
     PanelQuestion question{.metric = metric_,
-                           .corpus = panels_,
+                           .corpus = panels,
                            .queries = search.queries,
                            .k = search.k,
                            .on_progress = search.on_progress};
-    if (search.first_self != no_row) question.choose = choose;
+    // A row before the first one becomes a number beyond all rows.
+    if (search.first_self != no_row)
+      question.choose = [&](NearestRows& nearest, std::uint32_t query, std::uint32_t count) {
+        for (std::uint32_t i = 0; i < count; ++i) nearest.pass_over(i, self_of(query + i) - first);
+      };
     panel_search_.nearest(question, lists);
   }
 
-  void search_panels(const VectorSearch& search, std::span<VectorNeighbor> lists) {
-    const auto choose = [&](NearestRows& nearest, std::uint32_t first, std::uint32_t count) {
-      for (std::uint32_t i = 0; i < count; ++i) nearest.pass_over(i, search.first_self + first + i);
-    };
-    search_panels(search, choose, lists);
+  /// Makes and searches the panels of one strip of rows after another, because the panels of all
+  /// rows would be a copy of the corpus beside its shadows. Merges the lists of the strips.
+  void search_strips(const VectorSearch& search, const SelfOf& self_of,
+                     std::span<VectorNeighbor> lists) {
+    const std::size_t panel_bytes = scan_panel_rows() * dimension_ * sizeof(float);
+    const auto strip_rows =
+        static_cast<std::uint32_t>(strip_bytes / panel_bytes * scan_panel_rows());
+    VectorSearch quiet = search;
+    quiet.on_progress = {};
+    VectorPanels strip(dimension_, scan_panel_rows());
+    std::vector<VectorNeighbor> found(lists.size());
+    std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
+    for (VectorRow first = 0; first < rows_.rows(); first += strip_rows) {
+      strip.assign(rows_, first, std::min(strip_rows, rows_.rows() - first), pool_);
+      search_some(strip, first, quiet, self_of, found);
+      for (std::size_t at = 0; at < lists.size(); at += search.k)
+        merge(lists.subspan(at, search.k), std::span(found).subspan(at, search.k), first);
+    }
+  }
+
+  /// Merges a list of a strip, whose rows begin at `first`, into the list of earlier rows.
+  void merge(std::span<VectorNeighbor> list, std::span<VectorNeighbor> found, VectorRow first) {
+    for (VectorNeighbor& neighbor : found)
+      if (neighbor.row != no_row) neighbor.row += first;
+    merged_.resize(list.size() + found.size());
+    std::ranges::merge(list, found, merged_.begin());
+    std::copy_n(merged_.begin(), list.size(), list.begin());
   }
 
   void search_filtered(const VectorSearch& search, std::span<VectorNeighbor> lists) {
@@ -174,23 +228,20 @@ class CpuVectorSearcher final : public VectorSearcher {
   void search_left_over(const VectorSearch& search, const std::vector<std::uint32_t>& left_over,
                         std::span<VectorNeighbor> lists) {
     std::vector<float> queries;
-    queries.reserve(left_over.size() * rows_.dimension);
+    queries.reserve(left_over.size() * dimension_);
     for (const std::uint32_t query : left_over) {
       const auto row = search.queries.row(query);
       queries.insert(queries.end(), row.begin(), row.end());
     }
     VectorSearch rest = search;
-    rest.queries = {queries, rows_.dimension};
+    rest.queries = {queries, dimension_};
     if (search.on_progress)
       rest.on_progress = [&](std::uint64_t done) {
         search.on_progress(search.queries.rows() - left_over.size() + done);
       };
-    const auto choose = [&](NearestRows& nearest, std::uint32_t first, std::uint32_t count) {
-      for (std::uint32_t i = 0; i < count; ++i)
-        nearest.pass_over(i, search.first_self + left_over[first + i]);
-    };
     std::vector<VectorNeighbor> found(left_over.size() * search.k);
-    search_panels(rest, choose, found);
+    search_panels(
+        rest, [&](std::uint32_t query) { return search.first_self + left_over[query]; }, found);
     for (std::size_t i = 0; i < left_over.size(); ++i)
       std::copy_n(found.data() + i * search.k, search.k,
                   lists.data() + std::size_t{left_over[i]} * search.k);
@@ -210,8 +261,10 @@ class CpuVectorSearcher final : public VectorSearcher {
   VectorPanels panels_;
   RowTree tree_;                   ///< empty: the corpus is in no tree
   std::unique_ptr<float[]> copy_;  ///< the corpus, unless it is borrowed or only in panels
-  VectorsView rows_;               ///< the corpus; if it is only in panels: only its dimension
+  CorpusRows rows_;                ///< the corpus, unless it is only in panels
   bool has_rows_ = false;          ///< the corpus is in rows_
+  std::uint32_t dimension_ = 0;    ///< of the corpus
+  std::vector<VectorNeighbor> merged_;
 };
 
 }  // namespace

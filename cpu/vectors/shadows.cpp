@@ -33,16 +33,19 @@ float up(double value) {
 
 }  // namespace
 
-ShadowMaker::ShadowMaker(Metric metric, VectorsView corpus)
-    : dimension_(corpus.dimension),
-      integer_max_(std::min(std::floor(std::sqrt(sum_max / corpus.dimension)), integer_bits_max)),
-      centre_(corpus.dimension) {
+ShadowMaker::ShadowMaker(Metric metric, const CorpusRows& corpus)
+    : dimension_(corpus.dimension()),
+      integer_max_(std::min(std::floor(std::sqrt(sum_max / dimension_)), integer_bits_max)),
+      centre_(dimension_) {
   if (metric == Metric::inner_product || corpus.rows() == 0) return;
   const std::uint32_t step = 1 + (corpus.rows() - 1) / centre_rows_max;
   std::vector<double> sums(dimension_);
+  std::vector<float> room(dimension_);
   double count = 0;
-  for (VectorRow row = 0; row < corpus.rows(); row += step, ++count)
-    for (std::uint32_t j = 0; j < dimension_; ++j) sums[j] += corpus.row(row)[j];
+  for (VectorRow number = 0; number < corpus.rows(); number += step, ++count) {
+    const std::span<const float> row = corpus.row(number, room);
+    for (std::uint32_t j = 0; j < dimension_; ++j) sums[j] += row[j];
+  }
   for (std::uint32_t j = 0; j < dimension_; ++j) centre_[j] = static_cast<float>(sums[j] / count);
 }
 
@@ -80,7 +83,7 @@ Shadow ShadowMaker::make(std::span<const float> row, std::span<double> room, Sha
 }
 
 ShadowPanels::ShadowPanels(const ShadowMaker& maker, const ScoreInterval& interval,
-                           VectorsView corpus, std::size_t panel_rows, ThreadPool& pool)
+                           const CorpusRows& corpus, std::size_t panel_rows, ThreadPool& pool)
     : pairs_(maker.pairs()), panel_rows_(panel_rows) {
   const std::size_t panels = (corpus.rows() + panel_rows - 1) / panel_rows;
   constexpr std::size_t line_pairs = sizeof(Line) / sizeof(ShadowPair);
@@ -91,21 +94,22 @@ ShadowPanels::ShadowPanels(const ShadowMaker& maker, const ScoreInterval& interv
   scales_.assign(panels * panel_rows, 0.0f);
   maxima_.resize(panels);
   pool.for_ranges(panels, 1, [&](std::size_t begin, std::size_t end, unsigned) {
-    std::vector<double> room(maker.dimension());
+    Room room{std::vector<float>(maker.dimension()), std::vector<double>(maker.dimension())};
     for (std::size_t number = begin; number < end; ++number)
       fill(maker, interval.is_product(), corpus, number, room);
   });
 }
 
-void ShadowPanels::fill(const ShadowMaker& maker, bool is_product, VectorsView corpus,
-                        std::size_t number, std::span<double> room) {
+void ShadowPanels::fill(const ShadowMaker& maker, bool is_product, const CorpusRows& corpus,
+                        std::size_t number, Room& room) {
   ShadowPair* const panel = lines_[0].pairs + number * panel_rows_ * pairs_;
   const std::size_t first = first_row(number);
   const std::size_t filled = std::min<std::size_t>(panel_rows_, corpus.rows() - first);
   if (filled < panel_rows_) std::fill_n(&panel[0][0], 2 * panel_rows_ * pairs_, std::int16_t{0});
   for (std::size_t r = 0; r < filled; ++r) {
     const auto row = static_cast<VectorRow>(first + r);
-    const Shadow shadow = maker.make(corpus.row(row), room, panel + r, panel_rows_);
+    const Shadow shadow =
+        maker.make(corpus.row(row, room.row), room.differences, panel + r, panel_rows_);
     shadows_[row] = shadow;
     bases_[number * panel_rows_ + r] = is_product ? 0.0f : static_cast<float>(shadow.square);
     scales_[number * panel_rows_ + r] = shadow.scale;

@@ -15,6 +15,7 @@
 #include "starling/cpu/vectors/score_interval.hpp"
 #include "starling/cpu/vectors/search_parts.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/vectors/corpus_rows.hpp"
 #include "starling/knn/words/metric.hpp"
 
 namespace starling::cpu {
@@ -29,7 +30,7 @@ using ShadowPair = std::int16_t[2];
 class ShadowMaker {
  public:
   ShadowMaker() = default;
-  ShadowMaker(Metric metric, VectorsView corpus);
+  ShadowMaker(Metric metric, const CorpusRows& corpus);
 
   std::uint32_t dimension() const { return dimension_; }
   std::size_t pairs() const { return (dimension_ + std::size_t{1}) / 2; }
@@ -53,7 +54,7 @@ class ShadowMaker {
 class ShadowPanels {
  public:
   ShadowPanels() = default;
-  ShadowPanels(const ShadowMaker& maker, const ScoreInterval& interval, VectorsView corpus,
+  ShadowPanels(const ShadowMaker& maker, const ScoreInterval& interval, const CorpusRows& corpus,
                std::size_t panel_rows, ThreadPool& pool);
 
   std::uint32_t rows() const { return static_cast<std::uint32_t>(shadows_.size()); }
@@ -81,8 +82,14 @@ class ShadowPanels {
     ShadowPair pairs[16];
   };
 
-  void fill(const ShadowMaker& maker, bool is_product, VectorsView corpus, std::size_t number,
-            std::span<double> room);
+  /// Scratch memory of one thread: dimension() elements each.
+  struct Room {
+    std::vector<float> row;
+    std::vector<double> differences;
+  };
+
+  void fill(const ShadowMaker& maker, bool is_product, const CorpusRows& corpus, std::size_t number,
+            Room& room);
 
   std::size_t pairs_ = 1;
   std::size_t panel_rows_ = 1;

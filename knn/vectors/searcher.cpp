@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/words/row_preparation.hpp"
 
 namespace starling {
 
@@ -23,6 +24,19 @@ void check_graph(const GraphSearch& graph, std::uint32_t dimension) {
   check_invariant(graph.rows.dimension == dimension,
                   "the rows of a graph have the dimension of the corpus");
   check_invariant(graph.tile_rows_max >= 1, "a tile of a graph may have at least one row");
+}
+
+void VectorSearcher::set_raw_corpus(Metric metric, VectorsView corpus) {
+  if (keeps_rows(metric)) return set_corpus(metric, corpus);
+  std::vector<float> prepared(corpus.components.size());
+  check_invariant(!prepare_vectors(metric, corpus, prepared), "raw rows have no fault");
+  set_corpus(metric, {prepared, corpus.dimension});
+}
+
+bool VectorSearcher::borrow_raw_corpus(Metric metric, VectorsView corpus) {
+  if (keeps_rows(metric)) return borrow_corpus(metric, corpus);
+  set_raw_corpus(metric, corpus);
+  return false;
 }
 
 /// Searches the rows of one tile after another. search() checks the dimension.

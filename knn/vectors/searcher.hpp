@@ -99,6 +99,12 @@ class VectorSearcher {
     return false;
   }
 
+  /// The same as set_corpus and borrow_corpus for rows that are not prepared and have no fault
+  /// (find_fault). A searcher that prepares each row as it reads it needs less memory than the
+  /// caller would for a prepared copy.
+  virtual void set_raw_corpus(Metric metric, VectorsView corpus);
+  virtual bool borrow_raw_corpus(Metric metric, VectorsView corpus);
+
   /// Writes k entries for each query into `lists` (queries * k): the nearest rows, in order. If the
   /// corpus has fewer rows, the remaining entries are VectorNeighbor{infinity, no_row}. Throws the
   /// same errors as set_corpus. After an error the content of `lists` is unspecified.

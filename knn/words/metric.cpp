@@ -12,6 +12,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/words/filter.hpp"
+#include "starling/knn/words/row_preparation.hpp"
 
 namespace starling {
 namespace {
@@ -37,25 +38,10 @@ std::optional<VectorFault::Reason> fault_of(Metric metric, float component) {
   return std::nullopt;
 }
 
-/// Subtracts `less` from every component and scales the row to length 1. A row whose components all
-/// equal `less` becomes zeros.
-void normalize(std::span<const float> raw, double less, std::span<float> prepared) {
-  double square_sum = 0;
-  for (const float component : raw) {
-    const double part = component - less;
-    square_sum += part * part;
-  }
-  const double length = std::sqrt(square_sum);
-  for (std::size_t j = 0; j < raw.size(); ++j)
-    prepared[j] = length > 0 ? static_cast<float>((raw[j] - less) / length) : 0.0f;
-}
-
-/// Divides every component by the sum of all. A row of zeros stays as it is.
-void make_distribution(std::span<const float> raw, std::span<float> prepared) {
+double sum_of(std::span<const float> row) {
   double sum = 0;
-  for (const float component : raw) sum += component;
-  for (std::size_t j = 0; j < raw.size(); ++j)
-    prepared[j] = sum > 0 ? static_cast<float>(raw[j] / sum) : 0.0f;
+  for (const float component : row) sum += component;
+  return sum;
 }
 
 double mean_of(std::span<const float> row) {
@@ -63,40 +49,32 @@ double mean_of(std::span<const float> row) {
   // because a rounding error would give the row a direction.
   if (std::all_of(row.begin(), row.end(), [&](float other) { return other == row[0]; }))
     return row[0];
-  double sum = 0;
-  for (const float component : row) sum += component;
-  return sum / static_cast<double>(row.size());
+  return sum_of(row) / static_cast<double>(row.size());
 }
 
-void prepare_row(Metric metric, std::span<const float> raw, std::span<float> prepared) {
-  switch (metric) {
-    case Metric::cosine:
-      return normalize(raw, 0, prepared);
-    case Metric::pearson:
-      return normalize(raw, mean_of(raw), prepared);
-    case Metric::hellinger:
-      for (std::size_t j = 0; j < raw.size(); ++j)
-        prepared[j] = static_cast<float>(std::sqrt(static_cast<double>(raw[j])));
-      return;
-    case Metric::jensen_shannon:
-    case Metric::kullback_leibler:
-      return make_distribution(raw, prepared);
-    case Metric::l2:
-    case Metric::inner_product:
-    case Metric::l1:
-    case Metric::chebyshev:
-      std::copy(raw.begin(), raw.end(), prepared.begin());
-      return;
+double length_of(std::span<const float> row, double less) {
+  double square_sum = 0;
+  for (const float component : row) {
+    const double part = component - less;
+    square_sum += part * part;
   }
+  return std::sqrt(square_sum);
 }
 
-std::optional<VectorFault> prepare_one(Metric metric, VectorsView raw, VectorRow number,
-                                       std::span<float> prepared) {
+std::optional<VectorFault> fault_in(Metric metric, VectorsView raw, VectorRow number) {
   const std::span<const float> row = raw.row(number);
   for (std::uint32_t column = 0; column < raw.dimension; ++column)
     if (const auto reason = fault_of(metric, row[column]))
       return VectorFault{number, column, *reason};
-  prepare_row(metric, row, prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
+  return std::nullopt;
+}
+
+std::optional<VectorFault> prepare_one(Metric metric, VectorsView raw, VectorRow number,
+                                       std::span<float> prepared) {
+  if (const auto fault = fault_in(metric, raw, number)) return fault;
+  const std::span<const float> row = raw.row(number);
+  prepare_components(metric, measure_row(metric, row), row,
+                     prepared.subspan(std::size_t{number} * raw.dimension, raw.dimension));
   return std::nullopt;
 }
 
@@ -136,6 +114,33 @@ std::string_view sentence_of(VectorFault::Reason reason) {
 std::string sentence_of(const VectorFault& fault) {
   return "component " + std::to_string(fault.column + 1) + " " +
          std::string(sentence_of(fault.reason));
+}
+
+RowMeasure measure_row(Metric metric, std::span<const float> raw) {
+  switch (metric) {
+    case Metric::cosine:
+      return {0, length_of(raw, 0)};
+    case Metric::pearson: {
+      const double mean = mean_of(raw);
+      return {mean, length_of(raw, mean)};
+    }
+    case Metric::jensen_shannon:
+    case Metric::kullback_leibler:
+      return {0, sum_of(raw)};
+    case Metric::hellinger:
+    case Metric::l2:
+    case Metric::inner_product:
+    case Metric::l1:
+    case Metric::chebyshev:
+      break;
+  }
+  return {};
+}
+
+std::optional<VectorFault> find_fault(Metric metric, VectorsView raw) {
+  for (VectorRow number = 0; number < raw.rows(); ++number)
+    if (const auto fault = fault_in(metric, raw, number)) return fault;
+  return std::nullopt;
 }
 
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,

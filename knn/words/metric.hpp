@@ -89,6 +89,9 @@ std::string_view sentence_of(VectorFault::Reason reason);
 /// Returns a sentence that names the component, counted from 1: "component 3 is not a number".
 std::string sentence_of(const VectorFault& fault);
 
+/// Returns the first fault of rows that are not prepared, or std::nullopt if there is no fault.
+std::optional<VectorFault> find_fault(Metric metric, VectorsView raw);
+
 /// Prepares all rows of `raw` into `prepared`, which has the same size and may be the same memory.
 /// Returns the first fault, or std::nullopt if there is no fault. After a fault the content of
 /// `prepared` is unspecified.

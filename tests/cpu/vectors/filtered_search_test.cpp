@@ -21,6 +21,7 @@
 #include "starling/cpu/vectors/score_interval.hpp"
 #include "starling/cpu/vectors/searcher.hpp"
 #include "starling/cpu/vectors/shadows.hpp"
+#include "starling/knn/vectors/corpus_rows.hpp"
 #include "tests/support/failing_new.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/vector_oracle.hpp"
@@ -53,7 +54,7 @@ std::int64_t product_of(const Integers& x, const Integers& y) {
 
 // Checks, for every pair of rows, that the interval contains the recipe's score.
 void expect_intervals_hold(Metric metric, VectorsView rows) {
-  const cpu::ShadowMaker maker(metric, rows);
+  const cpu::ShadowMaker maker(metric, CorpusRows(rows));
   const cpu::ScoreInterval interval(metric, rows.dimension);
   std::vector<RowShadow> shadows;
   for (VectorRow row = 0; row < rows.rows(); ++row)
@@ -115,7 +116,7 @@ TEST(ShadowMaker, KeepsSumsOfProductsWithin32Bits) {
     const std::vector<float> row(dimension, component_max);
     std::vector<float> both = row;
     for (const float component : row) both.push_back(-component);
-    const cpu::ShadowMaker maker(Metric::inner_product, {both, dimension});
+    const cpu::ShadowMaker maker(Metric::inner_product, CorpusRows({both, dimension}));
     const RowShadow shadow = shadow_of(maker, row);
     EXPECT_LE(product_of(shadow.integers, shadow.integers),
               std::numeric_limits<std::int32_t>::max());
@@ -126,7 +127,8 @@ TEST(ShadowMaker, KeepsSumsOfProductsWithin32Bits) {
 std::vector<std::uint32_t> left_over_of(const Question& question, unsigned threads) {
   ThreadPool pool(threads);
   cpu::FilteredSearch filtered(pool);
-  filtered.set_corpus(question.metric, question.corpus_view());
+  const CorpusRows corpus(question.corpus_view());
+  filtered.set_corpus(question.metric, corpus);
   VectorSearch search;
   search.queries = question.queries_view();
   search.k = question.k;

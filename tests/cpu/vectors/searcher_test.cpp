@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests what is special to the CPU searcher: threads, instruction sets, its one method, progress,
 // and lack of memory. tests/vectors compares its lists with the oracle.
+#include "starling/cpu/vectors/searcher.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +17,7 @@
 
 #include "starling/cpu/backend.hpp"
 #include "tests/support/failing_new.hpp"
+#include "tests/support/vector_oracle.hpp"
 #include "tests/vectors/trial.hpp"
 
 namespace starling::test {
@@ -61,6 +66,67 @@ TEST(CpuVectorSearcher, GivesTheSameBitsOnEveryNumberOfThreads) {
                    {.shape = shape, .rows = 2000, .dimension = 30, .queries = 150, .k = 200});
       if (HasFailure()) return;
     }
+  }
+}
+
+// Searches raw rows of this shape, copied and borrowed, and compares with the oracle's lists of the
+// prepared rows.
+void expect_same_lists_of_raw_rows(VectorSearcher& searcher, RowShape shape, Metric metric,
+                                   std::uint32_t dimension) {
+  Random random(5);
+  const std::vector<float> rows = draw_rows(shape, metric, 150, dimension, random);
+  const VectorsView raw{rows, dimension};
+  Question question{.metric = metric, .dimension = dimension, .k = 9, .first_self = 20};
+  question.corpus.resize(rows.size());
+  ASSERT_FALSE(prepare_vectors(metric, raw, question.corpus).has_value());
+  const auto first = question.corpus.begin() + std::ptrdiff_t{20} * dimension;
+  question.queries.assign(first, first + std::ptrdiff_t{31} * dimension);
+  const auto expected = vector_oracle(metric, question.corpus_view(), question.queries_view(),
+                                      question.k, question.first_self);
+  searcher.set_raw_corpus(metric, raw);
+  expect_same_lists(search_all(searcher, question), expected, question.k);
+  searcher.borrow_raw_corpus(metric, raw);
+  expect_same_lists(search_all(searcher, question), expected, question.k);
+}
+
+TEST(CpuVectorSearcher, FindsTheSameListsInRawRows) {
+  for (const cpu::RowFilter filter :
+       {cpu::RowFilter::always, cpu::RowFilter::never, cpu::RowFilter::tree})
+    for (const Metric metric : all_metrics)
+      for (const RowShape shape : row_shapes())
+        for (const std::uint32_t dimension : {1u, 3u, 37u}) {
+          SCOPED_TRACE(std::string(name_of(metric)) + ", " + std::string(to_string(shape)) +
+                       ", dimension " + std::to_string(dimension));
+          const auto searcher = cpu::make_panel_searcher(2, filter);
+          expect_same_lists_of_raw_rows(*searcher, shape, metric, dimension);
+          if (HasFailure()) return;
+        }
+}
+
+// The shadows cannot tell these rows apart, and a borrowed corpus of more than 32 MiB gets no
+// second copy in panels. So its panels are made and searched in strips.
+TEST(CpuVectorSearcher, FindsTheSameListsInStrips) {
+  constexpr std::uint32_t dimension = 128;
+  constexpr std::uint32_t rows = 140'003;
+  std::vector<float> corpus(std::size_t{rows} * dimension, 1.0f);
+  for (std::uint32_t row = 0; row < rows; ++row)
+    corpus[std::size_t{row} * dimension + row % dimension] =
+        1 + 0x1p-23f * static_cast<float>(row % 5);
+  Question question{.metric = Metric::cosine, .dimension = dimension, .k = 40};
+  const VectorsView raw{corpus, dimension};
+  const auto searcher = cpu::make_panel_searcher(2, cpu::RowFilter::always);
+  for (const VectorRow first : {no_row, VectorRow{0}, VectorRow{65'530}, rows - 12}) {
+    question.first_self = first;
+    const std::size_t from = first == no_row ? 0 : first;
+    std::vector<float> queries(std::size_t{12} * dimension);
+    ASSERT_FALSE(prepare_vectors(
+        question.metric, {std::span(corpus).subspan(from * dimension, queries.size()), dimension},
+        queries));
+    question.queries = queries;
+    searcher->set_raw_corpus(question.metric, raw);
+    const auto expected = search_all(*searcher, question);
+    searcher->borrow_raw_corpus(question.metric, raw);
+    expect_same_lists(search_all(*searcher, question), expected, question.k);
   }
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a corpus for a searcher that needs them prepared: rows that are prepared already, or
+// raw rows, each of which is prepared whenever it is read. So a searcher that keeps the corpus in a
+// form of its own needs no prepared copy beside it. The searchers in cpu/vectors use it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/words/metric.hpp"
+#include "starling/knn/words/row_preparation.hpp"
+
+namespace starling {
+
+/// Owns no rows: they must live as long as they are read.
+class CorpusRows {
+ public:
+  CorpusRows() = default;
+  /// Rows that are prepared for the metric.
+  explicit CorpusRows(VectorsView prepared) : rows_(prepared) {}
+  /// Raw rows without faults (find_fault) for this metric.
+  static CorpusRows raw(Metric metric, VectorsView rows);
+
+  std::uint32_t rows() const { return rows_.rows(); }
+  std::uint32_t dimension() const { return rows_.dimension; }
+  /// Returns whether the rows in memory are the prepared ones.
+  bool are_prepared() const { return keeps_rows(metric_); }
+  /// Returns the rows in memory, which are raw unless are_prepared().
+  VectorsView in_memory() const { return rows_; }
+
+  /// Keeps the measure of each row (16 bytes) if the rows are raw, so that later reads of a row
+  /// take only the second step of its preparation.
+  void keep_measures(ThreadPool& pool);
+
+  /// Returns a prepared row: the one in memory, or else `room`, which has dimension() elements.
+  std::span<const float> row(VectorRow number, std::span<float> room) const {
+    if (are_prepared()) return rows_.row(number);
+    prepare(number, room);
+    return room;
+  }
+
+  /// Writes one prepared row to `to`, which has dimension() elements. Always inline: see
+  /// prepare_components.
+  [[gnu::always_inline]] void prepare(VectorRow number, std::span<float> to) const {
+    const std::span<const float> from = rows_.row(number);
+    prepare_components(metric_, measures_.empty() ? measure_row(metric_, from) : measures_[number],
+                       from, to);
+  }
+
+  /// Writes all prepared rows to `to`, which has rows() * dimension() elements.
+  void prepare_all(ThreadPool& pool, std::span<float> to) const;
+
+ private:
+  Metric metric_ = Metric::l2;  ///< one that keeps_rows if the rows are prepared
+  VectorsView rows_;
+  std::vector<RowMeasure> measures_;  ///< by row; empty: not kept
+};
+
+}  // namespace starling
