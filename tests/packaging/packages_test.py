@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the built packages: what they hold, lintian, and that the program runs from them.
-scripts/test-packages builds them and calls this with their folder."""
+"""Tests the built packages and the wheel: what they hold, lintian, and that the program and the library run
+from them. scripts/test-packages builds them and calls this with the packages' folder."""
 
 import gzip
 import json
@@ -34,6 +34,8 @@ def package(pattern):
     return found[0]
 
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WHEELS = list((ROOT / "build/release/python").glob("starling_knn-*.whl"))
 NAMES = ["starling", "libstarling0", "libstarling-dev", "python3-starling"]
 HAS_CUDA = any(PACKAGES.glob("starling-cuda_*.deb"))  # scripts/test-packages removes older packages
 if HAS_CUDA:
@@ -283,11 +285,15 @@ class CleanSystemTest(PackageCase):
         self.addCleanup(subprocess.run, ["umount", root / "proc"], stderr=subprocess.DEVNULL)
         return root
 
-    def install(self, *more):
-        """Makes the system and installs the packages, and others by name, in it."""
+    def start(self):
+        """Makes the system, with apt's lists."""
         self.root = self.make_system()
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         self.inside("apt-get", "update", "-qq")
+
+    def install(self, *more):
+        """Makes the system and installs the packages, and others by name, in it."""
+        self.start()
         self.files_before = self.files()
         self.packages_before = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
         (self.root / "packages").mkdir()
@@ -333,6 +339,18 @@ class CleanSystemTest(PackageCase):
         self.inside("apt-get", "purge", "-y", "-qq", *(added - set(DEBS)))
         after = self.files()
         self.assertEqual((after - self.files_before, self.files_before - after), (set(), set()))
+
+    @unittest.skipUnless(WHEELS, "there is no wheel: patchelf is missing (scripts/setup)")
+    def test_pip_installs_the_wheel_and_the_readmes_example_runs(self):
+        self.start()
+        self.inside("apt-get", "install", "-y", "-qq", "--no-install-recommends", "python3-venv",
+                    "python3-numpy")
+        shutil.copy(WHEELS[0], self.root / "root")
+        self.inside("python3", "-m", "venv", "--system-site-packages", "/root/environment")
+        self.inside("/root/environment/bin/pip", "install", "--no-index", f"/root/{WHEELS[0].name}")
+        (example,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+        said = self.inside("/root/environment/bin/python", "-c", example)
+        self.assertEqual(said.strip(), "['taxi-1' 'taxi-3']")
 
     @unittest.skipUnless(shutil.which("systemd-nspawn"), "systemd-nspawn is missing (systemd-container)")
     def test_systemd_starts_it_in_its_sandbox_and_stops_it(self):
