@@ -4,9 +4,13 @@
 #include "starling/gpu/backend.hpp"
 
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
+#include <cuda_runtime_api.h>
+
 #include "starling/gpu/device/bound_to_device.hpp"
+#include "starling/gpu/device/check.hpp"
 #include "starling/gpu/points/engine.hpp"
 #include "starling/gpu/vectors/device_searcher.hpp"
 #include "starling/gpu/vectors/split_searcher.hpp"
@@ -56,6 +60,21 @@ std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> device
   std::vector<VectorSearcherOptions> options(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) options[i].device = devices[i];
   return make_vector_searcher(options);
+}
+
+void copy_from_device(void* to, const void* from, std::size_t bytes, int device) {
+  if (bytes == 0) return;
+  const BoundToDevice bound(device);
+  cudaPointerAttributes known{};
+  check(cudaPointerGetAttributes(&known, from));
+  if (known.type == cudaMemoryTypeUnregistered)
+    throw std::invalid_argument("from is not in memory of a CUDA device.");
+  const cudaError_t copied = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cudaStreamLegacy);
+  if (copied == cudaErrorInvalidValue)
+    throw std::invalid_argument(
+        "from has fewer bytes in the device's memory than are to be copied.");
+  check(copied);
+  check(cudaStreamSynchronize(cudaStreamLegacy));
 }
 
 }  // namespace starling::gpu

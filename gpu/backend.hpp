@@ -5,6 +5,7 @@
 // libstarling.so reach these functions through plugin/loader.hpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -47,5 +48,12 @@ std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const VectorSearc
 /// Makes one searcher with default options that uses all devices with these CUDA numbers. `devices`
 /// has at least one element.
 std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> devices);
+
+/// Copies `bytes` bytes from memory that CUDA knows (of a device, managed or page-locked) to `to`
+/// in host memory, and waits for it. The copy begins after all work that was put into the device's
+/// legacy default stream before: the order that DLPack's producers are asked for. Throws
+/// std::invalid_argument if CUDA does not know `from` or it has fewer bytes, or an exception
+/// derived from std::runtime_error if there is no such device or the copy fails.
+void copy_from_device(void* to, const void* from, std::size_t bytes, int device);
 
 }  // namespace starling::gpu

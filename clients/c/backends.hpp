@@ -3,6 +3,7 @@
 // caller's options ask for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -22,5 +23,9 @@ struct BackendChoice {
 /// Throw FailureError if the backend or the device is not here.
 std::unique_ptr<Engine> make_engine(const BackendChoice& choice, const SpaceOptions& space);
 std::unique_ptr<VectorSearcher> make_searcher(const BackendChoice& choice);
+
+/// Copies from memory of a GPU, as gpu::copy_from_device (gpu/backend.hpp). Throws FailureError if
+/// this library has no CUDA engine, or if the device is not here.
+void copy_from_device(void* to, const void* from, std::size_t bytes, std::int32_t device);
 
 }  // namespace starling::c

@@ -2,6 +2,7 @@
 // Batch k-NN of vectors: a VectorSearcher behind the checks of the interface.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -190,5 +191,17 @@ starling_code starling_knn(const starling_index_options* options, const float* p
     given.borrows = 1;  // the points stay during the call
     const auto index = c::make_index(given, points, point_count, dimension);
     c::search(*index, queries, query_count, k, STARLING_NOT_A_ROW, rows, distances);
+  });
+}
+
+starling_code starling_copy_from_device(void* to, const void* from, uint64_t bytes,
+                                        int32_t device) {
+  return c::guard([&] {
+    if (to == nullptr && bytes > 0) c::fail(STARLING_INVALID_ARGUMENT, "to is NULL.");
+    if (from == nullptr && bytes > 0) c::fail(STARLING_INVALID_ARGUMENT, "from is NULL.");
+    if (bytes > std::numeric_limits<std::ptrdiff_t>::max())
+      c::fail(STARLING_INVALID_ARGUMENT,
+              "bytes is " + std::to_string(bytes) + "; no array is longer than 2^63 - 1 bytes.");
+    c::copy_from_device(to, from, bytes, device);
   });
 }

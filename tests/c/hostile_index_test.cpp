@@ -171,5 +171,23 @@ TEST_F(HostileIndex, FillsMissingEntries) {
   }
 }
 
+TEST_F(HostileIndex, CopiesFromNoMemoryThatIsNotOfADevice) {
+  float to[4] = {};
+  const float from[4] = {1, 2, 3, 4};
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_copy_from_device(nullptr, from, sizeof(from), 0));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_copy_from_device(to, nullptr, sizeof(to), 0));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_copy_from_device(to, from, UINT64_MAX, 0));
+  for (const std::int32_t device : {0, 1, -1, INT32_MAX, INT32_MIN})
+    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{sizeof(from)}}) {
+      const starling_code code = starling_copy_from_device(to, from, bytes, device);
+      if (code == STARLING_OK)
+        EXPECT_EQ(bytes, 0u) << "an array without bytes, on a machine with this GPU";
+      else
+        EXPECT_TRUE(code == STARLING_UNAVAILABLE || code == STARLING_INVALID_ARGUMENT) << code;
+      EXPECT_EQ(to[0], 0.0f);
+    }
+}
+
 }  // namespace
 }  // namespace starling::c_test

@@ -12,14 +12,13 @@ from typing import Any, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
+from . import _dlpack
+
 # A time: whole microseconds since an epoch, datetime64, or datetime (without a zone: UTC).
 Time = Union[int, np.integer, np.datetime64, datetime.datetime]
 # A duration: whole microseconds, timedelta64, or timedelta.
 Duration = Union[int, np.integer, np.timedelta64, datetime.timedelta]
 Reals = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
-
-# DLPack's numbers of the memory that the CPU reads: its own, pinned, and managed.
-_HOST_DEVICES = (1, 3, 11, 13)
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -40,7 +39,7 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
     if hasattr(values, "toarray"):
         raise TypeError(f"{argument} is sparse; pass a dense array, such as {argument}.toarray().")
     try:
-        array = np.asarray(_on_the_host(values))
+        array = as_array(values)
         if array.dtype.kind == "O":
             array = array.astype(np.float64)
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
@@ -53,14 +52,17 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
     return np.ascontiguousarray(array, dtype=np.float32 if small else np.float64)
 
 
-def _on_the_host(values: Any) -> Any:
-    """Returns arrays of other libraries as numpy's by DLPack, and other values as they are."""
-    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__"):
-        return values
-    device, number = values.__dlpack_device__()
-    if device not in _HOST_DEVICES:
-        raise TypeError(f"it is in the memory of device {number}, so copy it to the host first")
-    return np.from_dlpack(values)
+def on_the_host(values: Any) -> Any:
+    """Returns arrays of other libraries as numpy's by DLPack, those of GPUs copied to the host, and
+    other values as they are."""
+    if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack_device__"):
+        return _dlpack.to_numpy(values)
+    return values
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """Returns anything as numpy's array."""
+    return np.asarray(on_the_host(values))
 
 
 def to_vectors(
@@ -79,7 +81,7 @@ def to_integers(
     values: Any, dtype: type[np.integer[Any]], count: int, argument: str
 ) -> npt.NDArray[Any]:
     """Returns `count` integers of this type; one integer stands for all, and True for 1."""
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind not in "iub" and array.size:
         raise TypeError(f"{argument} must be integers, not {array.dtype}.")
     limits = np.iinfo(dtype)
@@ -90,7 +92,7 @@ def to_integers(
 
 def to_floats(values: Any, count: int, argument: str) -> npt.NDArray[np.float64]:
     """Returns `count` numbers as float64; one number stands for all."""
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind not in "iuf" and array.size:
         raise TypeError(f"{argument} must be numbers, not {array.dtype}.")
     return _spread(array, np.float64, count, argument)
@@ -118,7 +120,7 @@ def to_times_us(values: Any, count: int, argument: str) -> npt.NDArray[np.int64]
         return np.full(count, now_us(), dtype=np.int64)
     if isinstance(values, datetime.datetime):
         values = to_time_us(values, argument)
-    array = np.asarray(values)
+    array = as_array(values)
     if array.dtype.kind == "O":
         array = np.array([to_time_us(value, argument) for value in array.tolist()], dtype=np.int64)
     return _spread(_to_microseconds(array, "M", "datetime64", argument), np.int64, count, argument)
@@ -139,7 +141,7 @@ def to_duration_us(value: Any, argument: str, none: int) -> Any:
 
 
 def _to_microseconds(value: Any, kind: str, other: str, argument: str) -> npt.NDArray[np.int64]:
-    array = np.asarray(value)
+    array = as_array(value)
     if array.dtype.kind == kind:
         if np.isnat(array).any():
             raise ValueError(f"{argument} has a NaT; each must be a time.")

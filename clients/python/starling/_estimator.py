@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 import numpy.typing as npt
 
+from . import _arrays
+
 try:
     import sklearn.base as _base
     import sklearn.exceptions as _exceptions
@@ -91,6 +93,7 @@ else:
 def check_rows(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.float32]:
     """Returns rows as contiguous float32, and checks or sets n_features_in_ and the names of the
     features. Raises ValueError or TypeError as scikit-learn does."""
+    X = _arrays.on_the_host(X)
     if _base is None:
         return _check_plainly(estimator, X, fitting)
     options = {"dtype": [np.float32, np.float64], "order": "C"}
@@ -139,6 +142,7 @@ def check_targets(y: Any, count: int, numeric: bool) -> npt.NDArray[Any]:
     """Returns labels or values of shape (count,) or (count, outputs)."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    y = _arrays.on_the_host(y)
     if _base is not None:
         targets = _validation.check_array(y, ensure_2d=False, dtype=None, input_name="y")
     else:

@@ -214,6 +214,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "knn": (
         c_int32, [POINTER(IndexOptions), _array, c_uint64, _array, c_uint64, c_uint32, c_uint32,
                   _array, _array]),
+    "copy_from_device": (c_int32, [c_void_p, c_void_p, c_uint64, c_int32]),
     "client_options_init": (c_int32, [POINTER(ClientOptions), c_size_t]),
     "client_connect": (c_int32, [POINTER(ClientOptions), _out]),
     "client_destroy": (c_int32, [_handle]),

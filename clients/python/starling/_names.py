@@ -11,7 +11,7 @@ from typing import Any, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _library
+from . import _arrays, _library
 
 Id = Union[int, str]
 Ids = npt.NDArray[np.uint64]
@@ -75,7 +75,7 @@ class Names:
         integers or texts. Raises ValueError or TypeError that names `argument`."""
         if isinstance(names, (list, tuple)) and names and isinstance(names[0], str):
             return self._from_objects(names)
-        array = np.atleast_1d(np.asarray(names))
+        array = np.atleast_1d(_arrays.as_array(names))
         if array.ndim != 1:
             raise ValueError(f"{argument} must have one axis, not the shape {array.shape}.")
         if array.dtype.kind in "iu":

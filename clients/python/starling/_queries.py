@@ -96,7 +96,7 @@ def make_queries(
 
 def _to_places(at: Any, dimension: int) -> npt.NDArray[Any]:
     if np.ndim(at) == 1:
-        at = np.asarray(at)[np.newaxis]
+        at = _arrays.as_array(at)[np.newaxis]
     if dimension:
         return _arrays.to_vectors(at, "at", dimension)
     places = _arrays.to_reals(at, "at", 2)

@@ -68,7 +68,7 @@ def make_rows(
     numbers = names.ids_of(ids)
     count = len(numbers)
     if np.ndim(positions) == 1 and count == 1:
-        positions = np.asarray(positions)[np.newaxis]
+        positions = _arrays.as_array(positions)[np.newaxis]
     places = _arrays.to_reals(positions, "positions", 2)
     if len(places) != count:
         raise ValueError(f"There are {count} ids and {len(places)} positions.")
