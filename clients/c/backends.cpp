@@ -67,15 +67,8 @@ std::unique_ptr<VectorSearcher> make_searcher(const BackendChoice& choice) {
 }
 
 void copy_from_device(void* to, const void* from, std::size_t bytes, std::int32_t device) {
-#ifdef STARLING_CUDA
-  means_cuda({STARLING_BACKEND_CUDA, device, 0});
-  gpu::copy_from_device(to, from, bytes, device);
-#else
-  static_cast<void>(to), static_cast<void>(from), static_cast<void>(bytes);
-  fail(STARLING_UNAVAILABLE,
-       "This libstarling has no CUDA engine, so it cannot read memory of GPU " +
-           std::to_string(device) + "; copy the array to the host first.");
-#endif
+  const gpu::CudaDoor* const cuda = find_cuda({STARLING_BACKEND_CUDA, device, 0});
+  cuda->copy_from_device(to, from, bytes, device);
 }
 
 }  // namespace starling::c

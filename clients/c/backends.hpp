@@ -25,7 +25,7 @@ std::unique_ptr<Engine> make_engine(const BackendChoice& choice, const SpaceOpti
 std::unique_ptr<VectorSearcher> make_searcher(const BackendChoice& choice);
 
 /// Copies from memory of a GPU, as gpu::copy_from_device (gpu/backend.hpp). Throws FailureError if
-/// this library has no CUDA engine, or if the device is not here.
+/// the CUDA engine is not installed, or if the device is not here.
 void copy_from_device(void* to, const void* from, std::size_t bytes, std::int32_t device);
 
 }  // namespace starling::c

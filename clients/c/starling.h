@@ -392,8 +392,8 @@ STARLING_API starling_code starling_knn(const starling_index_options* options, c
 
 /* Copies `bytes` bytes of an array in a GPU's memory, or in managed or page-locked memory, to the
  * caller's memory, and waits. It begins after all earlier work of the device's legacy default
- * stream; work of other streams must be done. STARLING_UNAVAILABLE: the library has no CUDA engine,
- * or there is no such device. STARLING_INVALID_ARGUMENT: CUDA does not know `from`,
+ * stream; work of other streams must be done. STARLING_UNAVAILABLE: the CUDA engine is not
+ * installed, or there is no such device. STARLING_INVALID_ARGUMENT: CUDA does not know `from`,
  * or it has fewer bytes. */
 STARLING_API starling_code starling_copy_from_device(void* to, const void* from, uint64_t bytes,
                                                      int32_t device);

@@ -15,6 +15,7 @@ const starling::gpu::CudaDoor starling_cuda_door{
     .find_devices = starling::gpu::find_devices,
     .make_engine = starling::gpu::make_engine,
     .make_vector_searcher = starling::gpu::make_vector_searcher,
+    .copy_from_device = starling::gpu::copy_from_device,
     .nccl_version = starling::gpu::nccl_version,
     .measure_read_gb_per_s = starling::gpu::measure_read_gb_per_s,
     .time_selection_ms = starling::gpu::time_selection_ms,

@@ -6,6 +6,7 @@
 // loader compares build ids before it calls anything.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ struct CudaDoor {
   std::vector<DeviceInfo> (*find_devices)(std::string& why_none);
   std::unique_ptr<Engine> (*make_engine)(const EngineOptions& options);
   std::unique_ptr<VectorSearcher> (*make_vector_searcher)(std::span<const int> devices);
+  void (*copy_from_device)(void* to, const void* from, std::size_t bytes, int device);
   std::string (*nccl_version)(std::string& why_none);
   double (*measure_read_gb_per_s)(int device);
   std::vector<double> (*time_selection_ms)(const SelectionTiming& timing);
