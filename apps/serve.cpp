@@ -143,6 +143,10 @@ void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
                "With --tick manual, refuse a request that moves the server's time forward by more "
                "than this. 0s: no limit",
                "3650d", [&server](std::int64_t us) { server.tau_step_max_us = us; });
+  add_duration(app, "--clock-step-wait",
+               "If the system's clock is set by more than a second, follow it only if it stays so "
+               "for this long. docs/operating.md explains it",
+               "1m", [&server](std::int64_t us) { server.clock_step_wait_us = us; });
   add_duration(app, "--tombstone-ttl",
                "Remember an object for this long after it has left, so that older updates are "
                "dropped as late",

@@ -178,6 +178,12 @@ struct Metrics::State {
   prometheus::Counter& connections_refused =
       counter(registry, "starling_connections_refused_total",
               "Connections that were closed because of a limit.");
+  prometheus::Counter& clock_steps =
+      counter(registry, "starling_clock_steps_total",
+              "How often the wall clock was set by more than a second.");
+  prometheus::Gauge& clock_offset =
+      gauge("starling_clock_offset_seconds",
+            "How far the wall clock is ahead of the server's time; less than 0: behind.");
   prometheus::Gauge& subscriptions =
       gauge("starling_subscriptions", "Subscriptions to the results endpoint.");
   prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",
@@ -230,6 +236,8 @@ void Metrics::State::set(const Gauges& gauges) {
   for (const auto& [value, gauge] : limits_used) gauge->Set(gauges.*value);
   connections_refused.Increment(gauges.connections_refused - connections_refused.Value());
   log_lines_dropped.Increment(gauges.log_lines_dropped - log_lines_dropped.Value());
+  clock_steps.Increment(gauges.clock_steps - clock_steps.Value());
+  clock_offset.Set(gauges.clock_offset_s);
   sessions.Set(gauges.sessions);
   subscriptions.Set(gauges.subscriptions);
   joins.Increment(gauges.joins - joins.Value());

@@ -39,7 +39,12 @@ struct ServerOptions {
   /// The server replaces objects.hash_seed, queries.k_max, queries.owner_queries_max and threads.
   ProcessorOptions processor;
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
-  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;  ///< gives tau
+  /// With wall-clock ticks, tau runs with the first clock and is pulled towards the second one: see
+  /// DisciplinedClock.
+  std::function<std::int64_t()> boot_now_us = starling::boot_now_us;
+  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
+  /// How long the wall clock must stay set by more than a second until tau follows it.
+  std::int64_t clock_step_wait_us = 60'000'000;
   /// How far an event time may be ahead of Ticker::base_time_us(). std::nullopt means 10 s with
   /// wall-clock ticks, and no limit with manual ticks.
   std::optional<std::int64_t> future_max_us;

@@ -102,7 +102,9 @@ struct Server::State {
                {.period_us = options.tick_period_us,
                 .future_max_us = options.future_max_us,
                 .tau_step_max_us = options.tau_step_max_us,
+                .boot_now_us = options.boot_now_us,
                 .wall_now_us = options.wall_now_us,
+                .clock_step_wait_us = options.clock_step_wait_us,
                 .encode_threads = options.encode_threads,
                 .settle = [this] { handler.settled(); },
                 .publishing = [this](const auto& plans,
@@ -376,6 +378,8 @@ struct Server::State {
             .connections_refused = number(commands->refused_count() + results->refused_count() +
                                           http->refused_count()),
             .log_lines_dropped = number(log_lines_dropped),
+            .clock_steps = number(ticker.clock_steps()),
+            .clock_offset_s = ticker.clock_offset_s(),
             .subscriptions = number(results->subscriber_count()),
             .joins = number(results->join_count()),
             .objects = number(processor.objects().alive_count()),

@@ -21,6 +21,7 @@
 #include "starling/knn/base/times.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/state/disciplined_clock.hpp"
 #include "starling/stream/state/overrun_log.hpp"
 #include "starling/stream/state/tick_clock.hpp"
 
@@ -81,6 +82,7 @@ struct Ticker::State {
         metrics(the_metrics),
         trace(the_trace),
         timer(the_loop),
+        time(the_options.clock_step_wait_us),
         overrun_log(the_options.period_us.value_or(0)),
         helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
@@ -95,12 +97,31 @@ struct Ticker::State {
     check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
   }
 
+  std::int64_t read_time() { return time.read(options.boot_now_us(), options.wall_now_us()); }
+
+  /// Returns the time for a tick. Only here does the time follow a step of the wall clock, so that
+  /// leases move with it between two requests.
+  std::int64_t time_of_tick() {
+    std::int64_t now_us = read_time();
+    if (const std::int64_t moved_us = time.adopt(); moved_us > 0) {
+      now_us += moved_us;
+      options.settle();
+      processor.move_leases(moved_us);
+      spdlog::warn(
+          "the server's time follows the wall clock, which was set {:.1f} s ahead and stayed so. "
+          "Leases keep the time that is left to them",
+          static_cast<double>(moved_us) / 1e6);
+    }
+    if (const auto sentence = time.sentence()) spdlog::warn("{}", *sentence);
+    return now_us;
+  }
+
   void wait_for_due() {
     timer.expires_at(
         std::chrono::steady_clock::time_point(std::chrono::microseconds(clock->next_due_us())));
     timer.async_wait([this](const boost::system::error_code& error) {
       if (error || stopping) return;
-      const auto decision = clock->poll(steady_now_us(), options.wall_now_us(), is_busy());
+      const auto decision = clock->poll(steady_now_us(), time_of_tick(), is_busy());
       metrics.overrun(decision.overruns);
       overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
       if (const auto sentence = overrun_log.sentence(steady_now_us()))
@@ -184,6 +205,7 @@ struct Ticker::State {
   TickTrace* trace;
   asio::steady_timer timer;
   std::optional<TickClock> clock;
+  DisciplinedClock time;
   OverrunLog overrun_log;
   std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
@@ -235,7 +257,7 @@ Ticker::Begun Ticker::advance(std::int64_t tau_us, Finished finished) {
 std::optional<std::int64_t> Ticker::base_time_us() const {
   const auto last_us = state_->processor.last_tau_us();
   if (is_manual()) return last_us;
-  const std::int64_t now_us = state_->options.wall_now_us();
+  const std::int64_t now_us = state_->read_time();
   return std::max(now_us, last_us.value_or(now_us));
 }
 
@@ -249,6 +271,14 @@ std::int64_t Ticker::event_time_max_us() const {
   const auto base_us = base_time_us();
   if (!state_->options.future_max_us || !base_us) return no_limit;
   return saturating_add(*base_us, *state_->options.future_max_us);
+}
+
+std::uint64_t Ticker::clock_steps() const {
+  return is_manual() ? 0 : state_->time.steps();
+}
+
+double Ticker::clock_offset_s() const {
+  return is_manual() ? 0 : static_cast<double>(state_->time.offset_us()) / 1e6;
 }
 
 std::size_t Ticker::publishing_count() const {

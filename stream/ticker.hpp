@@ -30,8 +30,10 @@ struct TickerOptions {
   std::optional<std::int64_t> period_us;      ///< std::nullopt: ticks only on request
   std::optional<std::int64_t> future_max_us;  ///< see ServerOptions; std::nullopt: no limit
   std::int64_t tau_step_max_us = 0;           ///< see ServerOptions; 0: no limit
-  std::function<std::int64_t()> wall_now_us;  ///< called on the loop
-  unsigned encode_threads = 1;                ///< at least 1
+  std::function<std::int64_t()> boot_now_us;  ///< see ServerOptions; called on the loop
+  std::function<std::int64_t()> wall_now_us;
+  std::int64_t clock_step_wait_us = 0;
+  unsigned encode_threads = 1;  ///< at least 1
   /// Called before the ticker changes the processor. Returns when nothing else uses it.
   std::function<void()> settle = [] {};
   /// Called with the messages of each tick, one for each plan, before they are sent.
@@ -66,14 +68,19 @@ class Ticker {
   Begun advance(std::int64_t tau_us, Finished finished);
 
   /// Returns the time from which a lease that is put now counts. With wall-clock ticks, this is the
-  /// wall clock's time, but not less than tau of the last tick. With manual ticks, this is tau of
-  /// the last tick, or std::nullopt before the first tick.
+  /// time of the DisciplinedClock, but not less than tau of the last tick. With manual ticks, this
+  /// is tau of the last tick, or std::nullopt before the first tick.
   std::optional<std::int64_t> base_time_us() const;
   /// Returns the time from which the step of the next requested tick counts: tau of the last tick,
   /// or before the first tick the wall clock's time.
   std::int64_t step_base_us() const;
   /// Returns the latest event time that a row may have now.
   std::int64_t event_time_max_us() const;
+
+  /// Returns how often the wall clock was set, and by how many seconds it is ahead of the server's
+  /// time now. With manual ticks, both are 0.
+  std::uint64_t clock_steps() const;
+  double clock_offset_s() const;
 
   /// Returns the number of finished ticks whose messages were not passed to the results socket yet.
   std::size_t publishing_count() const;

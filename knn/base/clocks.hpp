@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two clocks of a running server, in microseconds. Code without side effects takes the time as
+// The clocks of a running server, in microseconds. Code without side effects takes the time as
 // an argument and does not call these functions.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace starling {
 
@@ -13,6 +14,17 @@ inline std::int64_t steady_now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// Returns a time like that of steady_now_us, which also goes on while the system sleeps, where the
+/// system tells it.
+inline std::int64_t boot_now_us() {
+#if defined(CLOCK_BOOTTIME)
+  std::timespec now{};
+  if (clock_gettime(CLOCK_BOOTTIME, &now) == 0)
+    return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+#endif
+  return steady_now_us();
 }
 
 /// Returns the milliseconds since a value of steady_now_us.

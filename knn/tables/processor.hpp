@@ -117,6 +117,8 @@ class Processor {
                    std::span<QueryStatus> statuses);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
                       std::span<QueryStatus> statuses);
+  /// Lets the lease of every query end later by `duration_us`, for a caller whose tau jumps.
+  void move_leases(std::int64_t duration_us) { queries_.move_leases(duration_us); }
 
   /// Returns whether begin_tick would begin a tick now. Some engines take a tick before the results
   /// of the last one have arrived; see Engine::has_room.

@@ -8,6 +8,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/base/times.hpp"
 
 namespace starling {
 
@@ -208,6 +209,16 @@ QueryStatus QueryTable::remove(StreamId stream, QueryId id, ObjectTable& objects
   if (slot == no_slot) return QueryStatus::unknown_query;
   drop(slot, objects, staging);
   return QueryStatus::accepted;
+}
+
+void QueryTable::move_leases(std::int64_t duration_us) {
+  std::set<std::pair<std::int64_t, Slot>> moved;
+  for (const auto& [end_us, slot] : leases_) {
+    std::int64_t& lease_end_us = entries_[slot].definition.lease_end_us;
+    lease_end_us = std::min(saturating_add(end_us, duration_us), QueryDefinition::no_lease - 1);
+    moved.emplace_hint(moved.end(), lease_end_us, slot);
+  }
+  leases_ = std::move(moved);
 }
 
 void QueryTable::prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging) {

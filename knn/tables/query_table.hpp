@@ -118,6 +118,8 @@ class QueryTable {
                   Staging& staging);
   QueryStatus remove(StreamId stream, QueryId id, ObjectTable& objects, Staging& staging);
 
+  /// Lets every lease end later by `duration_us`.
+  void move_leases(std::int64_t duration_us);
   /// Removes queries whose lease ended before `tau_us`.
   void prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging);
   /// Removes every-object queries, those with the largest k first, until all lists fit

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "starling/knn/base/times.hpp"
 #include "tests/support/words.hpp"
 
 namespace starling {
@@ -384,6 +385,26 @@ TEST_F(QueryTableTest, ARedefinitionReplacesTheLease) {
   put(leased);
   tick(16);
   EXPECT_EQ(find(7), no_slot);
+}
+
+TEST_F(QueryTableTest, MovedLeasesEndLaterAndOtherQueriesStay) {
+  QueryDefinition leased = query(7, 1, fixed_at(0));
+  leased.lease_end_us = 10;
+  put(leased);
+  leased.id = QueryId{8};
+  leased.lease_end_us = QueryDefinition::no_lease - 1;
+  put(leased);
+  put(query(9, 1, fixed_at(0)));
+  table_->move_leases(100);
+  tick(110);
+  EXPECT_NE(find(7), no_slot);
+  EXPECT_EQ(table_->definition_of(find(7)).lease_end_us, 110);
+  tick(111);
+  EXPECT_EQ(find(7), no_slot);
+  tick(time_us_limit);
+  EXPECT_NE(find(8), no_slot);
+  EXPECT_EQ(table_->definition_of(find(8)).lease_end_us, QueryDefinition::no_lease - 1);
+  EXPECT_EQ(table_->definition_of(find(9)).lease_end_us, QueryDefinition::no_lease);
 }
 
 TEST_F(QueryTableTest, RemovesQueriesAtTheFirstTickBeyondTheirLease) {
