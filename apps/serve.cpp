@@ -26,6 +26,7 @@
 #include "starling/apps/shared/http_flag.hpp"
 #include "starling/apps/shared/page_folder.hpp"
 #include "starling/apps/shared/page_network.hpp"
+#include "starling/apps/shared/process/service_notifier.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/apps/shared/text/screen.hpp"
 #include "starling/knn/base/time_text.hpp"
@@ -319,13 +320,26 @@ int run(stream::Server& server) {
   return 0;
 }
 
+/// Lets the server's loop tell systemd that it is ready, alive and stopping.
+stream::ServerOptions::Alive alive_for(const ServiceNotifier& notifier) {
+  const auto tell = [&notifier](const char* state) {
+    if (!notifier.notify(state)) spdlog::warn("systemd did not get {}", state);
+  };
+  return {.ready = [tell] { tell("READY=1"); },
+          .alive = [&notifier] { notifier.notify("WATCHDOG=1"); },
+          .stopping = [tell] { tell("STOPPING=1"); },
+          .period_us = notifier.watchdog_us().value_or(0) / 3};
+}
+
 int serve(const ServeFlags& flags) {
+  const ServiceNotifier notifier;
   const ServerLog log(flags.log_level);
   stream::raise_file_limit();
   const SpaceOptions& space = flags.server.processor.space;
   const EngineChoice engine = choose_engine(flags.engine);
   stream::ServerOptions options = flags.server;
   options.log_lines_dropped = log.dropped();
+  options.alive = alive_for(notifier);
   options.page_folder = page_folder(flags.page);
   options.network = read_page_network(flags.page_network, space.space);
   stream::Server server(options, engine.make(space));

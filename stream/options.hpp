@@ -126,6 +126,15 @@ struct ServerOptions {
   /// How many lines of the log one connection may cause. Further lines are left out and counted.
   PeerBucketLimits log_lines{.burst = 20, .interval_us = 1'000'000};
 
+  /// How the server tells that its loop works. All functions are called on the loop.
+  struct Alive {
+    std::function<void()> ready = [] {};     ///< once: the loop has begun to run
+    std::function<void()> alive = [] {};     ///< every `period_us`
+    std::function<void()> stopping = [] {};  ///< once: the server begins to stop
+    std::int64_t period_us = 0;              ///< 0: `alive` is never called
+  };
+  Alive alive;
+
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";
 };

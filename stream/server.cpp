@@ -121,6 +121,7 @@ struct Server::State {
                  .end = [this] { handler.apply_updates(); }}),
         expiry(loop),
         insecure_warning(loop),
+        alive_timer(loop),
         signals(loop) {
     processor.watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
       views.take_rows(rows, tick, tau_us);
@@ -435,6 +436,17 @@ struct Server::State {
     });
   }
 
+  /// Tells again and again that the loop runs its handlers, also while the server stops.
+  void tell_alive() {
+    if (options.alive.period_us == 0) return;
+    alive_timer.expires_after(std::chrono::microseconds(options.alive.period_us));
+    alive_timer.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      options.alive.alive();
+      tell_alive();
+    });
+  }
+
   void wait_for_signal() {
     signals.add(SIGTERM);
     signals.add(SIGINT);
@@ -447,6 +459,8 @@ struct Server::State {
     ticker.start();
     expire_later();
     warn_if_insecure();
+    asio::post(loop, options.alive.ready);
+    tell_alive();
     while (!loop.stopped()) {
       if (loop.poll() > 0) continue;
       if (steady_now_us() - handler.last_question_us() < options.question_spin_us)
@@ -461,6 +475,7 @@ struct Server::State {
   void begin_stop() {
     if (std::exchange(stopping, true)) return;
     spdlog::info("stopping: finishing the tick under way");
+    options.alive.stopping();
     commands->stop_reading();
     results->stop_reading();
     http->close();
@@ -503,6 +518,7 @@ struct Server::State {
   bool reading_paused = false;
   asio::steady_timer expiry;
   asio::steady_timer insecure_warning;
+  asio::steady_timer alive_timer;
   asio::signal_set signals;
   bool stopping = false;
   bool ticks_done = false;
