@@ -238,7 +238,8 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
                "sent to them",
                "2s", [&server](std::int64_t us) {
                  constexpr std::int64_t ms_max = std::numeric_limits<int>::max();
-                 server.linger_ms = static_cast<int>(std::min(us / 1000, ms_max));
+                 if (us / 1000 > ms_max) throw CLI::ValidationError("--linger", "at most 24d");
+                 server.linger_ms = static_cast<int>(us / 1000);
                });
 }
 

@@ -192,6 +192,14 @@ constexpr auto table = std::to_array<Limit>({
      .field = field([](auto& options) -> auto& { return options.processor.queries.queries_max; }),
      .used = &Gauges::queries,
      .reason = RowReason::too_many_queries},
+    {.name = "memory-bytes-max",
+     .bounds = "Resident memory of the process; 0: 85 % of what the machine, the control group and "
+               "ulimit -v allow",
+     .reached = "reads and updates of what exists go on; nothing is added: the row is rejected, "
+                "Error too_many_streams, or Error busy for a second snapshot",
+     .field = field([](auto& options) -> auto& { return options.memory_bytes_max; }),
+     .used = &Gauges::memory_bytes,
+     .value_min = 0},
     {.name = "vector-bytes-max",
      .bounds = "Bytes of the vectors of all objects, and as many again for all queries",
      .reached = "objects-max and queries-max are lowered to the number of vectors that fit",

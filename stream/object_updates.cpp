@@ -3,6 +3,7 @@
 // together, so that several threads have enough to do, and beside the loop, which gathers the next
 // updates meanwhile. Each request gets its own reply, in order.
 #include <memory>
+#include <new>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +20,9 @@ constexpr std::size_t rows_at_once_per_thread = 8192;
 
 // Nor do more requests, each of which is answered on the loop.
 constexpr std::size_t requests_at_once = 256;
+
+// What a new object takes, about, in the table and in the engine.
+constexpr std::uint64_t memory_bytes_per_row = 200;
 
 // Fewer rows are applied sooner than they are handed to another thread.
 constexpr std::size_t rows_beside_min = 4096;
@@ -45,7 +49,8 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
     if (admission.kind != SessionTable::Admission::Kind::fresh) return false;
     sessions_.begin(caller.head.session, caller.head.sequence, hash);
     update_rows_ += set.rows.size();
-    std::vector<UpdateStatus> statuses(set.rows.size());
+    // What a row keeps if memory runs out before it is applied.
+    std::vector<UpdateStatus> statuses(set.rows.size(), UpdateStatus::too_many_objects);
     updates_.push_back({caller, std::move(request), std::move(statuses)});
     return true;
   };
@@ -73,6 +78,7 @@ void RequestHandler::apply_updates() {
   const auto group = std::make_shared<UpdateGroup>();
   group->updates = std::exchange(updates_, {});
   group->rows = std::exchange(update_rows_, 0);
+  let_grow(group->rows * memory_bytes_per_row);
   group->time_us_max = parts_.ticker.event_time_max_us();
   if (options_.update_threads == 1 || group->rows < rows_beside_min) {
     apply_group(*group);
@@ -91,14 +97,19 @@ void RequestHandler::apply_updates() {
 /// processor.
 void RequestHandler::apply_group(UpdateGroup& group) {
   group.since_us = steady_now_us();
-  if (parts_.processor.space().is_vector())
-    parts_.processor.update_vectors(batches_of<protocol::VectorRowSet, VectorBatch>(group));
-  else
-    parts_.processor.update(batches_of<protocol::RowSet<ObjectUpdate>, ObjectBatch>(group));
+  try {
+    if (parts_.processor.space().is_vector())
+      parts_.processor.update_vectors(batches_of<protocol::VectorRowSet, VectorBatch>(group));
+    else
+      parts_.processor.update(batches_of<protocol::RowSet<ObjectUpdate>, ObjectBatch>(group));
+  } catch (const std::bad_alloc&) {
+    group.is_out_of_memory = true;
+  }
   group.until_us = steady_now_us();
 }
 
 void RequestHandler::answer_group(UpdateGroup& group) {
+  if (group.is_out_of_memory) is_memory_short_ = true;
   parts_.metrics.applied(static_cast<double>(group.until_us - group.since_us) / 1e3);
   if (parts_.trace != nullptr) parts_.trace->updates(group.since_us, group.until_us, group.rows);
   const auto reply_to = [&](auto& set, std::span<const UpdateStatus> statuses) {

@@ -85,6 +85,13 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.processor.queries.k_max = options.limits.k_max;
   options.processor.queries.owner_queries_max = options.sessions.queries_max;
   hold_vectors_to(options.vector_bytes_max, space, options.processor);
+  options.memory_bytes_max =
+      MemoryBudget({.bytes_max = options.memory_bytes_max, .limits = options.memory_limits})
+          .bytes_max();
+  // Requests that wait are a small part of the memory, but one always fits.
+  options.decode_bytes_max = std::min<std::size_t>(
+      options.decode_bytes_max,
+      std::max<std::size_t>(options.memory_bytes_max / 8, options.limits.frame_bytes_max));
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.

@@ -18,6 +18,7 @@
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
@@ -102,6 +103,12 @@ struct ServerOptions {
   /// The most bytes of requests that are read and not applied yet, of all sessions together.
   std::size_t decode_bytes_max = std::size_t{256} << 20;
   std::size_t decode_requests_max = 8192;  ///< the most such requests
+
+  /// The most resident memory of the process while it adds objects, queries, names, streams and
+  /// snapshots. 0 means MemoryBudget::part of memory_limits.
+  std::uint64_t memory_bytes_max = 0;
+  MemoryLimits memory_limits = stream::memory_limits();
+  std::function<MemoryUse()> memory_use = stream::memory_use;
 
   /// The most bytes for the vectors of all objects together. The same limit applies separately to
   /// the vectors of all queries together. In a vector space, the server lowers objects_max and

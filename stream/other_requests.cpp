@@ -4,6 +4,7 @@
 // page.
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -148,6 +149,14 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
     const auto error = unknown_stream(request.stream);
     return refuse(caller, error.problem.code, error.problem.sentence);
   }
+  // One at a time goes on, so that every reader comes to its turn.
+  if (snapshots_.count() > 0 && !let_grow(0)) {
+    auto limit = reached("memory-bytes-max", options_);
+    return refuse(caller, {ErrorCode::busy,
+                           "The server's memory is as full as " + to_string(limit) +
+                               " allows, and it holds a snapshot already; ask again later.",
+                           std::move(limit)});
+  }
   const std::uint64_t session = caller.head.session;
   const auto reservation = snapshots_.reserve(session, steady_now_us());
   if (!reservation.granted) {
@@ -189,13 +198,23 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
           }
           const StreamDefinition& definition = settled().queries().stream(stream);
           const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
-          const std::uint64_t number = snapshots_.pin(
-              caller.head.session,
-              std::make_unique<Snapshot>(
-                  definition.name, definition.with, sequence, std::move(answers), ids,
-                  caller.peer.in_process ? own_page_bytes_max : chunk_bytes_max),
-              steady_now_us());
-          send_page(caller, number, 0);
+          std::unique_ptr<Snapshot> snapshot;
+          try {
+            snapshot = std::make_unique<Snapshot>(
+                definition.name, definition.with, sequence, std::move(answers), ids,
+                caller.peer.in_process ? own_page_bytes_max : chunk_bytes_max);
+          } catch (const std::bad_alloc&) {
+            snapshots_.cancel(caller.head.session);
+            return refuse_for_memory(caller);
+          }
+          const std::uint64_t number =
+              snapshots_.pin(caller.head.session, std::move(snapshot), steady_now_us());
+          try {
+            send_page(caller, number, 0);
+          } catch (const std::bad_alloc&) {
+            snapshots_.release(number);
+            refuse_for_memory(caller);
+          }
         });
       });
 }
@@ -238,7 +257,11 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
           --searches_;
           last_question_us_ = steady_now_us();
           if (!answers.error.empty()) return refuse_unanswered(caller, answers);
-          send_neighbors(caller, answers);
+          try {
+            send_neighbors(caller, answers);
+          } catch (const std::bad_alloc&) {
+            refuse_for_memory(caller);
+          }
         });
       });
 }

@@ -4,6 +4,7 @@
 // these can handle, and forget idle sessions and snapshots.
 #include "starling/stream/request_handler.hpp"
 
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -27,7 +28,10 @@ RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
       log_lines_(options.log_lines),
       snapshots_(options.snapshots),
       pages_(options.pages),
-      names_(options.names) {}
+      names_(options.names),
+      memory_({.bytes_max = options.memory_bytes_max,
+               .limits = options.memory_limits,
+               .use = options.memory_use}) {}
 
 RequestHandler::~RequestHandler() = default;
 
@@ -43,6 +47,26 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
   settled();  // updates that came before this request are applied and answered before it
+  try {
+    handle_settled(caller, request, is_known);
+  } catch (const std::bad_alloc&) {
+    refuse_for_memory(caller);
+  }
+  parts_.credit.give_back(session, request.credit);
+}
+
+void RequestHandler::refuse_for_memory(const Caller& caller) {
+  sessions_.take_back(caller.head.session, caller.head.sequence);
+  if (may_log(caller.peer))
+    spdlog::warn("session {} request {}: memory ran out", sessions_.number_of(caller.head.session),
+                 caller.head.request_id);
+  refuse(caller, protocol::out_of_memory());
+}
+
+void RequestHandler::handle_settled(const Caller& caller, PreparedRequest& request, bool is_known) {
+  const protocol::DecodedRequest& decoded = request.request;
+  const std::uint64_t session = caller.head.session;
+  const std::int64_t now_us = steady_now_us();
   // Whether another connection's session exists or has credit is not this connection's business.
   const bool is_of_session =
       decoded.problem && (decoded.problem->code == ErrorCode::out_of_credit ||
@@ -56,10 +80,9 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   } else if (is_known || std::holds_alternative<protocol::Hello>(decoded.body)) {
     handle_other(caller, request);
   } else {
-    if (session != 0) guesses_.take(peer.routing_id, now_us);
+    if (session != 0) guesses_.take(caller.peer.routing_id, now_us);
     refuse(caller, unknown_session());
   }
-  parts_.credit.give_back(session, request.credit);
 }
 
 Processor& RequestHandler::settled() {
@@ -91,6 +114,41 @@ bool RequestHandler::may_log(const Peer& peer) {
   if (log_lines_.take(peer.routing_id, steady_now_us())) return true;
   parts_.metrics.log_line_left_out();
   return false;
+}
+
+bool RequestHandler::let_grow(std::uint64_t bytes) {
+  const std::int64_t now_us = steady_now_us();
+  memory_.expect(bytes);
+  // The engine takes the objects that are new since the last tick later, and may copy its arrays.
+  constexpr std::uint64_t engine_bytes_per_object = 100;
+  const std::uint64_t later_bytes =
+      parts_.ticker.engine_bytes() +
+      parts_.processor.engine().staging().births.size() * engine_bytes_per_object;
+  const bool has_room =
+      memory_.has_room(now_us, parts_.processor.objects().largest_array_bytes() + later_bytes);
+  parts_.processor.set_may_grow(has_room);
+  names_.set_may_grow(has_room);
+  constexpr std::int64_t log_pause_us = 10'000'000;
+  if (!has_room && !is_memory_short_ && now_us - memory_logged_us_ > log_pause_us) {
+    memory_logged_us_ = now_us;
+    spdlog::warn(
+        "memory is short: {} bytes are in use, and memory-bytes-max is {}. What exists goes on, "
+        "and "
+        "nothing is added until memory is free. Remove queries or objects, or give the server more "
+        "memory",
+        memory_.used(), memory_.bytes_max());
+  }
+  is_memory_short_ = !has_room;
+  return has_room;
+}
+
+protocol::ReachedLimit RequestHandler::limit_of(protocol::RowReason reason) const {
+  using protocol::RowReason;
+  const bool is_of_memory =
+      reason == RowReason::too_many_objects || reason == RowReason::too_many_queries ||
+      reason == RowReason::too_many_neighbors || reason == RowReason::too_many_names;
+  if (is_memory_short_ && is_of_memory) return reached("memory-bytes-max", options_);
+  return reached(reason, options_);
 }
 
 void RequestHandler::expire(std::int64_t now_us) {

@@ -26,6 +26,7 @@
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
@@ -93,6 +94,9 @@ class RequestHandler {
   /// Forgets idle sessions and idle snapshots. Server calls expire() once a second.
   void expire(std::int64_t now_us);
 
+  /// Returns whether the last request that would add something found no memory for it.
+  bool is_memory_short() const { return is_memory_short_; }
+
   /// Returns the number of GetNeighbors requests that the engine is answering.
   std::size_t searches_under_way() const { return searches_; }
   /// Returns the time, on the steady clock, when a question last arrived or was answered.
@@ -125,6 +129,7 @@ class RequestHandler {
     std::int64_t time_us_max = 0;  ///< the latest event time that a row may have
     std::int64_t since_us = 0;     ///< on the steady clock: when they were applied
     std::int64_t until_us = 0;
+    bool is_out_of_memory = false;  ///< rows that were not applied are rejected
   };
 
   // Updates of objects (object_updates.cpp)
@@ -173,6 +178,17 @@ class RequestHandler {
   void list_queries(const Caller& caller, const protocol::ListQueries& request);
   void get_objects(const Caller& caller, const protocol::GetObjects& request);
 
+  /// Lets the tables grow if there is memory for `bytes` more, and otherwise not. Returns which.
+  /// Nothing else may use the processor.
+  bool let_grow(std::uint64_t bytes);
+  /// Returns the limit that rejects rows with `reason` now.
+  protocol::ReachedLimit limit_of(protocol::RowReason reason) const;
+
+  /// Handles any request but a fresh update of objects.
+  void handle_settled(const Caller& caller, PreparedRequest& request, bool is_known);
+  /// Refuses a request for which memory ran out. The client may send it again with its number.
+  void refuse_for_memory(const Caller& caller);
+
   /// Returns true if the peer has named too many sessions that are unknown to it. Such a request
   /// must be refused without a look at the session.
   bool has_guessed_too_often(const Caller& caller, std::uint64_t session) const;
@@ -194,6 +210,9 @@ class RequestHandler {
   PageRate pages_;
   NameTable names_;
   SubscriberLosses losses_;
+  MemoryBudget memory_;
+  bool is_memory_short_ = false;
+  std::int64_t memory_logged_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::size_t searches_ = 0;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival

@@ -24,6 +24,10 @@ using protocol::RowReason;
 
 namespace {
 
+// What a new query and each neighbour in its list take, about, in the table and in the engine.
+constexpr std::uint64_t memory_bytes_per_query = 300;
+constexpr std::uint64_t memory_bytes_per_neighbor = 90;
+
 SequencedReply error_reply(ErrorCode code, std::string sentence,
                            protocol::ReachedLimit limit = {}) {
   return protocol::ErrorReply{{code, std::move(sentence), std::move(limit)}, 0};
@@ -101,6 +105,7 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
   const std::uint64_t session = request.request.head.session;
   const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
   Processor& processor = settled();
+  let_grow(request.received.bytes.size());
   return std::visit<SequencedReply>(
       Overloaded{
           [&](const protocol::UpdateTags&, protocol::RowSet<TagUpdate>& set) {
@@ -152,6 +157,7 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
                            limit.name + ".";
     return error_reply(ErrorCode::too_many_streams, std::move(sentence), std::move(limit));
   };
+  if (is_new && is_memory_short_) return too_many(reached("memory-bytes-max", options_));
   if (is_new && taken >= options_.sessions.streams_max)
     return too_many(reached("session-streams-max", options_));
   const StreamStatus status = settled().put_stream({.name = std::string(request.name),
@@ -196,7 +202,12 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
                                            protocol::RowSet<QueryDefinition>& set) {
   const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
-  for (QueryDefinition& row : set.rows) row.owner = session;
+  std::uint64_t neighbors = 0;
+  for (QueryDefinition& row : set.rows) {
+    row.owner = session;
+    neighbors += row.k;
+  }
+  let_grow(set.rows.size() * memory_bytes_per_query + neighbors * memory_bytes_per_neighbor);
   if (auto refusal = protocol::set_leases(request, parts_.ticker.base_time_us(), set))
     return protocol::ErrorReply{std::move(*refusal), 0};
   std::vector<QueryStatus> statuses(set.rows.size());
@@ -291,7 +302,7 @@ void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
                    parts_.metrics.rows(RowReason::late, batch.late);
                    for (protocol::ReasonCount& each : batch.reasons) {
                      parts_.metrics.rows(each.reason, each.count);
-                     each.limit = reached(each.reason, options_);
+                     each.limit = limit_of(each.reason);
                    }
                  },
                  [&](const protocol::ErrorReply& error) {

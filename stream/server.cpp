@@ -14,6 +14,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <zmq.hpp>
 
@@ -379,6 +380,7 @@ struct Server::State {
             .connections_refused = number(commands->refused_count() + results->refused_count() +
                                           http->refused_count()),
             .log_lines_dropped = number(log_lines_dropped),
+            .memory_bytes = number(memory_use().resident),
             .clock_steps = number(ticker.clock_steps()),
             .clock_offset_s = ticker.clock_offset_s(),
             .subscriptions = number(results->subscriber_count()),
@@ -405,11 +407,23 @@ struct Server::State {
             .session_snapshots = number(handler.snapshots().most_held())};
   }
 
+  /// Gives memory that is free in the process back to the system, beside the loop and not often.
+  void return_memory() {
+    constexpr std::int64_t pause_us = 10'000'000;
+    if (steady_now_us() - memory_returned_us < pause_us) return;
+    memory_returned_us = steady_now_us();
+    work_beside(0, [] {
+      malloc_trim(0);
+      return [] {};
+    });
+  }
+
   void expire_later() {
     expiry.expires_after(expiry_period);
     expiry.async_wait([this](const boost::system::error_code& error) {
       if (error) return;
       handler.expire(steady_now_us());
+      if (handler.is_memory_short()) return_memory();
       events.expire(steady_now_us());
       expire_later();
     });
@@ -516,6 +530,7 @@ struct Server::State {
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;
+  std::int64_t memory_returned_us = 0;
   asio::steady_timer expiry;
   asio::steady_timer insecure_warning;
   asio::steady_timer alive_timer;

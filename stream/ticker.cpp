@@ -8,6 +8,7 @@
 #include <chrono>
 #include <deque>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -164,8 +165,12 @@ struct Ticker::State {
     auto encode = [this, report, timeline, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
       timeline.encode_us = steady_now_us();
-      auto messages = std::make_shared<std::vector<protocol::TickMessage>>(
-          encode_report(plans, *report, space, helpers));
+      auto messages = std::make_shared<std::vector<protocol::TickMessage>>();
+      try {
+        *messages = encode_report(plans, *report, space, helpers);
+      } catch (const std::bad_alloc&) {
+        return [this, report, finished] { lose(*report, finished); };
+      }
       timeline.encoded_us = steady_now_us();
       return [this, report, timeline, plans = std::move(plans), messages, finished]() mutable {
         std::uint64_t bytes = 0;
@@ -188,6 +193,19 @@ struct Ticker::State {
       encoder.submit_done(encode());
     else
       encoder.submit(std::move(encode));
+  }
+
+  /// Ends a tick whose messages found no memory. Subscribers see the gap in their numbers and ask
+  /// for a snapshot.
+  void lose(TickReport& report, const Finished& finished) {
+    last_error = "there was no memory for the tick's messages";
+    metrics.tick_failed();
+    spdlog::error("tick {} failed: {}", to_number(report.tick), last_error);
+    TickOutcome outcome;
+    if (finished) outcome.error = last_error;
+    report = {};
+    if (finished) finished(outcome);
+    if (stopping) tell_if_idle();
   }
 
   void tell_if_idle() {

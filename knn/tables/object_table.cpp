@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <new>
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/headroom.hpp"
@@ -20,6 +21,13 @@ namespace starling {
 namespace {
 
 constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
+
+/// Reserves capacity for `count` elements of a staging half in all.
+template <class Vector>
+void reserve_staged(Vector& values, std::size_t count) {
+  const std::size_t room = values.capacity();
+  if (count > room) values.reserve(std::max(count, room + room / 2));
+}
 
 template <class Row, class Take>
 UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {
@@ -130,9 +138,16 @@ UpdateCounts ObjectTable::update_vectors(std::span<const VectorUpdate> rows, Vec
 // Calls update(i, likely slot) for each row.
 template <class Row, class Update>
 UpdateCounts ObjectTable::update_in_order(std::span<const Row> rows,
-                                          std::span<UpdateStatus> statuses, const Staging& staging,
+                                          std::span<UpdateStatus> statuses, Staging& staging,
                                           Update update) {
   check_invariant(statuses.size() == rows.size(), "there is one status for each row");
+  // A row whose object has changed can then always be staged.
+  const std::size_t staged = staging.objects.size() + rows.size();
+  reserve_staged(staging.objects, staged);
+  if (options_.dimension > 0) {
+    reserve_staged(staging.object_components, staged * options_.dimension);
+    reserve_staged(staging.object_targets, staged);
+  }
   UpdateCounts counts;
   std::array<Slot, rows_at_once> likely;
   Slot next = 0;
@@ -293,32 +308,41 @@ std::uint64_t ObjectTable::bytes_used() const {
          targets_.capacity() * sizeof(Targets);
 }
 
+std::uint64_t ObjectTable::largest_array_bytes() const {
+  return std::max({records_.capacity() * sizeof(ObjectRecord),
+                   components_.capacity() * sizeof(float), targets_.capacity() * sizeof(Targets)});
+}
+
+// Returns no_slot if the table is full, and also, without any change, if memory runs out.
 Slot ObjectTable::add(ObjectId id, Staging& staging) {
-  Slot slot = no_slot;
-  if (!free_slots_.empty()) {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  } else {
-    if (records_.size() >= options_.objects_max) return no_slot;
-    slot = static_cast<Slot>(records_.size());
-    reserve_with_headroom(records_, records_.size() + 1);
+  const bool is_reused = !free_slots_.empty();
+  const std::size_t slots = records_.size() + (is_reused ? 0 : 1);
+  if (!is_reused && (!may_grow_ || records_.size() >= options_.objects_max)) return no_slot;
+  const Slot slot = is_reused ? free_slots_.back() : static_cast<Slot>(records_.size());
+  try {
+    reserve_staged(staging.births, staging.births.size() + 1);
+    reserve_with_headroom(records_, slots);
     if (options_.dimension > 0) {
-      const std::size_t slots = records_.size() + 1;
       // Grows by a quarter, because it would be slow to copy this large array often.
       resize_with_headroom<4>(components_, slots * options_.dimension);
       resize_with_headroom(targets_, slots);
     }
-    records_.emplace_back();
+    // From here on, only the registry may run out of memory, and it then changes nothing.
+    if (!is_reused) records_.emplace_back();
+    ObjectRecord& record = records_[slot];
+    record = {.id = id,
+              .time_us = never_seen_us,
+              .position = {},
+              .tags = 0,
+              .generation = record.generation,
+              .staged_row = record.staged_row};
+    partition_at(slot).registry.insert(id, slot, records_);
+  } catch (const std::bad_alloc&) {
+    if (!is_reused && records_.size() == slots) records_.pop_back();
+    return no_slot;
   }
-  ObjectRecord& record = records_[slot];
-  record = {.id = id,
-            .time_us = never_seen_us,
-            .position = {},
-            .tags = 0,
-            .generation = record.generation,
-            .staged_row = record.staged_row};
+  if (is_reused) free_slots_.pop_back();
   if (options_.dimension > 0) targets_[slot] = {};
-  partition_at(slot).registry.insert(id, slot, records_);
   staging.births.push_back({slot, id});
   return slot;
 }

@@ -82,6 +82,11 @@ class ObjectTable {
   /// Returns the newest event time of all accepted positions; std::nullopt if there is none.
   std::optional<std::int64_t> newest_time_us() const { return totals_.newest_time_us; }
   std::uint64_t bytes_used() const;
+  /// Returns the bytes of the largest array, which is copied when it grows.
+  std::uint64_t largest_array_bytes() const;
+  /// After set_may_grow(false), an unknown object is refused as if the table was full, unless it
+  /// finds the place of one that was forgotten.
+  void set_may_grow(bool may_grow) { may_grow_ = may_grow; }
 
   ObjectTableState export_state() const;
   /// Call only on an empty table. Stages every record again. An engine that already has the same
@@ -117,7 +122,7 @@ class ObjectTable {
   UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
   template <class Row, class Update>
   UpdateCounts update_in_order(std::span<const Row> rows, std::span<UpdateStatus> statuses,
-                               const Staging& staging, Update update);
+                               Staging& staging, Update update);
   template <class Row>
   void look_up_ahead(std::span<const Row> rows, Slot next, std::span<Slot> likely) const;
   void prefetch_staged(std::size_t rows, const Staging& staging) const;
@@ -163,6 +168,7 @@ class ObjectTable {
   std::unordered_map<Slot, std::uint32_t> followers_;
   std::vector<Slot> free_slots_;
   Totals totals_;
+  bool may_grow_ = true;
   std::unique_ptr<Group> group_;  ///< memory that updates on several threads use again
 };
 

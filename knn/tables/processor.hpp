@@ -117,6 +117,13 @@ class Processor {
                    std::span<QueryStatus> statuses);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
                       std::span<QueryStatus> statuses);
+  /// With set_may_grow(false), the tables take no further objects and queries, as if they were
+  /// full. What they hold goes on.
+  void set_may_grow(bool may_grow) {
+    objects_.set_may_grow(may_grow);
+    queries_.set_may_grow(may_grow);
+  }
+
   /// Lets the lease of every query end later by `duration_us`, for a caller whose tau jumps.
   void move_leases(std::int64_t duration_us) { queries_.move_leases(duration_us); }
 

@@ -181,6 +181,8 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
   if (slot != no_slot) room.of(entries_[slot].definition) -= entries_[slot].definition.k;
   room.of(definition) += definition.k;
   if (!fits(room, objects)) return QueryStatus::too_many_neighbors;
+  if (!may_grow_ && slot != no_slot && definition.k > entries_[slot].definition.k)
+    return QueryStatus::too_many_neighbors;
   Slot object = no_slot;
   if (definition.anchor.kind == AnchorKind::follow) {
     object = objects.follow(definition.anchor.object, staging);
@@ -290,7 +292,7 @@ Slot QueryTable::take_removed(StreamId stream, QueryId id) {
 // A query that is put again before its removal is reported keeps its slot. The new generation tells
 // the engine that it is another query. The removal then needs no report.
 Slot QueryTable::allocate(StreamId stream, QueryId id) {
-  if (count_ >= options_.queries_max) return no_slot;
+  if (!may_grow_ || count_ >= options_.queries_max) return no_slot;
   Slot slot = no_slot;
   if (const Slot removed = take_removed(stream, id); removed != no_slot) {
     slot = removed;

@@ -118,6 +118,10 @@ class QueryTable {
                   Staging& staging);
   QueryStatus remove(StreamId stream, QueryId id, ObjectTable& objects, Staging& staging);
 
+  /// After set_may_grow(false), a query is refused as if the table was full, unless it replaces one
+  /// and asks for no more neighbours.
+  void set_may_grow(bool may_grow) { may_grow_ = may_grow; }
+
   /// Lets every lease end later by `duration_us`.
   void move_leases(std::int64_t duration_us);
   /// Removes queries whose lease ended before `tau_us`.
@@ -217,8 +221,9 @@ class QueryTable {
   std::uint64_t count_ = 0;
   Room room_;
   std::unordered_map<std::uint64_t, std::uint64_t>
-      owner_query_counts_;                          ///< by owner; only owners that have queries
-  std::set<std::pair<std::int64_t, Slot>> leases_;  ///< ordered by end, in us
+      owner_query_counts_;  ///< by owner; only owners that have queries
+  bool may_grow_ = true;
+  std::set<std::pair<std::int64_t, Slot>> leases_;         ///< ordered by end, in us
   std::set<std::pair<std::uint32_t, Slot>> every_object_;  ///< ordered by k
 };
 

@@ -18,7 +18,7 @@ RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& telle
   if (found != texts_.end())
     return found->second == text ? RowReason::none : RowReason::name_collision;
   if (teller.names >= teller.names_max) return RowReason::too_many_names_of_session;
-  if (texts_.size() >= limits_.names_max) return RowReason::too_many_names;
+  if (!may_grow_ || texts_.size() >= limits_.names_max) return RowReason::too_many_names;
   if (bytes_ + text.size() > limits_.bytes_max) return RowReason::too_many_name_bytes;
   {
     const std::lock_guard lock(growing_);

@@ -35,6 +35,9 @@ class NameTable {
   /// too_many_name_bytes. A decimal name, such as "42", is the id itself and is never stored.
   protocol::RowReason put(ObjectId id, std::string_view text, const Teller& teller);
 
+  /// After set_may_grow(false), names that are not stored yet are rejected as too_many_names.
+  void set_may_grow(bool may_grow) { may_grow_ = may_grow; }
+
   /// Returns the stored name of `id`; empty if no name is stored for `id`.
   std::string_view find(ObjectId id) const;
   /// As find(), for threads beside the one that calls put(). A name stays where it is once stored.
@@ -46,6 +49,7 @@ class NameTable {
  private:
   NameLimits limits_;
   std::size_t bytes_ = 0;
+  bool may_grow_ = true;
   std::unordered_map<std::uint64_t, std::string> texts_;
   mutable std::mutex growing_;  ///< held while texts_ grows, and by find_beside()
 };

@@ -127,6 +127,16 @@ void SessionTable::begin(std::uint64_t session_id, std::uint64_t sequence,
   if (session.sent.size() > limits_.replies_max) session.sent.pop_front();
 }
 
+void SessionTable::take_back(std::uint64_t session_id, std::uint64_t sequence) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end()) return;
+  Session& session = found->second;
+  if (session.sent.empty() || session.last_sequence != sequence || session.sent.back().reply)
+    return;
+  session.sent.pop_back();
+  --session.last_sequence;
+}
+
 void SessionTable::answered(std::uint64_t session_id, std::uint64_t sequence,
                             SequencedReply reply) {
   const auto found = sessions_.find(session_id);

@@ -114,6 +114,9 @@ class SessionTable {
 
   /// Uses up `sequence`, the session's next number. Pass the reply to answered() later.
   void begin(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash);
+  /// Frees the number of a request that could not be carried out, if it is the session's last one
+  /// and has no reply. Otherwise does nothing.
+  void take_back(std::uint64_t session, std::uint64_t sequence);
   /// Keeps the reply for resends. Does nothing if the session was forgotten meanwhile.
   void answered(std::uint64_t session, std::uint64_t sequence, SequencedReply reply);
 
