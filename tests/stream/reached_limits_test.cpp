@@ -230,7 +230,7 @@ const std::set<std::string_view> tested_elsewhere{
     "session-pages-burst",      // read_requests_test.cpp: depends on the time
     "subscriber-bytes-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "subscriber-ticks-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
-    "memory-bytes-max",         // memory_test.cpp
+    "memory-bytes-max",         // state/memory_test.cpp
     "vector-bytes-max",         // vectors_test.cpp: in a space of vectors
     "decode-requests-max",      // hostile_test.cpp: the server pauses reading
     "decode-bytes-max",         // hostile_test.cpp: the server pauses reading
