@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs `starling serve` with one honest producer and subscriber beside an idle loop, and then
+// beside many hostile clients that together have the same share of a core. Prints one table. The
+// exit status is 0 if the honest ones lost nothing, their replies were not much slower, the
+// server's memory stayed flat, and it ended as it was told.
+//   hostile_soak --seconds 600 --clients 64 --seed 1 --slower-max 2
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tests/stream/soak/hostile_mix.hpp"
+#include "tests/stream/support/program.hpp"
+#include "tests/stream/support/witness.hpp"
+
+namespace starling::stream {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct SoakOptions {
+  double seconds = 20;
+  double slower_max = 2;
+  double reply_ms = 5;
+  std::uint64_t memory_mib_max = 256;
+  HostileOptions hostile;
+};
+
+SoakOptions soak;
+
+/// The times of the honest client's replies, in milliseconds.
+struct Latencies {
+  std::vector<double> update_ms{};
+  std::vector<double> question_ms{};
+  std::vector<double> delivery_ms{};  ///< from moves to the lists of the second tick after them
+
+  static double at(std::vector<double> times, double part) {
+    if (times.empty()) return 0;
+    std::ranges::sort(times);
+    return times[std::min(times.size() - 1,
+                          static_cast<std::size_t>(part * static_cast<double>(times.size())))];
+  }
+};
+
+double ms_of(const std::function<void()>& action) {
+  const auto since = Clock::now();
+  action();
+  return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
+}
+
+class HostileSoak : public ProgramTest {
+ protected:
+  /// Moves the witness and asks, again and again. Checks every list.
+  Latencies be_honest(Witness& witness, protocol::Client& prober, double seconds,
+                      const Program& program) {
+    Latencies latencies;
+    const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+    Fixes own;
+    for (std::uint64_t id = 0; id < 100; ++id)
+      own.add(500'000 + id, wall_now_us(), 5e6 + static_cast<double>(id), 5e6);
+    while (Clock::now() < until && !HasFailure()) {
+      for (int count = 0; count < 20; ++count) {
+        for (std::int64_t& time_us : own.times_us) ++time_us;
+        latencies.update_ms.push_back(ms_of([&] {
+          const auto reply = prober.update(own.batch()).value();
+          EXPECT_EQ(reply.accepted, own.ids.size()) << "an update was lost";
+        }));
+        latencies.question_ms.push_back(ms_of([&] {
+          const auto answers = prober.get_neighbors({{nearest_to(0, 10, 5e6, 5e6)}}).value();
+          if (latencies.question_ms.size() > 100) {
+            EXPECT_EQ(answers.lists[0].neighbors.size(), 10u);
+          }
+        }));
+        witness.subscriber().poll(0);
+      }
+      latencies.delivery_ms.push_back(ms_of([&] { witness.move_and_expect_exact(random); }));
+      memory_max = std::max(memory_max, program.resident_bytes());
+    }
+    return latencies;
+  }
+
+  test::Random random{soak.hostile.seed};
+  std::size_t memory_max = 0;
+};
+
+void print(const char* name, const std::vector<double>& idle, const std::vector<double>& hostile) {
+  std::printf("%-12s %9zu %9.2f %9.2f %9zu %9.2f %9.2f %9.2f\n", name, idle.size(),
+              Latencies::at(idle, 0.5), Latencies::at(idle, 0.99), hostile.size(),
+              Latencies::at(hostile, 0.5), Latencies::at(hostile, 0.99), Latencies::at(hostile, 1));
+}
+
+TEST_F(HostileSoak, TheHonestLoseNothing) {
+  Program program(serve({"--tick", "50ms", "--objects-max", "200000", "--queries-max", "50000",
+                         "--log-level", "error"}));
+  ASSERT_TRUE(happens([&] { return access(endpoints_path.c_str(), R_OK) == 0; }));
+  soak.hostile.endpoints = {endpoint("commands"), endpoint("results"), endpoint("http")};
+  soak.hostile.stream = "witness";
+  Witness witness(context, soak.hostile.endpoints, Witness::Ticks::by_the_clock);
+  protocol::Client prober = client();
+  witness.move_and_expect_exact(random);
+
+  const double idle_s = std::max(soak.seconds / 4, 3.0);
+  Latencies idle;
+  {
+    const IdleLoop loop(soak.hostile.cores);
+    idle = be_honest(witness, prober, idle_s, program);
+  }
+  const std::size_t memory_before = program.resident_bytes();
+  memory_max = memory_before;
+  HostileMix mix(soak.hostile);
+  const Latencies hostile = be_honest(witness, prober, soak.seconds, program);
+  mix.stop();
+  witness.move_and_expect_exact(random);
+
+  std::printf("%u clients with %.2g cores for %.0f s, seed %llu\n\n", soak.hostile.clients,
+              soak.hostile.cores, soak.seconds, static_cast<unsigned long long>(soak.hostile.seed));
+  std::printf("%-12s %9s %9s %9s %9s %9s %9s %9s\n", "", "idle", "p50 ms", "p99 ms", "hostile",
+              "p50 ms", "p99 ms", "max ms");
+  print("update", idle.update_ms, hostile.update_ms);
+  print("question", idle.question_ms, hostile.question_ms);
+  print("delivery", idle.delivery_ms, hostile.delivery_ms);
+  std::printf("\n%-24s %9s\n", "attack", "ended");
+  for (const auto& [name, count] : mix.counts())
+    std::printf("%-24s %9llu\n", name.c_str(), static_cast<unsigned long long>(count));
+  double refused = 0;
+  for (const auto& [name, value] : prober.get_stats().value()) {
+    if (name.starts_with("starling_refused_requests_total")) refused += value;
+    if (value > 0 && (name.starts_with("starling_refused_requests_total") ||
+                      name.starts_with("starling_rows_total")))
+      std::printf("%-64s %12.0f\n", name.c_str(), value);
+  }
+  EXPECT_GT(refused, 0) << "the attacks reached nothing";
+  const auto& counters = witness.subscriber().state().counters();
+  std::printf("\nticks lost %llu; server's memory %zu MiB before, at most %zu MiB\n",
+              static_cast<unsigned long long>(counters.ticks_lost), memory_before >> 20,
+              memory_max >> 20);
+
+  EXPECT_EQ(counters.ticks_lost, 0u);
+  EXPECT_LE(memory_max, memory_before + (soak.memory_mib_max << 20) + sanitizer_bytes);
+  for (const auto& [beside_idle, beside_hostile] :
+       {std::pair(idle.update_ms, hostile.update_ms),
+        std::pair(idle.question_ms, hostile.question_ms),
+        std::pair(idle.delivery_ms, hostile.delivery_ms)})
+    EXPECT_LE(Latencies::at(beside_hostile, 0.99),
+              std::max(soak.slower_max * Latencies::at(beside_idle, 0.99), soak.reply_ms));
+  program.send_signal(SIGTERM);
+  EXPECT_EQ(program.exit_status(), 0) << program.said();
+}
+
+}  // namespace
+}  // namespace starling::stream
+
+int main(int count, char** arguments) {
+  using starling::stream::soak;
+  testing::InitGoogleTest(&count, arguments);
+  CLI::App app("Attacks a server beside honest clients.");
+  app.add_option("--seconds", soak.seconds, "How long the hostile clients attack")
+      ->capture_default_str();
+  app.add_option("--clients", soak.hostile.clients)->capture_default_str();
+  app.add_option("--seed", soak.hostile.seed)->capture_default_str();
+  app.add_option("--cores", soak.hostile.cores)->capture_default_str();
+  app.add_option("--slower-max", soak.slower_max,
+                 "The 99th percentile of the honest clients' replies, at most, as a multiple of "
+                 "that beside an idle loop")
+      ->capture_default_str();
+  app.add_option(
+         "--reply-ms", soak.reply_ms,
+         "A 99th percentile up to this many milliseconds is no fault in any case: no request "
+         "may hold the loop for longer")
+      ->capture_default_str();
+  app.add_option("--memory-mib-max", soak.memory_mib_max, "What the server's memory may grow by")
+      ->capture_default_str();
+  app.add_flag("--attack-libzmq", soak.hostile.attack_libzmq,
+               "Attack also where libzmq 4.3.4 has no bound");
+  app.add_flag("--attack-with-sessions", soak.hostile.attack_with_sessions,
+               "Also open sessions, and ask for as much as they are allowed");
+  CLI11_PARSE(app, count, arguments);
+  return RUN_ALL_TESTS();
+}
