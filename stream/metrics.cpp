@@ -170,6 +170,17 @@ struct Metrics::State {
   prometheus::Histogram& encode = stage("encode");
   prometheus::Histogram& publish = stage("publish");
 
+  prometheus::Histogram& loop_turn =
+      prometheus::BuildHistogram()
+          .Name("starling_loop_turn_seconds")
+          .Help(
+              "Time for which a turn of the loop, such as a request or a slice of one, has held the "
+              "loop.")
+          .Register(registry)
+          .Add({}, stage_bounds_s);
+  prometheus::Gauge& loop_turn_longest =
+      gauge("starling_loop_turn_longest_seconds", "The longest turn of the loop so far.");
+
   prometheus::Gauge& sessions = gauge("starling_sessions", "Open sessions.");
   prometheus::Counter& http_timeouts =
       counter(registry, "starling_http_timeouts_total",
@@ -315,6 +326,12 @@ void Metrics::applied(double ms) {
 void Metrics::page_read(std::uint64_t rows, double ms) {
   state_->page_rows.Increment(static_cast<double>(rows));
   state_->page_time.Increment(ms / 1e3);
+}
+
+void Metrics::loop_turn(std::int64_t turn_ns) {
+  const double turn_s = static_cast<double>(turn_ns) / 1e9;
+  state_->loop_turn.Observe(turn_s);
+  if (turn_s > state_->loop_turn_longest.Value()) state_->loop_turn_longest.Set(turn_s);
 }
 
 void Metrics::tick_finished(const StageTimes& times, double report_ms, double total_ms) {

@@ -97,6 +97,8 @@ class Metrics {
   /// Counts a page of streams, queries or objects: the rows that the loop looked at for it, and the
   /// time that this took.
   void page_read(std::uint64_t rows, double ms);
+  /// Adds a turn of the loop (LoopTurns).
+  void loop_turn(std::int64_t turn_ns);
   /// `total_ms` is the time from the tick's begin to its reports. `report_ms` is its last part, in
   /// which the engine's result is turned into the streams' reports.
   void tick_finished(const StageTimes& times, double report_ms, double total_ms);

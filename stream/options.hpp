@@ -142,6 +142,9 @@ struct ServerOptions {
   };
   Alive alive;
 
+  /// Gets the time of each turn of the loop, in nanoseconds (LoopTurns). May be empty.
+  std::function<void(std::int64_t turn_ns)> watch_loop_turn;
+
   bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
   std::string server_name = "starling";
 };

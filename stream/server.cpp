@@ -36,6 +36,7 @@
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/loop_turns.hpp"
 #include "starling/stream/state/system_random.hpp"
 #include "starling/stream/ticker.hpp"
 #include "starling/stream/websocket/socket_hub.hpp"
@@ -475,13 +476,23 @@ struct Server::State {
     warn_if_insecure();
     asio::post(loop, options.alive.ready);
     tell_alive();
+    turns.begin();
     while (!loop.stopped()) {
-      if (loop.poll() > 0) continue;
-      if (steady_now_us() - handler.last_question_us() < options.question_spin_us)
-        std::this_thread::yield();
-      else
+      if (loop.poll_one() == 0) {
+        if (steady_now_us() - handler.last_question_us() < options.question_spin_us) {
+          std::this_thread::yield();
+          turns.end(updates.waited_us());
+          continue;
+        }
         loop.run_one();
+      }
+      turn_ended(turns.end(updates.waited_us()));
     }
+  }
+
+  void turn_ended(std::int64_t turn_ns) {
+    metrics.loop_turn(turn_ns);
+    if (options.watch_loop_turn) options.watch_loop_turn(turn_ns);
   }
 
   // Requests that were read are still applied and answered. Requests that ZeroMQ holds are not read
@@ -535,6 +546,7 @@ struct Server::State {
   asio::steady_timer insecure_warning;
   asio::steady_timer alive_timer;
   asio::signal_set signals;
+  LoopTurns turns;
   bool stopping = false;
   bool ticks_done = false;
 };

@@ -8,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "starling/knn/base/clocks.hpp"
+
 namespace starling::stream {
 
 void BesideLoop::start(std::function<void()> work, std::function<void()> done) {
@@ -33,7 +35,11 @@ void BesideLoop::settle() {
 }
 
 void BesideLoop::finish() {
-  has_returned_.wait(false);
+  if (!has_returned_) {
+    const std::int64_t since_us = steady_now_us();
+    has_returned_.wait(false);
+    waited_us_ += steady_now_us() - since_us;
+  }
   is_busy_ = false;
   ++number_;
   const auto done = std::exchange(done_, {});

@@ -30,6 +30,8 @@ class BesideLoop {
   /// Returns when nothing is under way any more. This call runs `done`, and waits also for what
   /// `done` starts. Throws what `work` threw.
   void settle();
+  /// Returns all the time for which the loop has waited in settle() so far.
+  std::int64_t waited_us() const { return waited_us_; }
 
  private:
   void finish();
@@ -37,6 +39,7 @@ class BesideLoop {
   boost::asio::io_context& loop_;
   std::function<void()> done_;
   bool is_busy_ = false;
+  std::int64_t waited_us_ = 0;
   std::uint64_t number_ = 0;  ///< of the work that is under way or comes next
   std::exception_ptr error_;
   std::atomic<bool> has_returned_{false};
