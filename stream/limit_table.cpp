@@ -151,8 +151,8 @@ constexpr auto table = std::to_array<Limit>({
 
     {.name = "session-pages-burst",
      .of = LimitOf::session,
-     .bounds = "Pages of streams, queries and objects that a session may ask for at once; after "
-               "that, one every 2 ms",
+     .bounds = "Pages of streams, queries, objects and snapshots that a session may ask for at "
+               "once; after that, one every 2 ms",
      .reached = "Error busy",
      .field = field(
          [](auto& options) -> auto& { return options.pages.burst; }, 1'000'000'000)},

@@ -170,14 +170,14 @@ struct Metrics::State {
   prometheus::Histogram& encode = stage("encode");
   prometheus::Histogram& publish = stage("publish");
 
-  prometheus::Histogram& loop_turn =
-      prometheus::BuildHistogram()
-          .Name("starling_loop_turn_seconds")
-          .Help(
-              "Time for which a turn of the loop, such as a request or a slice of one, has held the "
-              "loop.")
-          .Register(registry)
-          .Add({}, stage_bounds_s);
+  prometheus::Histogram& loop_turn = prometheus::BuildHistogram()
+                                         .Name("starling_loop_turn_seconds")
+                                         .Help(
+                                             "Time for which a turn of the loop, such as a request "
+                                             "or a slice of one, has held the "
+                                             "loop.")
+                                         .Register(registry)
+                                         .Add({}, stage_bounds_s);
   prometheus::Gauge& loop_turn_longest =
       gauge("starling_loop_turn_longest_seconds", "The longest turn of the loop so far.");
 

@@ -24,6 +24,11 @@ constexpr std::size_t requests_at_once = 256;
 // What a new object takes, about, in the table and in the engine.
 constexpr std::uint64_t memory_bytes_per_row = 200;
 
+// More rows at once are applied in slices, so that they hold neither the loop nor what waits for
+// the thread beside it.
+constexpr std::size_t rows_unsliced_max_per_thread = 4 * rows_at_once_per_thread;
+constexpr std::size_t rows_per_step_per_thread = 1024;
+
 // Fewer rows are applied sooner than they are handed to another thread.
 constexpr std::size_t rows_beside_min = 4096;
 
@@ -61,6 +66,7 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
 }
 
 bool RequestHandler::has_room() const {
+  if (slices_.is_busy()) return false;
   return !parts_.updates.is_busy() || !is_group_full();
 }
 
@@ -74,13 +80,18 @@ bool RequestHandler::is_group_full() const {
 }
 
 void RequestHandler::apply_updates() {
-  if (updates_.empty() || parts_.updates.is_busy()) return;
+  if (updates_.empty() || parts_.updates.is_busy() || slices_.is_busy()) return;
   const auto group = std::make_shared<UpdateGroup>();
   group->updates = std::exchange(updates_, {});
   group->rows = std::exchange(update_rows_, 0);
   let_grow(group->rows * memory_bytes_per_row);
   group->time_us_max = parts_.ticker.event_time_max_us();
-  if (options_.update_threads == 1 || group->rows < rows_beside_min) {
+  const std::size_t threads = options_.update_threads;
+  const std::size_t unsliced_max =
+      threads == 1 ? rows_at_once_per_thread : threads * rows_unsliced_max_per_thread;
+  if (group->rows > unsliced_max) {
+    slice_group(group);
+  } else if (threads == 1 || group->rows < rows_beside_min) {
     apply_group(*group);
     answer_group(*group);
   } else {
@@ -91,6 +102,54 @@ void RequestHandler::apply_updates() {
                            parts_.has_room_again();
                          });
   }
+}
+
+/// Applies and answers the group in slices.
+void RequestHandler::slice_group(const std::shared_ptr<UpdateGroup>& group) {
+  group->since_us = steady_now_us();
+  slices_.start([this, group] { return apply_some(*group); },
+                [this, group] {
+                  group->until_us = steady_now_us();
+                  answer_group(*group);
+                  apply_updates();
+                  if (!slices_.is_busy()) parts_.has_room_again();
+                });
+}
+
+/// Applies the next rows. Returns whether they were the last ones, or memory ran out.
+bool RequestHandler::apply_some(UpdateGroup& group) {
+  try {
+    apply_rows_of(group);
+  } catch (const std::bad_alloc&) {
+    group.is_out_of_memory = true;
+    return true;
+  }
+  return group.next_update == group.updates.size();
+}
+
+void RequestHandler::apply_rows_of(UpdateGroup& group) {
+  WaitingUpdate& update = group.updates[group.next_update];
+  const std::size_t first = group.next_row;
+  const std::size_t rows_max = rows_per_step_per_thread * options_.update_threads;
+  const std::size_t count = std::min(rows_max, update.statuses.size() - first);
+  const auto statuses = std::span(update.statuses).subspan(first, count);
+  if (auto* const vectors = std::get_if<protocol::VectorRowSet>(&update.request.rows)) {
+    const VectorsView all = vectors->vectors();
+    const VectorBatch batch{
+        std::span(vectors->rows).subspan(first, count),
+        {all.components.subspan(first * all.dimension, count * all.dimension), all.dimension},
+        group.time_us_max,
+        statuses};
+    parts_.processor.update_vectors(std::span(&batch, 1));
+  } else {
+    const auto& set = std::get<protocol::RowSet<ObjectUpdate>>(update.request.rows);
+    const ObjectBatch batch{std::span(set.rows).subspan(first, count), group.time_us_max, statuses};
+    parts_.processor.update(std::span(&batch, 1));
+  }
+  group.next_row += count;
+  if (group.next_row < update.statuses.size()) return;
+  group.next_row = 0;
+  ++group.next_update;
 }
 
 /// Updates the objects. This may run beside the loop, so it uses nothing but the group and the

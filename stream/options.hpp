@@ -37,7 +37,7 @@ struct ServerOptions {
   bool insecure = false;
   std::int64_t insecure_warning_us = 60'000'000;  ///< between two such warnings
 
-  /// The server replaces objects.hash_seed, queries.k_max, queries.owner_queries_max and threads.
+  /// The server replaces both hash seeds, queries.k_max, queries.owner_queries_max and threads.
   ProcessorOptions processor;
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
   /// With wall-clock ticks, tau runs with the first clock and is pulled towards the second one: see

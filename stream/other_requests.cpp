@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <unordered_map>
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -55,6 +56,20 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
 }
 
 }  // namespace
+
+/// A snapshot whose lists the engine has not copied yet.
+struct RequestHandler::AskedSnapshot {
+  Caller caller;
+  StreamId stream{};
+  std::string name;
+  std::uint64_t opening = 0;
+  bool is_of_all = false;
+  std::vector<std::uint64_t> ids;  ///< the queries, if it is not of all
+  std::size_t next_id = 0;
+  std::unordered_set<Slot> seen;  ///< of these queries
+  std::vector<QueryTable::Member> queries;
+  std::vector<Slot> slots;  ///< of `queries`
+};
 
 void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request) {
   std::visit(Overloaded{
@@ -135,11 +150,19 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
   if (request.page == 0) return copy_snapshot(caller, request);
   const std::uint64_t number = request.page >> page_index_bits;
   const std::size_t page = request.page & ((std::size_t{1} << page_index_bits) - 1);
-  const Snapshot* snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
+  const auto snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
   if (snapshot == nullptr || page >= snapshot->page_count())
     return refuse(caller, ErrorCode::page_expired,
                   "The server no longer holds the snapshot of this page; start again with page 0.");
-  send_page(caller, number, page);
+  if (page_rows(caller, 1) == 0) return;
+  if (page + 1 == snapshot->page_count()) snapshots_.release(number);
+  beside_.submit([this, caller, snapshot, number, page] {
+    return
+        [this, caller,
+         frame = std::make_shared<protocol::Frame>(encode_page(caller, *snapshot, number, page))] {
+          parts_.send(caller.peer, *frame);
+        };
+  });
 }
 
 void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {
@@ -168,59 +191,105 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
                    std::move(limit)});
   }
 
-  std::vector<Slot> slots;
-  if (request.query_ids.empty()) slots = queries.slots_of(*stream);
-  for (const std::uint64_t id : request.query_ids)
-    if (const Slot slot = queries.find(*stream, QueryId{id}); slot != no_slot)
-      slots.push_back(slot);
-  std::unordered_map<Slot, QueryId> ids;
-  ids.reserve(slots.size());
-  std::erase_if(slots, [&](Slot slot) {
-    const bool is_new = ids.emplace(slot, queries.id_of(slot)).second;
-    return !is_new;
-  });
+  const auto asked = std::make_shared<AskedSnapshot>();
+  asked->caller = caller;
+  asked->stream = *stream;
+  asked->name = request.stream;
+  asked->opening = parts_.publisher.opening(*stream);
+  asked->is_of_all = request.query_ids.empty();
+  asked->ids.assign(request.query_ids.begin(), request.query_ids.end());
+  const std::size_t count =
+      asked->is_of_all ? queries.members_of(*stream).size() : asked->ids.size();
+  asked->queries.reserve(count);
+  asked->slots.reserve(count);
+  if (!asked->is_of_all) asked->seen.reserve(count);
+  // Nothing changes the table between two slices, and the engine gets the slots in the last one.
+  // Otherwise a slot could pass to another query meanwhile.
+  slices_.start([this, asked] { return collect_some(*asked); },
+                [this, asked] {
+                  read_snapshot(asked);
+                  if (!slices_.is_busy()) parts_.has_room_again();
+                });
+}
 
+/// Collects the next queries of a snapshot. Returns whether they were the last ones.
+bool RequestHandler::collect_some(AskedSnapshot& asked) {
+  constexpr std::size_t members_at_once = 8192;
+  constexpr std::size_t ids_at_once = 512;
+  const QueryTable& queries = settled().queries();
+  if (asked.is_of_all) {
+    const auto members = queries.members_of(asked.stream).subspan(asked.queries.size());
+    const auto next = members.first(std::min(members.size(), members_at_once));
+    asked.queries.insert(asked.queries.end(), next.begin(), next.end());
+    for (const QueryTable::Member& member : next) asked.slots.push_back(member.slot);
+    return next.size() == members.size();
+  }
+  const auto rest = std::span(asked.ids).subspan(asked.next_id);
+  const auto next = rest.first(std::min(rest.size(), ids_at_once));
+  for (const std::uint64_t id : next) {
+    const Slot slot = queries.find(asked.stream, QueryId{id});
+    if (slot == no_slot || !asked.seen.insert(slot).second) continue;
+    asked.queries.push_back({QueryId{id}, slot});
+    asked.slots.push_back(slot);
+  }
+  asked.next_id += next.size();
+  return next.size() == rest.size();
+}
+
+/// Asks the engine for the lists of a snapshot. A thread beside the loop then divides them into
+/// pages and encodes the first page.
+void RequestHandler::read_snapshot(const std::shared_ptr<AskedSnapshot>& asked) {
   settled().engine().read_lists(
-      std::move(slots),
-      [this, &loop = parts_.loop, caller, stream = *stream, name = std::string(request.stream),
-       opening = parts_.publisher.opening(*stream), ids = std::move(ids)](Answers answers) {
-        asio::post(loop, [this, caller, stream, name, opening, ids,
-                          answers = std::move(answers)]() mutable {
-          if (!answers.error.empty()) {
-            snapshots_.cancel(caller.head.session);
-            return refuse_unanswered(caller, answers);
-          }
-          // The stream may be removed meanwhile, and another stream may have its number.
-          if (settled().queries().find_stream(name) != stream ||
-              parts_.publisher.opening(stream) != opening) {
-            snapshots_.cancel(caller.head.session);
-            return refuse(caller, unknown_stream(name).problem);
-          }
-          const StreamDefinition& definition = settled().queries().stream(stream);
-          const std::uint64_t sequence = parts_.publisher.sequence(stream, answers.tick);
-          std::unique_ptr<Snapshot> snapshot;
-          try {
-            snapshot = std::make_unique<Snapshot>(
-                definition.name, definition.with, sequence, std::move(answers), ids,
-                caller.peer.in_process ? own_page_bytes_max : chunk_bytes_max);
-          } catch (const std::bad_alloc&) {
-            snapshots_.cancel(caller.head.session);
-            return refuse_for_memory(caller);
-          }
-          const std::uint64_t number =
-              snapshots_.pin(caller.head.session, std::move(snapshot), steady_now_us());
-          try {
-            send_page(caller, number, 0);
-          } catch (const std::bad_alloc&) {
-            snapshots_.release(number);
-            refuse_for_memory(caller);
-          }
+      std::move(asked->slots), [this, &loop = parts_.loop, asked](Answers answers) {
+        asio::post(loop, [this, asked, answers = std::move(answers)]() mutable {
+          make_snapshot(asked, std::move(answers));
         });
       });
 }
 
-void RequestHandler::send_page(const Caller& caller, std::uint64_t number, std::size_t page) {
-  const Snapshot& snapshot = *snapshots_.find(caller.head.session, number, steady_now_us());
+void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, Answers answers) {
+  const Caller& caller = asked->caller;
+  if (!answers.error.empty()) {
+    snapshots_.cancel(caller.head.session);
+    return refuse_unanswered(caller, answers);
+  }
+  // The stream may be removed meanwhile, and another stream may have its number.
+  if (settled().queries().find_stream(asked->name) != asked->stream ||
+      parts_.publisher.opening(asked->stream) != asked->opening) {
+    snapshots_.cancel(caller.head.session);
+    return refuse(caller, unknown_stream(asked->name).problem);
+  }
+  const ReportWith with = settled().queries().stream(asked->stream).with;
+  const std::uint64_t sequence = parts_.publisher.sequence(asked->stream, answers.tick);
+  const std::uint64_t number = snapshots_.next_number();
+  const auto copied = std::make_shared<Answers>(std::move(answers));
+  beside_.submit([this, asked, with, sequence, number, copied] {
+    const Caller& to = asked->caller;
+    std::shared_ptr<const Snapshot> snapshot;
+    std::shared_ptr<protocol::Frame> frame;
+    try {
+      snapshot = std::make_shared<const Snapshot>(
+          asked->name, with, sequence, std::move(*copied), std::move(asked->queries),
+          asked->is_of_all, to.peer.in_process ? own_page_bytes_max : chunk_bytes_max);
+      frame = std::make_shared<protocol::Frame>(encode_page(to, *snapshot, number, 0));
+    } catch (const std::bad_alloc&) {
+      frame = nullptr;
+    }
+    return OrderedPool::Completion([this, asked, snapshot, frame, number] {
+      if (!frame) {
+        snapshots_.cancel(asked->caller.head.session);
+        return refuse_for_memory(asked->caller);
+      }
+      snapshots_.pin(asked->caller.head.session, number, snapshot, steady_now_us());
+      if (snapshot->page_count() == 1) snapshots_.release(number);
+      parts_.send(asked->caller.peer, *frame);
+    });
+  });
+}
+
+/// Any thread may call this function.
+protocol::Frame RequestHandler::encode_page(const Caller& caller, const Snapshot& snapshot,
+                                            std::uint64_t number, std::size_t page) const {
   const bool is_last = page + 1 == snapshot.page_count();
   const protocol::SnapshotHead head{.stream = snapshot.stream,
                                     .epoch = parts_.publisher.epoch(),
@@ -229,10 +298,8 @@ void RequestHandler::send_page(const Caller& caller, std::uint64_t number, std::
                                     .sequence = snapshot.sequence,
                                     .next_page = is_last ? 0 : page_name(number, page + 1),
                                     .list_count = snapshot.reports.size()};
-  parts_.send(caller.peer, protocol::encode_snapshot_page(
-                               caller.reply_head(), head,
-                               parts_.space.source_of(snapshot.page(page), snapshot.with)));
-  if (is_last) snapshots_.release(number);
+  return protocol::encode_snapshot_page(caller.reply_head(), head,
+                                        parts_.space.source_of(snapshot.page(page), snapshot.with));
 }
 
 void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,

@@ -31,7 +31,9 @@ RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
       names_(options.names),
       memory_({.bytes_max = options.memory_bytes_max,
                .limits = options.memory_limits,
-               .use = options.memory_use}) {}
+               .use = options.memory_use}),
+      slices_(parts_.loop),
+      beside_(parts_.loop, 1) {}
 
 RequestHandler::~RequestHandler() = default;
 

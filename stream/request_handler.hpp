@@ -9,7 +9,9 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,8 @@
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/prepare.hpp"
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
@@ -76,12 +80,18 @@ class RequestHandler {
   /// applied beside the loop, and answered later. Call it after handle(), before the loop does
   /// anything else.
   void apply_updates();
-  /// Returns the processor, after it has applied all updates that came until now, and after they
-  /// are answered. Nothing else may use the processor while updates are applied.
+  /// Returns the processor, when no thread beside the loop uses it. It has then applied all short
+  /// updates that came until now, and they are answered. A long request, which is applied in
+  /// slices, may be applied in part. Only is_free() tells whether the processor may be changed.
   Processor& settled();
-  /// Returns false if as many updates wait as are applied together. handle() should then get no
-  /// further request.
+  /// Returns whether no request is applied in slices.
+  bool is_free() const { return !slices_.is_busy(); }
+  /// Returns false if a request is applied in slices, or if as many updates wait as are applied
+  /// together. handle() should then get no further request that changes anything.
   bool has_room() const;
+  /// Prepares the tables for a tick at `tau_us`, and then calls `ready`, which begins the tick. It
+  /// may take several turns of the loop.
+  void prepare_tick(std::int64_t tau_us, std::function<void()> ready);
   /// Returns whether updates wait, but fewer than should be applied together.
   bool takes_more_updates() const;
 
@@ -130,15 +140,29 @@ class RequestHandler {
     std::int64_t since_us = 0;     ///< on the steady clock: when they were applied
     std::int64_t until_us = 0;
     bool is_out_of_memory = false;  ///< rows that were not applied are rejected
+    std::size_t next_update = 0;  ///< if applied in slices: the next row, of which update
+    std::size_t next_row = 0;
   };
 
   // Updates of objects (object_updates.cpp)
   bool is_group_full() const;
   bool add_update(const Caller& caller, PreparedRequest& request);
   void apply_group(UpdateGroup& group);
+  bool apply_some(UpdateGroup& group);
+  void apply_rows_of(UpdateGroup& group);
+  void slice_group(const std::shared_ptr<UpdateGroup>& group);
   void answer_group(UpdateGroup& group);
   template <class Set, class Batch>
   static std::vector<Batch> batches_of(UpdateGroup& group);
+
+  // Requests that are applied in slices (long_requests.cpp)
+  struct LongRequest;
+  std::size_t rows_of(const PreparedRequest& request);
+  bool apply_in_slices(const Caller& caller, PreparedRequest& request);
+  template <class Apply>
+  void slice(const std::shared_ptr<LongRequest>& work, std::size_t rows, Apply apply);
+  protocol::BatchReply outcome_of(LongRequest& work);
+  void end_long(LongRequest& work, std::optional<SequencedReply> reply);
 
   // Sequenced requests (sequenced_requests.cpp)
   void handle_sequenced(const Caller& caller, PreparedRequest& request);
@@ -147,11 +171,13 @@ class RequestHandler {
   template <class Row, class Apply>
   protocol::BatchReply apply_rows(protocol::RowSet<Row>& set, Apply apply);
   SequencedReply put_stream(std::uint64_t session, const protocol::PutStream& request);
-  SequencedReply remove_stream(const protocol::RemoveStream& request);
+  std::optional<SequencedReply> refusal_of(const protocol::RemoveStream& request);
+  void begin_remove_stream(StreamId stream);
   SequencedReply put_queries(std::uint64_t session, const protocol::PutQueries& request,
                              protocol::RowSet<QueryDefinition>& set);
   SequencedReply remove_queries(const protocol::RemoveQueries& request);
-  protocol::BatchReply put_names(std::uint64_t session, const protocol::PutNames& request);
+  void put_names(std::uint64_t session, const protocol::PutNames& request, std::size_t first,
+                 std::span<protocol::RowReason> reasons);
   void advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash);
   void answer(const Caller& caller, SequencedReply reply);
   void count(const Caller& caller, SequencedReply& reply);
@@ -163,7 +189,12 @@ class RequestHandler {
   void end_session(const Caller& caller);
   void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
   void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
-  void send_page(const Caller& caller, std::uint64_t snapshot_number, std::size_t page);
+  struct AskedSnapshot;
+  bool collect_some(AskedSnapshot& asked);
+  void read_snapshot(const std::shared_ptr<AskedSnapshot>& asked);
+  void make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, Answers answers);
+  protocol::Frame encode_page(const Caller& caller, const Snapshot& snapshot, std::uint64_t number,
+                              std::size_t page) const;
   void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
                      std::vector<OneShotQuery> questions);
   void send_neighbors(const Caller& caller, const Answers& answers);
@@ -181,6 +212,7 @@ class RequestHandler {
   /// Lets the tables grow if there is memory for `bytes` more, and otherwise not. Returns which.
   /// Nothing else may use the processor.
   bool let_grow(std::uint64_t bytes);
+  void let_grow_for(const protocol::RowSet<QueryDefinition>& set);
   /// Returns the limit that rejects rows with `reason` now.
   protocol::ReachedLimit limit_of(protocol::RowReason reason) const;
 
@@ -218,6 +250,8 @@ class RequestHandler {
   std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival
   std::size_t update_rows_ = 0;         ///< of updates_, together
   std::deque<Caller> advancing_;        ///< the senders of AdvanceTick while their ticks run
+  SlicedWork slices_;                   ///< long requests, and ticks that are prepared
+  OrderedPool beside_;                  ///< encodes snapshots; destroyed first
 };
 
 }  // namespace starling::stream

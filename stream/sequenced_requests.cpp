@@ -97,7 +97,9 @@ void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
   if (const auto* advance = std::get_if<protocol::AdvanceTick>(&request.request.body))
     return advance_tick(caller, advance->tau_us, request.request.hash);
   sessions_.begin(caller.head.session, caller.head.sequence, request.request.hash);
-  answer(caller, apply(request));
+  if (const auto* remove = std::get_if<protocol::RemoveStream>(&request.request.body))
+    if (auto refusal = refusal_of(*remove)) return answer(caller, std::move(*refusal));
+  if (!apply_in_slices(caller, request)) answer(caller, apply(request));
 }
 
 SequencedReply RequestHandler::apply(PreparedRequest& request) {
@@ -122,11 +124,20 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
             return put_queries(session, body, set);
           },
           [&](const protocol::RemoveQueries& body, std::monostate) { return remove_queries(body); },
-          [&](const protocol::PutNames& body, std::monostate) { return put_names(session, body); },
+          [&](const protocol::PutNames& body, std::monostate) {
+            std::vector<RowReason> reasons(body.ids.size());
+            put_names(session, body, 0, reasons);
+            return protocol::summarize(reasons);
+          },
           [&](const protocol::PutStream& body, std::monostate) {
             return put_stream(session, body);
           },
-          [&](const protocol::RemoveStream& body, std::monostate) { return remove_stream(body); },
+          [&](const protocol::RemoveStream& body, std::monostate) {
+            const StreamId stream = *processor.queries().find_stream(body.name);
+            begin_remove_stream(stream);
+            while (!processor.remove_some(stream, options_.limits.rows_max)) continue;
+            return protocol::Done{};
+          },
           [](const auto&, const auto&) -> SequencedReply {
             assertion_failed("a sequenced request and its rows are one of the pairs above");
           },
@@ -179,7 +190,7 @@ SequencedReply RequestHandler::put_stream(std::uint64_t session,
   assertion_failed("every stream status is answered");
 }
 
-SequencedReply RequestHandler::remove_stream(const protocol::RemoveStream& request) {
+std::optional<SequencedReply> RequestHandler::refusal_of(const protocol::RemoveStream& request) {
   const QueryTable& queries = settled().queries();
   const auto stream = queries.find_stream(request.name);
   if (!stream) return unknown_stream(request.name);
@@ -191,10 +202,21 @@ SequencedReply RequestHandler::remove_stream(const protocol::RemoveStream& reque
                            "; remove some with RemoveQueries first.",
                        std::move(limit));
   }
-  sessions_.give_back_stream(queries.stream(*stream).owner);
-  losses_.drop_stream(*stream);
-  settled().remove_stream(*stream);
-  return protocol::Done{};
+  return std::nullopt;
+}
+
+/// Removes the stream, but not its queries.
+void RequestHandler::begin_remove_stream(StreamId stream) {
+  Processor& processor = settled();
+  sessions_.give_back_stream(processor.queries().stream(stream).owner);
+  losses_.drop_stream(stream);
+  processor.begin_remove_stream(stream);
+}
+
+void RequestHandler::let_grow_for(const protocol::RowSet<QueryDefinition>& set) {
+  std::uint64_t neighbors = 0;
+  for (const QueryDefinition& row : set.rows) neighbors += row.k;
+  let_grow(set.rows.size() * memory_bytes_per_query + neighbors * memory_bytes_per_neighbor);
 }
 
 SequencedReply RequestHandler::put_queries(std::uint64_t session,
@@ -202,12 +224,8 @@ SequencedReply RequestHandler::put_queries(std::uint64_t session,
                                            protocol::RowSet<QueryDefinition>& set) {
   const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
-  std::uint64_t neighbors = 0;
-  for (QueryDefinition& row : set.rows) {
-    row.owner = session;
-    neighbors += row.k;
-  }
-  let_grow(set.rows.size() * memory_bytes_per_query + neighbors * memory_bytes_per_neighbor);
+  for (QueryDefinition& row : set.rows) row.owner = session;
+  let_grow_for(set);
   if (auto refusal = protocol::set_leases(request, parts_.ticker.base_time_us(), set))
     return protocol::ErrorReply{std::move(*refusal), 0};
   std::vector<QueryStatus> statuses(set.rows.size());
@@ -229,14 +247,15 @@ SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& req
   return protocol::summarize(reasons);
 }
 
-protocol::BatchReply RequestHandler::put_names(std::uint64_t session,
-                                               const protocol::PutNames& request) {
-  const NameTable::Teller teller{sessions_.taken(session).names, options_.sessions.names_max};
-  std::vector<RowReason> reasons;
-  reasons.reserve(request.ids.size());
-  for (std::size_t row = 0; row < request.ids.size(); ++row)
-    reasons.push_back(names_.put(ObjectId{request.ids[row]}, request.texts[row], teller));
-  return protocol::summarize(reasons);
+/// Puts the names from `first` on, as many as `reasons` has entries.
+void RequestHandler::put_names(std::uint64_t session, const protocol::PutNames& request,
+                               std::size_t first, std::span<RowReason> reasons) {
+  std::uint64_t of_ended_session = 0;
+  std::uint64_t& taken =
+      sessions_.contains(session) ? sessions_.taken(session).names : of_ended_session;
+  const NameTable::Teller teller{taken, options_.sessions.names_max};
+  for (std::size_t i = 0; i < reasons.size(); ++i)
+    reasons[i] = names_.put(ObjectId{request.ids[first + i]}, request.texts[first + i], teller);
 }
 
 void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {

@@ -109,6 +109,10 @@ struct Server::State {
                 .clock_step_wait_us = options.clock_step_wait_us,
                 .encode_threads = options.encode_threads,
                 .settle = [this] { handler.settled(); },
+                .prepare =
+                    [this](std::int64_t tau_us, std::function<void()> ready) {
+                      handler.prepare_tick(tau_us, std::move(ready));
+                    },
                 .publishing = [this](const auto& plans,
                                      const auto& messages) { follow_tick(plans, messages); }},
                processor, space, publisher, *results, metrics, trace.get()),
@@ -189,7 +193,11 @@ struct Server::State {
             .gauges = [this] { return gauges(); },
             .subscription_count =
                 [this](std::string_view topic) { return results->subscriber_count(topic); },
-            .has_room_again = [this] { decoder.go_on(); }};
+            .has_room_again =
+                [this] {
+                  decoder.go_on();
+                  if (stopping) asio::post(loop, [this] { stop_if_idle(); });
+                }};
   }
 
   HttpOptions http_options() const {
@@ -297,7 +305,7 @@ struct Server::State {
     if (received.bytes.size() > decode_on_loop_bytes_max)
       return decode(std::move(peer), std::move(received));
     PreparedRequest prepared = prepare(std::move(received));
-    if (!prepared.request.sequenced || decoder.waiting() == 0) {
+    if (!prepared.request.sequenced || (decoder.waiting() == 0 && handler.is_free())) {
       handler.handle(peer, std::move(prepared));
       return handler.apply_updates();
     }
@@ -513,8 +521,9 @@ struct Server::State {
   }
 
   void stop_if_idle() {
-    if (!stopping || !ticks_done || decoder.waiting() > 0) return;
+    if (!stopping || !ticks_done || decoder.waiting() > 0 || !handler.is_free()) return;
     handler.settled();
+    if (!handler.is_free()) return;
     loop.stop();
   }
 

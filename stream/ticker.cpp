@@ -89,13 +89,16 @@ struct Ticker::State {
         encoder(the_loop, 1) {}
 
   bool is_busy() const {
-    return !processor.has_room() || under_way.size() + encoder.waiting() >= ticks_max;
+    return preparing || !processor.has_room() || under_way.size() + encoder.waiting() >= ticks_max;
   }
 
   void begin(std::int64_t tau_us, Finished finished) {
-    options.settle();
     under_way.push_back({steady_now_us(), std::move(finished)});
-    check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
+    preparing = true;
+    options.prepare(tau_us, [this, tau_us] {
+      preparing = false;
+      check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
+    });
   }
 
   std::int64_t read_time() { return time.read(options.boot_now_us(), options.wall_now_us()); }
@@ -209,7 +212,7 @@ struct Ticker::State {
   }
 
   void tell_if_idle() {
-    if (processor.tick_under_way() || encoder.waiting() > 0 || !on_idle) return;
+    if (preparing || processor.tick_under_way() || encoder.waiting() > 0 || !on_idle) return;
     std::exchange(on_idle, {})();
   }
 
@@ -225,6 +228,7 @@ struct Ticker::State {
   std::optional<TickClock> clock;
   DisciplinedClock time;
   OverrunLog overrun_log;
+  bool preparing = false;          ///< a tick is under way that the processor has not begun yet
   std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
   std::uint64_t engine_bytes = 0;

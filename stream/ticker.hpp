@@ -36,6 +36,10 @@ struct TickerOptions {
   unsigned encode_threads = 1;  ///< at least 1
   /// Called before the ticker changes the processor. Returns when nothing else uses it.
   std::function<void()> settle = [] {};
+  /// Prepares the processor for a tick at `tau_us`, and then calls `ready`. Both may take several
+  /// turns of the loop.
+  std::function<void(std::int64_t tau_us, std::function<void()> ready)> prepare =
+      [](std::int64_t, const std::function<void()>& ready) { ready(); };
   /// Called with the messages of each tick, one for each plan, before they are sent.
   std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
       publishing = [](const auto&, const auto&) {};

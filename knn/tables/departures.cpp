@@ -4,24 +4,31 @@
 
 namespace starling {
 
-void Departures::bury(std::int64_t forget_at_us, const std::function<bool(Slot)>& has_left) {
-  for (const Slot slot : leavers_) {
+bool Departures::bury(std::int64_t forget_at_us, std::size_t& objects_max,
+                      const std::function<bool(Slot)>& has_left) {
+  for (; !leavers_.empty(); --objects_max) {
+    if (objects_max == 0) return false;
+    const Slot slot = *leavers_.begin();
+    leavers_.erase(leavers_.begin());
     if (!has_left(slot)) continue;
     const auto [known, is_new] = forget_at_us_.try_emplace(slot, forget_at_us);
     if (!is_new) tombstones_.erase({known->second, slot});
     known->second = forget_at_us;
     tombstones_.insert(tombstones_.end(), {forget_at_us, slot});
   }
-  leavers_.clear();
+  return true;
 }
 
-void Departures::forget_due(std::int64_t tau_us, const std::function<void(Slot)>& forget) {
-  while (!tombstones_.empty() && tombstones_.begin()->forget_at_us <= tau_us) {
+bool Departures::forget_due(std::int64_t tau_us, std::size_t& objects_max,
+                            const std::function<void(Slot)>& forget) {
+  for (; !tombstones_.empty() && tombstones_.begin()->forget_at_us <= tau_us; --objects_max) {
+    if (objects_max == 0) return false;
     const Slot slot = tombstones_.begin()->slot;
     tombstones_.erase(tombstones_.begin());
     forget_at_us_.erase(slot);
     forget(slot);
   }
+  return true;
 }
 
 void Departures::append_to(ObjectTableState& state) const {

@@ -3,6 +3,7 @@
 // makes an object leave, and what forgetting means, is ObjectTable's business.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -23,11 +24,15 @@ class Departures {
   void leave(Slot slot) { leavers_.insert(slot); }
 
   /// Gives each object that left since the last call a tombstone, or its tombstone a new time. An
-  /// object that has come back, for which `has_left` returns false, gets none.
-  void bury(std::int64_t forget_at_us, const std::function<bool(Slot)>& has_left);
+  /// object that has come back, for which `has_left` returns false, gets none. Takes the number of
+  /// objects off `objects_max`. Returns whether that was enough for all of them.
+  bool bury(std::int64_t forget_at_us, std::size_t& objects_max,
+            const std::function<bool(Slot)>& has_left);
 
-  /// Removes the tombstones with a time up to `tau_us`, and calls `forget` for their slots.
-  void forget_due(std::int64_t tau_us, const std::function<void(Slot)>& forget);
+  /// Removes the tombstones with a time up to `tau_us`, and calls `forget` for their slots. Takes
+  /// their number off `objects_max`. Returns whether that was enough for all of them.
+  bool forget_due(std::int64_t tau_us, std::size_t& objects_max,
+                  const std::function<void(Slot)>& forget);
 
   bool has_tombstone(Slot slot) const { return forget_at_us_.contains(slot); }
 

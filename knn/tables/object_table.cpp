@@ -83,7 +83,9 @@ std::string_view to_string(UpdateStatus status) {
 }
 
 ObjectTable::ObjectTable(const ObjectTableOptions& options)
-    : options_(options), group_(std::make_unique<Group>()) {
+    : options_(options),
+      followers_(0, SeededHash(options.hash_seed)),
+      group_(std::make_unique<Group>()) {
   partitions_.reserve(partition_count);
   for (unsigned i = 0; i < partition_count; ++i) partitions_.emplace_back(options.hash_seed);
 }
@@ -261,25 +263,37 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   return UpdateStatus::accepted;
 }
 
-void ObjectTable::prepare_tick(std::int64_t tau_us, Staging& staging) {
-  const std::int64_t oldest_us = oldest_time_us(tau_us, options_.object_ttl_us);
-  if (totals_.oldest_time_us < oldest_us) {
-    totals_.oldest_time_us = std::numeric_limits<std::int64_t>::max();
-    for (Slot slot = 0; slot < records_.size(); ++slot) {
-      if (!is_alive(slot)) continue;
-      if (records_[slot].time_us < oldest_us)
-        kill(slot, staging);
-      else
-        totals_.oldest_time_us = std::min(totals_.oldest_time_us, records_[slot].time_us);
-    }
-  }
+bool ObjectTable::prepare_tick(std::int64_t tau_us, std::size_t objects_max, Staging& staging) {
+  if (!expire_some(oldest_time_us(tau_us, options_.object_ttl_us), objects_max, staging))
+    return false;
   const std::int64_t forget_at_us = saturating_add(tau_us, options_.tombstone_ttl_us);
-  for (ObjectPartition& partition : partitions_) {
-    partition.departures->bury(forget_at_us, [&](Slot slot) { return !is_alive(slot); });
-    partition.departures->forget_due(tau_us, [&](Slot slot) {
+  for (unsigned& partition = preparing_.partition; partition < partition_count; ++partition) {
+    Departures& departures = *partitions_[partition].departures;
+    const bool is_done = departures.bury(forget_at_us, objects_max, [&](Slot slot) {
+      return !is_alive(slot);
+    }) && departures.forget_due(tau_us, objects_max, [&](Slot slot) {
       if (!is_alive(slot)) forget(slot);
     });
+    if (!is_done) return false;
   }
+  preparing_ = {};
+  return true;
+}
+
+/// Kills the objects whose event time is before `oldest_us`. Takes the number of records that it
+/// looks at off `objects_max`. Returns whether it has looked at all of them.
+bool ObjectTable::expire_some(std::int64_t oldest_us, std::size_t& objects_max, Staging& staging) {
+  if (totals_.oldest_time_us >= oldest_us) return true;
+  for (Slot& slot = preparing_.slot; slot < records_.size(); ++slot, --objects_max) {
+    if (objects_max == 0) return false;
+    if (!is_alive(slot)) continue;
+    if (records_[slot].time_us < oldest_us)
+      kill(slot, staging);
+    else
+      preparing_.oldest_time_us = std::min(preparing_.oldest_time_us, records_[slot].time_us);
+  }
+  totals_.oldest_time_us = preparing_.oldest_time_us;
+  return true;
 }
 
 Slot ObjectTable::follow(ObjectId id, Staging& staging) {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "starling/knn/base/seeded_hash.hpp"
 #include "starling/knn/engine/staging.hpp"
 #include "starling/knn/tables/object_rows.hpp"
 #include "starling/knn/words/metric.hpp"
@@ -52,14 +53,16 @@ class ObjectTable {
   UpdateCounts remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
 
-  /// Stages the objects that expire at `tau_us` and forgets old tombstones. Call right before the
-  /// engine swaps its halves.
+  /// Stages the objects that expire at `tau_us` and forgets old tombstones. Each call looks at no
+  /// more than `objects_max` objects and tombstones. Returns whether the table is ready; otherwise
+  /// call it again, with nothing else in between that changes the table. When it is ready, the
+  /// engine must swap its halves.
   ///
   /// prepare_tick reads every record if the object with the oldest known event time may have
   /// expired. While all objects keep sending updates, this happens about once in object_ttl_us.
   /// While objects stop sending one after another, it happens in each tick. An index by time would
   /// cost more, because every update would have to change the index.
-  void prepare_tick(std::int64_t tau_us, Staging& staging);
+  bool prepare_tick(std::int64_t tau_us, std::size_t objects_max, Staging& staging);
 
   /// Returns the slot of a followed object. Adds an unknown object; returns no_slot if the table is
   /// full. The object keeps the slot until unfollow has been called once for each call of follow.
@@ -105,6 +108,12 @@ class ObjectTable {
     std::int64_t oldest_time_us = std::numeric_limits<std::int64_t>::max();
     std::optional<std::int64_t> newest_time_us{};
   };
+  /// How far prepare_tick has come.
+  struct Preparing {
+    Slot slot = 0;
+    std::int64_t oldest_time_us = std::numeric_limits<std::int64_t>::max();  ///< up to `slot`
+    unsigned partition = 0;
+  };
   struct Group;
   struct GroupPiece;
   static constexpr std::size_t rows_at_once = 64;  ///< looked up together: cache misses overlap
@@ -129,6 +138,7 @@ class ObjectTable {
   ObjectPartition& partition_at(Slot slot);
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);
+  bool expire_some(std::int64_t oldest_us, std::size_t& objects_max, Staging& staging);
 
   // An update on several threads (object_table_group.cpp)
   template <class Batch>
@@ -165,7 +175,8 @@ class ObjectTable {
   std::vector<TagClock> tag_clocks_;         ///< by slot; may be shorter than records_
   std::vector<float> components_;  ///< by slot, `dimension` numbers each; empty on a lattice
   std::vector<Targets> targets_;   ///< by slot; empty on a lattice
-  std::unordered_map<Slot, std::uint32_t> followers_;
+  Preparing preparing_;
+  std::unordered_map<Slot, std::uint32_t, SeededHash> followers_;
   std::vector<Slot> free_slots_;
   Totals totals_;
   bool may_grow_ = true;

@@ -19,6 +19,9 @@ constexpr std::size_t idle_reports_max = 2;  // one report is published while th
 constexpr std::size_t lists_per_range = 2048;
 constexpr std::size_t ranges_max = 64;
 constexpr std::size_t prefetch_lists = 16;
+// A slice of prepare_tick takes a millisecond or less.
+constexpr std::size_t rows_per_slice = 1024;
+constexpr std::size_t objects_per_slice = 1024;
 
 // Checks the options, and copies the dimension of the space into the options of the tables.
 ProcessorOptions checked(ProcessorOptions options) {
@@ -110,7 +113,7 @@ UpdateCounts Processor::remove_objects(std::span<const ObjectRemoval> rows,
 }
 
 StreamStatus Processor::put_stream(const StreamDefinition& definition) {
-  return queries_.put_stream(definition, engine_->staging());
+  return queries_.put_stream(definition);
 }
 
 void Processor::remove_stream(StreamId stream) {
@@ -146,11 +149,16 @@ RankKey Processor::to_key_max(double distance) const {
   return key_within(options_.space.metric, distance);
 }
 
+bool Processor::prepare_tick(std::int64_t tau_us) {
+  Staging& staging = engine_->staging();
+  return queries_.prepare_tick(tau_us, rows_per_slice, objects_, staging) &&
+         objects_.prepare_tick(tau_us, objects_per_slice, staging);
+}
+
 bool Processor::begin_tick(std::int64_t tau_us) {
   check_invariant(!last_tau_us_ || tau_us >= *last_tau_us_, "tau never decreases");
   if (!engine_->has_room()) return false;
-  queries_.prepare_tick(tau_us, objects_, engine_->staging());
-  objects_.prepare_tick(tau_us, engine_->staging());
+  while (!prepare_tick(tau_us)) continue;
   std::string warning = remove_outgrown();
   last_begun_ = Tick{to_number(last_begun_) + 1};
   last_tau_us_ = tau_us;

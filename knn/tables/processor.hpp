@@ -110,6 +110,12 @@ class Processor {
   /// Removes a live stream and all its queries; see QueryTable. The stream's last report has the
   /// removals.
   void remove_stream(StreamId stream);
+  /// The same in slices. Call begin_remove_stream once, then remove_some until it returns true,
+  /// before the next tick begins and before anything else changes.
+  void begin_remove_stream(StreamId stream) { queries_.begin_remove_stream(stream); }
+  bool remove_some(StreamId stream, std::size_t queries_max) {
+    return queries_.remove_some(stream, queries_max, objects_, engine_->staging());
+  }
   /// Adds queries to a stream, or replaces the queries that have the same ids. After a replacement,
   /// the next tick still compares the query's new list with its last list. `statuses` has one entry
   /// for each query.
@@ -130,6 +136,11 @@ class Processor {
   /// Returns whether begin_tick would begin a tick now. Some engines take a tick before the results
   /// of the last one have arrived; see Engine::has_room.
   bool has_room() const { return engine_->has_room(); }
+  /// Does a slice of begin_tick's work for the tables: expiry, leases and changed streams. Returns
+  /// whether the tables are ready; otherwise call it again, with the same tau_us. Optional: call it
+  /// again and again before begin_tick if begin_tick must not take long. Between the first call and
+  /// begin_tick, call no function that changes objects, queries or streams.
+  bool prepare_tick(std::int64_t tau_us);
   /// Starts the next tick. Returns false and changes nothing if the engine has no room. tau_us must
   /// not be less than tau of the last tick.
   ///

@@ -11,6 +11,13 @@
 #include "starling/knn/base/times.hpp"
 
 namespace starling {
+namespace {
+
+bool with_state(const ReportWith& with) {
+  return with.position || with.tags;
+}
+
+}  // namespace
 
 std::string_view to_string(StreamStatus status) {
   switch (status) {
@@ -54,7 +61,7 @@ std::string_view to_string(QueryStatus status) {
   return "unknown";
 }
 
-StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging& staging) {
+StreamStatus QueryTable::put_stream(const StreamDefinition& definition) {
   const std::string& name = definition.name;
   if (name.empty() || name.size() > stream_name_bytes_max || name.find('\0') != std::string::npos)
     return StreamStatus::bad_name;
@@ -62,13 +69,13 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging&
   const bool is_new = known == streams_by_name_.end() || !is_live(known->second);
   if (is_new && stream_count_ >= options_.streams_max) return StreamStatus::too_many_streams;
   if (known != streams_by_name_.end()) {
-    put_known_stream(known->second, definition, staging);
+    put_known_stream(known->second, definition);
     return StreamStatus::accepted;
   }
   if (!free_streams_.empty()) {
     const StreamId id = free_streams_.back();
     free_streams_.pop_back();
-    stream_at(id) = {definition, StreamState::live, {}};
+    stream_at(id) = {definition, StreamState::live, {}, stream_at(id).is_restaged};
     streams_by_name_.emplace(name, id);
   } else {
     // The number of a removed stream is not free until a tick has reported the removal. There may
@@ -76,21 +83,25 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition, Staging&
     if (streams_.size() >= std::uint64_t{2} * options_.streams_max)
       return StreamStatus::too_many_streams;
     streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
-    streams_.push_back({definition, StreamState::live, {}});
+    streams_.push_back({definition, StreamState::live, {}, false});
   }
   ++stream_count_;
   return StreamStatus::accepted;
 }
 
 /// Changes a live stream, or takes back the removal of a stream that no tick has reported yet.
-void QueryTable::put_known_stream(StreamId id, const StreamDefinition& definition,
-                                  Staging& staging) {
+void QueryTable::put_known_stream(StreamId id, const StreamDefinition& definition) {
   Stream& stream = stream_at(id);
   if (stream.state == StreamState::live) {
     const std::uint64_t owner = stream.definition.owner;
+    const bool is_same = definition.on == stream.definition.on &&
+                         with_state(definition.with) == with_state(stream.definition.with);
     stream.definition = definition;
     stream.definition.owner = owner;
-    for (const Slot slot : slots_of(id)) stage(slot, staging);
+    if (!is_same && !stream.is_restaged) {
+      stream.is_restaged = true;
+      restaged_.push_back({id, 0});
+    }
     return;
   }
   std::erase(removed_staged_.streams, id);
@@ -101,17 +112,27 @@ void QueryTable::put_known_stream(StreamId id, const StreamDefinition& definitio
 }
 
 void QueryTable::remove_stream(StreamId id, ObjectTable& objects, Staging& staging) {
+  begin_remove_stream(id);
+  remove_some(id, std::numeric_limits<std::size_t>::max(), objects, staging);
+}
+
+void QueryTable::begin_remove_stream(StreamId id) {
   check_invariant(is_live(id), "only a live stream is removed");
-  const std::vector<Slot> slots = slots_of(id);
-  stream_at(id).slots.clear();  // all at once, which is faster than one by one in drop()
-  for (const Slot slot : slots) drop(slot, objects, staging);
   stream_at(id).state = StreamState::leaving;
   removed_staged_.streams.push_back(id);
   --stream_count_;
 }
 
+bool QueryTable::remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects,
+                             Staging& staging) {
+  const std::vector<Member>& members = stream_at(id).members;
+  for (; queries_max > 0 && !members.empty(); --queries_max)
+    drop(members.back().slot, objects, staging);
+  return members.empty();
+}
+
 std::optional<StreamId> QueryTable::find_stream(std::string_view name) const {
-  const auto it = streams_by_name_.find(std::string(name));
+  const auto it = streams_by_name_.find(name);
   if (it == streams_by_name_.end() || !is_live(it->second)) return std::nullopt;
   return it->second;
 }
@@ -158,7 +179,13 @@ void QueryTable::enter(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) += definition.k;
   ++owner_query_counts_[definition.owner];
-  if (definition.anchor.kind == AnchorKind::every_object) every_object_.emplace(definition.k, slot);
+  if (definition.anchor.kind == AnchorKind::every_object) {
+    OwnerLists& lists = every_object_[definition.owner];
+    every_object_owners_.erase({lists.neighbors_per_object, definition.owner});
+    lists.neighbors_per_object += definition.k;
+    lists.queries.emplace(definition.k, slot);
+    every_object_owners_.emplace(lists.neighbors_per_object, definition.owner);
+  }
   if (definition.lease_end_us != QueryDefinition::no_lease)
     leases_.emplace(definition.lease_end_us, slot);
 }
@@ -168,8 +195,19 @@ void QueryTable::leave(Slot slot) {
   room_.of(definition) -= definition.k;
   if (const auto count = owner_query_counts_.find(definition.owner); --count->second == 0)
     owner_query_counts_.erase(count);
-  every_object_.erase({definition.k, slot});
-  leases_.erase({definition.lease_end_us, slot});
+  if (definition.anchor.kind == AnchorKind::every_object) {
+    const auto found = every_object_.find(definition.owner);
+    OwnerLists& lists = found->second;
+    every_object_owners_.erase({lists.neighbors_per_object, definition.owner});
+    lists.neighbors_per_object -= definition.k;
+    lists.queries.erase({definition.k, slot});
+    if (lists.queries.empty())
+      every_object_.erase(found);
+    else
+      every_object_owners_.emplace(lists.neighbors_per_object, definition.owner);
+  }
+  if (definition.lease_end_us != QueryDefinition::no_lease)
+    leases_.erase({definition.lease_end_us, slot});
 }
 
 QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
@@ -223,25 +261,43 @@ void QueryTable::move_leases(std::int64_t duration_us) {
   leases_ = std::move(moved);
 }
 
-void QueryTable::prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging) {
-  while (!leases_.empty() && leases_.begin()->first < tau_us)
+bool QueryTable::prepare_tick(std::int64_t tau_us, std::size_t queries_max, ObjectTable& objects,
+                              Staging& staging) {
+  while (!restaged_.empty()) {
+    auto& [id, next] = restaged_.front();
+    const std::vector<Member>& members = stream_at(id).members;
+    for (; next < members.size() && queries_max > 0; --queries_max)
+      stage(members[next++].slot, staging);
+    if (next < members.size()) return false;
+    stream_at(id).is_restaged = false;
+    restaged_.pop_front();
+  }
+  for (; !leases_.empty() && leases_.begin()->first < tau_us; --queries_max) {
+    if (queries_max == 0) return false;
     drop(leases_.begin()->second, objects, staging);
+  }
+  return true;
 }
 
 std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging) {
   std::uint64_t removed = 0;
-  for (; !every_object_.empty() && !fits(room_, objects); ++removed)
-    drop(every_object_.rbegin()->second, objects, staging);
+  for (; !every_object_.empty() && !fits(room_, objects); ++removed) {
+    const std::uint64_t owner = every_object_owners_.rbegin()->second;
+    drop(every_object_.at(owner).queries.rbegin()->second, objects, staging);
+  }
   return removed;
 }
 
 void QueryTable::tick_begun() {
-  removed_begun_.push_back(std::exchange(removed_staged_, {}));
+  check_invariant(restaged_.empty(), "a tick begins only when the table is ready");
+  const std::uint64_t next = removed_staged_.number + 1;
+  removed_begun_.push_back(std::exchange(removed_staged_, {next, {}, {}}));
 }
 
 void QueryTable::tick_finished() {
-  const Removals& removals = removed_begun_.front();
-  for (const auto& [owner, slot] : removals.queries) free_slots_.push_back(slot);
+  Removals& removals = removed_begun_.front();
+  append(free_slots_, removals.queries);
+  reported_ = removals.number;
   for (const StreamId id : removals.streams) {
     Stream& stream = stream_at(id);
     stream.state = StreamState::gone;
@@ -255,15 +311,14 @@ void QueryTable::tick_failed() {
   Removals failed = std::move(removed_begun_.front());
   removed_begun_.pop_front();
   Removals& next = removed_begun_.empty() ? removed_staged_ : removed_begun_.front();
-  next.queries.merge(failed.queries);
-  check_invariant(failed.queries.empty(), "a query keeps one slot until its removal is reported");
+  append(failed.queries, next.queries);
+  next.queries = failed.queries;
   next.streams.insert(next.streams.end(), failed.streams.begin(), failed.streams.end());
 }
 
 Slot QueryTable::find(StreamId stream, QueryId id) const {
-  const auto& slots = streams_[static_cast<std::size_t>(stream)].slots;
-  const auto it = slots.find(to_number(id));
-  return it == slots.end() ? no_slot : it->second;
+  const Slot slot = registry_.find(stream, id);
+  return slot != no_slot && is_live(slot) ? slot : no_slot;
 }
 
 void QueryTable::prefetch(Slot slot) const {
@@ -271,60 +326,94 @@ void QueryTable::prefetch(Slot slot) const {
   starling::prefetch(&entries_[slot].definition.id);
 }
 
-std::vector<Slot> QueryTable::slots_of(StreamId stream) const {
-  const auto& by_id = streams_[static_cast<std::size_t>(stream)].slots;
-  // Sorts the ids with their slots, because looking the ids up in entries_ misses the caches.
-  std::vector<std::pair<std::uint64_t, Slot>> sorted(by_id.begin(), by_id.end());
-  std::ranges::sort(sorted);
-  std::vector<Slot> slots(sorted.size());
-  std::ranges::transform(sorted, slots.begin(), [](const auto& each) { return each.second; });
+void QueryTable::push_back(SlotList& list, Slot slot) {
+  entries_[slot].before = list.last;
+  entries_[slot].after = no_slot;
+  (list.last == no_slot ? list.first : entries_[list.last].after) = slot;
+  list.last = slot;
+}
+
+void QueryTable::unlink(SlotList& list, Slot slot) {
+  const Entry& entry = entries_[slot];
+  (entry.before == no_slot ? list.first : entries_[entry.before].after) = entry.after;
+  (entry.after == no_slot ? list.last : entries_[entry.after].before) = entry.before;
+}
+
+/// Moves all slots of `appended` behind those of `list`.
+void QueryTable::append(SlotList& list, SlotList& appended) {
+  if (appended.first == no_slot) return;
+  entries_[appended.first].before = list.last;
+  (list.last == no_slot ? list.first : entries_[list.last].after) = appended.first;
+  list.last = appended.last;
+  appended = {};
+}
+
+/// Returns the list that a slot without a live query is in. A tick that fails leaves its removals
+/// to the next one, so a slot may be in a later list than the one that it came to.
+QueryTable::SlotList& QueryTable::list_of(Slot slot) {
+  const std::uint64_t number = entries_[slot].removals;
+  if (number <= reported_) return free_slots_;
+  for (Removals& begun : removed_begun_)
+    if (number <= begun.number) return begun.queries;
+  return removed_staged_.queries;
+}
+
+std::vector<Slot> QueryTable::slots_in(const SlotList& list) const {
+  std::vector<Slot> slots;
+  for (Slot slot = list.first; slot != no_slot; slot = entries_[slot].after) slots.push_back(slot);
   return slots;
 }
 
-// Returns the slot that a query had whose removal is not reported yet, or no_slot.
-Slot QueryTable::take_removed(StreamId stream, QueryId id) {
-  if (const auto staged = removed_staged_.queries.extract({stream, id})) return staged.mapped();
-  for (Removals& begun : removed_begun_)
-    if (const auto removed = begun.queries.extract({stream, id})) return removed.mapped();
-  return no_slot;
-}
-
 // A query that is put again before its removal is reported keeps its slot. The new generation tells
-// the engine that it is another query. The removal then needs no report.
+// the engine that it is another query. The removal then needs no report. Later, it gets the slot
+// back if no other query has it yet.
 Slot QueryTable::allocate(StreamId stream, QueryId id) {
   if (!may_grow_ || count_ >= options_.queries_max) return no_slot;
-  Slot slot = no_slot;
-  if (const Slot removed = take_removed(stream, id); removed != no_slot) {
-    slot = removed;
-  } else if (!free_slots_.empty()) {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
+  Slot slot = registry_.find(stream, id);
+  if (slot != no_slot) {
+    unlink(list_of(slot), slot);
+  } else if (free_slots_.last != no_slot) {
+    slot = free_slots_.last;
+    unlink(free_slots_, slot);
+    if (entries_[slot].is_registered) registry_.erase(stream_of(slot), id_of(slot));
+    registry_.insert(stream, id, slot);
   } else {
     // The slot of a removed query is not free until a tick has reported the removal. There may
     // therefore be more slots than live queries.
     if (entries_.size() >= 2 * options_.queries_max) return no_slot;
     slot = static_cast<Slot>(entries_.size());
     entries_.emplace_back();
+    registry_.insert(stream, id, slot);
   }
   Entry& entry = entries_[slot];
+  entry.is_registered = true;
   entry.stream = stream;
   entry.object = no_slot;
   ++entry.generation;
-  stream_at(stream).slots.emplace(to_number(id), slot);
+  add_member(slot, id);
   ++count_;
   return slot;
+}
+
+void QueryTable::add_member(Slot slot, QueryId id) {
+  std::vector<Member>& members = stream_at(entries_[slot].stream).members;
+  entries_[slot].place = static_cast<std::uint32_t>(members.size());
+  members.push_back({id, slot});
 }
 
 void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
   Entry& entry = entries_[slot];
   leave(slot);
-  stream_at(entry.stream).slots.erase(to_number(entry.definition.id));
+  std::vector<Member>& members = stream_at(entry.stream).members;
+  members[entry.place] = members.back();
+  entries_[members.back().slot].place = entry.place;
+  members.pop_back();
   if (entry.object != no_slot) objects.unfollow(entry.object);
   entry.object = no_slot;
   ++entry.generation;
   --count_;
-  RemovedSlots& removed = removed_staged_.queries;
-  removed.emplace_hint(removed.end(), std::pair(entry.stream, entry.definition.id), slot);
+  entry.removals = removed_staged_.number;
+  push_back(removed_staged_.queries, slot);
   stage(slot, staging);
 }
 
@@ -337,7 +426,7 @@ void QueryTable::stage(Slot slot, Staging& staging) {
                      .k = definition.k,
                      .anchor = definition.anchor.kind,
                      .on = stream.on,
-                     .with_state = stream.with.position || stream.with.tags,
+                     .with_state = with_state(stream.with),
                      .vote = definition.vote,
                      .regress = definition.regress,
                      .position = definition.anchor.position,
@@ -365,16 +454,16 @@ QueryTableState QueryTable::export_state() const {
   for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
   state.free_streams = free_streams_;
   state.removed_streams = removed_staged_.streams;
-  for (const Entry& entry : entries_) state.entries.push_back(entry);
-  state.free_slots = free_slots_;
-  for (const auto& [owner, slot] : removed_staged_.queries) state.removed.push_back(slot);
+  for (Slot slot = 0; slot < entries_.size(); ++slot) state.entries.push_back(entries_[slot]);
+  state.free_slots = slots_in(free_slots_);
+  state.removed = slots_in(removed_staged_.queries);
   return state;
 }
 
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   check_invariant(streams_.empty(), "a state is imported only into an empty table");
   for (const StreamDefinition& definition : state.streams)
-    streams_.push_back({definition, StreamState::live, {}});
+    streams_.push_back({definition, StreamState::live, {}, false});
   for (const StreamId id : state.free_streams) stream_at(id).state = StreamState::gone;
   for (const StreamId id : state.removed_streams) stream_at(id).state = StreamState::leaving;
   free_streams_ = state.free_streams;
@@ -383,22 +472,28 @@ void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   for (std::size_t number = 0; number < streams_.size(); ++number)
     if (is_reported(static_cast<StreamId>(number)))
       streams_by_name_.emplace(streams_[number].definition.name, static_cast<StreamId>(number));
-  free_slots_ = state.free_slots;
   for (Slot slot = 0; slot < state.entries.size(); ++slot) {
-    const QueryTableState::Entry& entry = state.entries[slot];
-    entries_.push_back({entry, 0});
-    if (is_alive(entry.generation)) {
-      const std::uint64_t id = to_number(entry.definition.id);
-      streams_[static_cast<std::size_t>(entry.stream)].slots.emplace(id, slot);
-      enter(slot);
-      ++count_;
-      stage(slot, staging);
-    }
-  }
-  for (const Slot slot : state.removed) {
-    removed_staged_.queries.emplace(std::pair(stream_of(slot), id_of(slot)), slot);
+    Entry& entry = entries_.emplace_back();
+    static_cast<QueryTableState::Entry&>(entry) = state.entries[slot];
+    if (!is_alive(entry.generation)) continue;
+    register_query(slot);
+    add_member(slot, id_of(slot));
+    enter(slot);
+    ++count_;
     stage(slot, staging);
   }
+  for (const Slot slot : state.free_slots) push_back(free_slots_, slot);
+  for (const Slot slot : state.removed) {
+    register_query(slot);
+    entries_[slot].removals = removed_staged_.number;
+    push_back(removed_staged_.queries, slot);
+    stage(slot, staging);
+  }
+}
+
+void QueryTable::register_query(Slot slot) {
+  registry_.insert(stream_of(slot), id_of(slot), slot);
+  entries_[slot].is_registered = true;
 }
 
 }  // namespace starling

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,10 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "starling/knn/base/segmented_vector.hpp"
 #include "starling/knn/engine/staging.hpp"
 #include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/tables/query_registry.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/query.hpp"
+#include "starling/knn/words/query_slot.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
@@ -36,6 +40,8 @@ struct QueryTableOptions {
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
   std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
   Metric metric = Metric::l2;   ///< of a vector space; Processor sets it
+  /// Of the hash of query ids. Clients choose the ids, so the server draws a secret seed.
+  std::uint64_t hash_seed = 0;
 };
 
 enum class StreamStatus : std::uint8_t {
@@ -85,13 +91,21 @@ struct QueryTableState {
 ///     processor.put_queries(*processor.queries().find_stream("riders"), queries, statuses);
 class QueryTable {
  public:
-  explicit QueryTable(const QueryTableOptions& options) : options_(options) {}
+  explicit QueryTable(const QueryTableOptions& options)
+      : options_(options), registry_(options.hash_seed) {}
 
-  StreamStatus put_stream(const StreamDefinition& definition, Staging& staging);
+  /// Adds a stream, or changes what an existing stream reports. The rows of the stream's queries
+  /// change with the next tick: see prepare_tick.
+  StreamStatus put_stream(const StreamDefinition& definition);
   /// Removes the stream and all its queries. find_stream does not find it any more. The next tick
   /// that finishes without an error reports the removals, and frees the stream's number. If a
   /// stream of the same name is put before that, it gets the same number.
   void remove_stream(StreamId id, ObjectTable& objects, Staging& staging);
+  /// The same in slices. Call begin_remove_stream once, then remove_some until it returns true,
+  /// before the next tick begins and before anything else changes the table. Each call removes at
+  /// most `queries_max` queries.
+  void begin_remove_stream(StreamId id);
+  bool remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects, Staging& staging);
   std::optional<StreamId> find_stream(std::string_view name) const;
   /// Returns the definition of a stream. It is valid until a new stream gets the stream's number.
   const StreamDefinition& stream(StreamId id) const {
@@ -109,7 +123,7 @@ class QueryTable {
     return streams_[static_cast<std::size_t>(id)].state != StreamState::gone;
   }
   std::uint64_t query_count(StreamId id) const {
-    return streams_[static_cast<std::size_t>(id)].slots.size();
+    return streams_[static_cast<std::size_t>(id)].members.size();
   }
   /// Returns the streams whose removal the oldest tick under way has taken.
   std::span<const StreamId> leaving_streams() const { return removed_begun_.front().streams; }
@@ -124,11 +138,16 @@ class QueryTable {
 
   /// Lets every lease end later by `duration_us`.
   void move_leases(std::int64_t duration_us);
-  /// Removes queries whose lease ended before `tau_us`.
-  void prepare_tick(std::int64_t tau_us, ObjectTable& objects, Staging& staging);
-  /// Removes every-object queries, those with the largest k first, until all lists fit
-  /// neighbors_max. The lists may exceed neighbors_max if objects were added after the queries.
-  /// Returns the number of removed queries. Call when the table of objects is ready for the tick.
+  /// Stages the queries of streams that report something else now, and removes queries whose lease
+  /// ended before `tau_us`. Each call takes at most `queries_max` queries. Returns whether the
+  /// table is ready; otherwise call it again, with nothing else in between that changes the table.
+  bool prepare_tick(std::int64_t tau_us, std::size_t queries_max, ObjectTable& objects,
+                    Staging& staging);
+  /// Removes every-object queries until all lists fit neighbors_max. The lists may exceed
+  /// neighbors_max if objects were added after the queries. The owner whose every-object queries
+  /// hold the most neighbours loses one first, the one with its largest k, so that a small owner
+  /// keeps its queries while a large one has any. Returns the number of removed queries. Call when
+  /// the table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
   /// Call after the engine has swapped its halves. The tick that has begun has then taken all
   /// removals that were staged.
@@ -142,7 +161,12 @@ class QueryTable {
 
   /// Returns the slot of the query, or no_slot.
   Slot find(StreamId stream, QueryId id) const;
-  std::vector<Slot> slots_of(StreamId stream) const;  ///< ordered by query id
+  using Member = QuerySlot;
+  /// Returns a stream's queries, in no particular order. The span is valid until a query of the
+  /// stream is put or removed.
+  std::span<const Member> members_of(StreamId stream) const {
+    return streams_[static_cast<std::size_t>(stream)].members;
+  }
 
   /// Return the stream, the id and the definition of the query in a slot. They are valid from put
   /// until the tick that reports the query's removal has finished.
@@ -175,17 +199,41 @@ class QueryTable {
   struct Stream {
     StreamDefinition definition;
     StreamState state = StreamState::live;
-    std::unordered_map<std::uint64_t, Slot> slots;  ///< by query id
+    std::vector<Member> members;  ///< its queries
+    bool is_restaged = false;     ///< it is in restaged_
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
+    bool is_registered = false;    ///< registry_ has the query
+    std::uint32_t place = 0;       ///< of a live query: its index in Stream::members
+    // Of a slot without a live query: its neighbours in the list that it is in, and the number of
+    // the list of removals that it came to.
+    Slot before = no_slot;
+    Slot after = no_slot;
+    std::uint64_t removals = 0;
   };
-  /// The slots of removed queries, by stream and id. A query that is put again before its removal
-  /// is reported gets the same slot.
-  using RemovedSlots = std::map<std::pair<StreamId, QueryId>, Slot>;
+  /// A list of slots without live queries, linked through their entries, so that a slot leaves it,
+  /// and the whole list joins another, in no time.
+  struct SlotList {
+    Slot first = no_slot;
+    Slot last = no_slot;
+  };
+  /// The slots of removed queries. A query that is put again before its removal is reported gets
+  /// the same slot.
   struct Removals {
-    RemovedSlots queries;
+    std::uint64_t number = 1;
+    SlotList queries;
     std::vector<StreamId> streams;
+  };
+  /// Every-object queries of one owner.
+  struct OwnerLists {
+    std::uint64_t neighbors_per_object = 0;
+    std::set<std::pair<std::uint32_t, Slot>> queries;  ///< ordered by k
+  };
+  /// A stream whose queries are staged again with the next tick, from the member `next` on.
+  struct Restaged {
+    StreamId stream{};
+    std::size_t next = 0;
   };
   /// The number of neighbours that the lists of live queries may hold.
   struct Room {
@@ -203,28 +251,39 @@ class QueryTable {
   void enter(Slot slot);
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
-  void put_known_stream(StreamId id, const StreamDefinition& definition, Staging& staging);
+  void put_known_stream(StreamId id, const StreamDefinition& definition);
   Slot allocate(StreamId stream, QueryId id);
-  Slot take_removed(StreamId stream, QueryId id);
+  void push_back(SlotList& list, Slot slot);
+  void unlink(SlotList& list, Slot slot);
+  void append(SlotList& list, SlotList& appended);
+  SlotList& list_of(Slot slot);
+  std::vector<Slot> slots_in(const SlotList& list) const;
+  void add_member(Slot slot, QueryId id);
+  void register_query(Slot slot);
   void drop(Slot slot, ObjectTable& objects, Staging& staging);
   void stage(Slot slot, Staging& staging);
 
   QueryTableOptions options_;
   std::vector<Stream> streams_;
-  std::unordered_map<std::string, StreamId> streams_by_name_;  ///< live and leaving
+  std::map<std::string, StreamId, std::less<>> streams_by_name_;  ///< live and leaving
+  std::deque<Restaged> restaged_;
   std::vector<StreamId> free_streams_;
   std::size_t stream_count_ = 0;  ///< live
-  std::vector<Entry> entries_;
-  std::vector<Slot> free_slots_;
+  SegmentedVector<Entry> entries_;
+  QueryRegistry registry_;  ///< of live queries, and of those that had a slot last
+  SlotList free_slots_;
   Removals removed_staged_;             ///< staged in the half that is written now
+  std::uint64_t reported_ = 0;          ///< the last number of removals that a tick has reported
   std::deque<Removals> removed_begun_;  ///< what each tick under way has taken
   std::uint64_t count_ = 0;
   Room room_;
-  std::unordered_map<std::uint64_t, std::uint64_t>
-      owner_query_counts_;  ///< by owner; only owners that have queries
   bool may_grow_ = true;
-  std::set<std::pair<std::int64_t, Slot>> leases_;         ///< ordered by end, in us
-  std::set<std::pair<std::uint32_t, Slot>> every_object_;  ///< ordered by k
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      owner_query_counts_;                            ///< by owner; only owners that have queries
+  std::set<std::pair<std::int64_t, Slot>> leases_;    ///< ordered by end, in us
+  std::map<std::uint64_t, OwnerLists> every_object_;  ///< by owner; only those that have some
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      every_object_owners_;  ///< ordered by neighbors_per_object; then the owner
 };
 
 }  // namespace starling

@@ -428,6 +428,20 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return hash;
 }
 
+/// In a frame, several entries of PutQueries may share one table, of which a decoded query takes
+/// more than ten times the bytes. This check runs before any memory is taken for them. A query with
+/// a table of its own, an id and a k takes at least `query_bytes_min` bytes of the frame.
+Refusal check_shared_tables(const wire::Request& root, std::size_t frame_bytes) {
+  constexpr std::size_t query_bytes_min = 16;
+  const auto* body = root.body_as_PutQueries();
+  if (body == nullptr || body->queries() == nullptr) return std::nullopt;
+  const std::size_t count = body->queries()->size();
+  if (count <= frame_bytes / query_bytes_min) return std::nullopt;
+  return malformed("The frame has " + std::to_string(frame_bytes) + " bytes, too few for its " +
+                   std::to_string(count) +
+                   " queries; send a table of its own, with id and k, for each query.");
+}
+
 }  // namespace
 
 DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
@@ -460,7 +474,8 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
   }
   request.head = {root->request_id(), root->session(), root->sequence()};
   try {
-    request.problem = read_body(*root, limits, request);
+    request.problem = check_shared_tables(*root, bytes.size());
+    if (!request.problem) request.problem = read_body(*root, limits, request);
   } catch (const std::bad_alloc&) {
     request.problem = out_of_memory();  // caught here, where the head of the reply is known
   }

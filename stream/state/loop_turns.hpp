@@ -8,7 +8,8 @@
 
 namespace starling::stream {
 
-/// Returns the processor time of the calling thread. A thread that waits or is preempted takes none.
+/// Returns the processor time of the calling thread. A thread that waits or is preempted takes
+/// none.
 inline std::int64_t thread_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

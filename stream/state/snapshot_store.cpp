@@ -20,12 +20,16 @@ constexpr std::int64_t place_retry_us = 200'000;
 }  // namespace
 
 Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
-                   Answers copied, const std::unordered_map<Slot, QueryId>& queries,
+                   Answers copied, std::vector<QuerySlot> queries, bool is_by_id,
                    std::size_t page_bytes_max)
     : stream(std::move(stream_name)),
       with(report_with),
       sequence(of_sequence),
       answers(std::move(copied)) {
+  std::ranges::sort(queries, {}, &QuerySlot::slot);
+  const auto id_of = [&](Slot slot) {
+    return std::ranges::lower_bound(queries, slot, {}, &QuerySlot::slot)->id;
+  };
   reports.reserve(answers.lists.size());
   for (const Answers::List& list : answers.lists) {
     const std::span neighbors = std::span(answers.neighbors).subspan(list.first, list.count);
@@ -33,7 +37,7 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
     const std::span states = has_states
                                  ? std::span(answers.states).subspan(list.first_state, list.count)
                                  : std::span<NeighborState>();
-    reports.push_back({.query = queries.at(list.query),
+    reports.push_back({.query = id_of(static_cast<Slot>(list.query)),
                        .has_subject = list.has_subject,
                        .subject = list.subject,
                        .event = ListEvent::updated,
@@ -42,6 +46,7 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
                        .vote = list.prediction.vote,
                        .mean = list.prediction.mean});
   }
+  if (is_by_id) std::ranges::stable_sort(reports, {}, &QueryReport::query);
   page_starts.push_back(0);
   do {
     const std::span rest = std::span(reports).subspan(page_starts.back());
@@ -82,11 +87,9 @@ SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::in
   return {.granted = true};
 }
 
-std::uint64_t SnapshotStore::pin(std::uint64_t session, std::unique_ptr<Snapshot> snapshot,
-                                 std::int64_t now_us) {
-  const std::uint64_t number = next_number_++;
+void SnapshotStore::pin(std::uint64_t session, std::uint64_t number,
+                        std::shared_ptr<const Snapshot> snapshot, std::int64_t now_us) {
   pinned_.emplace(number, Pinned{session, now_us, std::move(snapshot)});
-  return number;
 }
 
 void SnapshotStore::cancel(std::uint64_t session) {
@@ -94,12 +97,12 @@ void SnapshotStore::cancel(std::uint64_t session) {
   --total_;
 }
 
-const Snapshot* SnapshotStore::find(std::uint64_t session, std::uint64_t number,
-                                    std::int64_t now_us) {
+std::shared_ptr<const Snapshot> SnapshotStore::find(std::uint64_t session, std::uint64_t number,
+                                                    std::int64_t now_us) {
   const auto found = pinned_.find(number);
   if (found == pinned_.end() || found->second.session != session) return nullptr;
   found->second.used_us = now_us;
-  return found->second.snapshot.get();
+  return found->second.snapshot;
 }
 
 void SnapshotStore::release(std::uint64_t number) {

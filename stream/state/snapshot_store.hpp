@@ -15,6 +15,7 @@
 
 #include "starling/knn/engine/answers.hpp"
 #include "starling/knn/words/query.hpp"
+#include "starling/knn/words/query_slot.hpp"
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
@@ -32,10 +33,11 @@ struct SnapshotLimits {
 
 /// The lists of one stream at one tick, in pages. Each page fits in a chunk.
 struct Snapshot {
-  /// `queries` maps the slot of each query in `copied` to the query's id. A page has at most
-  /// `page_bytes_max` bytes, unless it has only one list.
+  /// `queries` has the slot of each query in `copied` with the query's id, in any order. A page has
+  /// at most `page_bytes_max` bytes, unless it has only one list. If `is_by_id`, the lists are
+  /// ordered by query id, otherwise as in `copied`. With many lists, the constructor takes long.
   Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
-           Answers copied, const std::unordered_map<Slot, QueryId>& queries,
+           Answers copied, std::vector<QuerySlot> queries, bool is_by_id,
            std::size_t page_bytes_max = protocol::chunk_bytes_max);
 
   std::size_t page_count() const { return page_starts.size() - 1; }
@@ -66,15 +68,19 @@ class SnapshotStore {
   /// cancel().
   Reservation reserve(std::uint64_t session, std::int64_t now_us);
 
-  /// Stores the snapshot for which reserve() has made a reservation. Returns the snapshot's number,
-  /// which is never 0. The number of each page contains this number.
-  std::uint64_t pin(std::uint64_t session, std::unique_ptr<Snapshot> snapshot, std::int64_t now_us);
+  /// Stores the snapshot for which reserve() has made a reservation. `number` is from
+  /// next_number(). The number of each page contains it.
+  void pin(std::uint64_t session, std::uint64_t number, std::shared_ptr<const Snapshot> snapshot,
+           std::int64_t now_us);
+  /// Returns a number for pin(). It is never 0.
+  std::uint64_t next_number() { return next_number_++; }
   /// Ends a reservation without a snapshot, because the engine made no copy.
   void cancel(std::uint64_t session);
 
   /// Returns the snapshot and marks it as used at `now_us`. Returns nullptr if the session holds no
-  /// snapshot of this number.
-  const Snapshot* find(std::uint64_t session, std::uint64_t number, std::int64_t now_us);
+  /// snapshot of this number. The snapshot is the same and unchanged for a thread that encodes it.
+  std::shared_ptr<const Snapshot> find(std::uint64_t session, std::uint64_t number,
+                                       std::int64_t now_us);
   void release(std::uint64_t number);
 
   void drop_session(std::uint64_t session);
@@ -88,7 +94,7 @@ class SnapshotStore {
   struct Pinned {
     std::uint64_t session = 0;
     std::int64_t used_us = 0;
-    std::unique_ptr<Snapshot> snapshot;
+    std::shared_ptr<const Snapshot> snapshot;
   };
   struct Account {
     std::size_t held = 0;     ///< snapshots that are pinned or reserved

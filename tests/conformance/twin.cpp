@@ -325,9 +325,9 @@ void Twin::compare_current_lists() {
   std::vector<Slot> slots;
   std::map<Slot, ListKey> owners;
   for (std::uint32_t stream = 0; stream < processor_->queries().stream_count(); ++stream)
-    for (const Slot slot : processor_->queries().slots_of(StreamId{stream})) {
+    for (const auto& [id, slot] : processor_->queries().members_of(StreamId{stream})) {
       slots.push_back(slot);
-      owners[slot] = {stream, processor_->queries().id_of(slot), std::nullopt};
+      owners[slot] = {stream, id, std::nullopt};
     }
   const Answers answers = read_lists(processor_->engine(), slots);
   EXPECT_EQ(answers.error, "");

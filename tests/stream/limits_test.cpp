@@ -114,9 +114,13 @@ TEST_F(NameTableTest, OnlyNamesThatAreNewCountForWhoTellsThem) {
   EXPECT_EQ(told_by_second, 1u);
 }
 
-std::unique_ptr<Snapshot> empty_snapshot() {
-  return std::make_unique<Snapshot>("riders", ReportWith{}, 1, Answers{},
-                                    std::unordered_map<Slot, QueryId>{});
+std::uint64_t pin_empty(SnapshotStore& store, std::uint64_t session, std::int64_t now_us) {
+  const std::uint64_t number = store.next_number();
+  store.pin(session, number,
+            std::make_shared<Snapshot>("riders", ReportWith{}, 1, Answers{},
+                                       std::vector<QuerySlot>{}, true),
+            now_us);
+  return number;
 }
 
 TEST(SnapshotStore, FirstPagesAreLimitedInRateAndToldWhenToComeBack) {
@@ -124,7 +128,7 @@ TEST(SnapshotStore, FirstPagesAreLimitedInRateAndToldWhenToComeBack) {
   std::int64_t now_us = 0;
   for (int ask = 0; ask < 2; ++ask) {
     ASSERT_TRUE(store.reserve(1, now_us).granted);
-    store.release(store.pin(1, empty_snapshot(), now_us));
+    store.release(pin_empty(store, 1, now_us));
   }
   const auto refused = store.reserve(1, now_us);
   EXPECT_FALSE(refused.granted);
@@ -141,7 +145,7 @@ TEST(SnapshotStore, PinnedSnapshotsAreFewAndBelongToTheirSession) {
   EXPECT_FALSE(store.reserve(1, 0).granted);
   ASSERT_TRUE(store.reserve(2, 0).granted);
   EXPECT_FALSE(store.reserve(3, 0).granted);
-  const std::uint64_t number = store.pin(1, empty_snapshot(), 0);
+  const std::uint64_t number = pin_empty(store, 1, 0);
   EXPECT_NE(store.find(1, number, 0), nullptr);
   EXPECT_EQ(store.find(2, number, 0), nullptr);
   store.drop_session(1);
@@ -152,9 +156,9 @@ TEST(SnapshotStore, PinnedSnapshotsAreFewAndBelongToTheirSession) {
 TEST(SnapshotStore, ASessionsOldestSnapshotMakesRoomForItsNext) {
   SnapshotStore store({.session_snapshots_max = 2});
   ASSERT_TRUE(store.reserve(1, 0).granted);
-  const std::uint64_t oldest = store.pin(1, empty_snapshot(), 0);
+  const std::uint64_t oldest = pin_empty(store, 1, 0);
   ASSERT_TRUE(store.reserve(1, 0).granted);
-  const std::uint64_t newer = store.pin(1, empty_snapshot(), 0);
+  const std::uint64_t newer = pin_empty(store, 1, 0);
   ASSERT_TRUE(store.reserve(1, 0).granted);
   EXPECT_EQ(store.find(1, oldest, 0), nullptr);
   EXPECT_NE(store.find(1, newer, 0), nullptr);
@@ -164,7 +168,7 @@ TEST(SnapshotStore, ASessionsOldestSnapshotMakesRoomForItsNext) {
 TEST(SnapshotStore, ASnapshotThatNobodyPagesThroughIsGivenUp) {
   SnapshotStore store({.idle_us = 1000});
   ASSERT_TRUE(store.reserve(1, 0).granted);
-  const std::uint64_t number = store.pin(1, empty_snapshot(), 0);
+  const std::uint64_t number = pin_empty(store, 1, 0);
   store.expire(900);
   EXPECT_NE(store.find(1, number, 900), nullptr);
   store.expire(1901);

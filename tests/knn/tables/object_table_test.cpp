@@ -51,7 +51,7 @@ class ObjectTableTest : public ::testing::Test {
   }
   /// Prepares the half for a tick, returns a copy, and empties the half.
   Staging tick(std::int64_t tau_us) {
-    table_->prepare_tick(tau_us, half_);
+    while (!table_->prepare_tick(tau_us, 2, half_)) continue;
     Staging taken = half_;
     half_.clear();
     return taken;

@@ -58,7 +58,7 @@ class ThreadedTable {
   }
 
   void tick(std::int64_t tau_us) {
-    table_.prepare_tick(tau_us, half_);
+    while (!table_.prepare_tick(tau_us, 2, half_)) continue;
     half_.clear();
   }
 

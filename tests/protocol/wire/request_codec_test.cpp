@@ -314,6 +314,22 @@ std::optional<Problem> refusal_of(flatbuffers::FlatBufferBuilder& builder) {
   return decode_request(AlignedBytes(bytes), Limits{}).problem;
 }
 
+TEST(RequestCodec, QueriesThatShareOneTableAreRefusedBeforeTheyAreDecoded) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString("s");
+  wire::QueryBuilder query(builder);
+  query.add_id(1);
+  query.add_k(1);
+  const std::vector<flatbuffers::Offset<wire::Query>> queries(10'000, query.Finish());
+  const auto body = wire::CreatePutQueries(builder, name, builder.CreateVector(queries));
+  builder.Finish(
+      wire::CreateRequest(builder, 1, 1, 1, 1, wire::RequestBody::PutQueries, body.Union()),
+      "STRQ");
+  const auto problem = refusal_of(builder);
+  ASSERT_EQ(code_of(problem), ErrorCode::malformed);
+  EXPECT_THAT(problem->sentence, HasSubstr("10000 queries; send a table of its own"));
+}
+
 TEST(RequestCodec, AnotherVersionIsRefusedAndBothAreNamed) {
   flatbuffers::FlatBufferBuilder builder;
   const auto body = wire::CreateGetStats(builder);

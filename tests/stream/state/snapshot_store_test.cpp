@@ -13,10 +13,12 @@ constexpr std::uint64_t session = 7;
 
 std::uint64_t begin(SnapshotStore& store, std::int64_t now_us) {
   EXPECT_TRUE(store.reserve(session, now_us).granted);
-  return store.pin(session,
-                   std::make_unique<Snapshot>("all", ReportWith{}, 1, Answers{},
-                                              std::unordered_map<Slot, QueryId>{}),
-                   now_us);
+  const std::uint64_t number = store.next_number();
+  store.pin(
+      session, number,
+      std::make_shared<Snapshot>("all", ReportWith{}, 1, Answers{}, std::vector<QuerySlot>{}, true),
+      now_us);
+  return number;
 }
 
 TEST(SnapshotStore, ANewSnapshotReplacesTheOldestOfItsSession) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hash of 64-bit numbers that clients choose. With a secret seed, they cannot choose numbers that
+// share a place of a hash table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace starling {
+
+/// The finalizer of MurmurHash3 (Appleby). Zero stays zero.
+constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdULL;
+  bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return bits ^ (bits >> 33);
+}
+
+/// Returns the two halves of the product of 128 bits, folded, as in wyhash (Wang Yi).
+constexpr std::uint64_t folded_product(std::uint64_t left, std::uint64_t right) {
+  __extension__ using Product = unsigned __int128;
+  const Product product = static_cast<Product>(left) * right;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// The hash function of a standard container.
+class SeededHash {
+ public:
+  explicit SeededHash(std::uint64_t seed = 0)
+      : seed_(mixed_bits(seed)), factor_(mixed_bits(seed + 0x9e3779b97f4a7c15ULL) | 1) {}
+
+  std::size_t operator()(std::uint64_t number) const {
+    return folded_product(number ^ seed_, factor_);
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t factor_;
+};
+
+}  // namespace starling

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each slice is a turn of the loop, which posts the next one behind everything that waits: see
+// sliced_work.hpp.
+#include "starling/stream/pools/sliced_work.hpp"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "starling/knn/base/clocks.hpp"
+
+namespace starling::stream {
+
+void SlicedWork::start(Step step, std::function<void()> done) {
+  works_.push_back({std::move(step), std::move(done)});
+  if (works_.size() == 1) run();
+}
+
+void SlicedWork::start_next(Step step, std::function<void()> done) {
+  if (works_.empty()) return start(std::move(step), std::move(done));
+  works_.insert(works_.begin() + 1, {std::move(step), std::move(done)});
+}
+
+void SlicedWork::run() {
+  const std::int64_t until_us = steady_now_us() + slice_us;
+  bool is_done = false;
+  do is_done = works_.front().step();
+  while (!is_done && steady_now_us() < until_us);
+  std::function<void()> done;
+  if (is_done) {
+    done = std::move(works_.front().done);
+    works_.pop_front();
+  }
+  if (!works_.empty()) boost::asio::post(loop_, [this] { run(); });
+  if (done) done();
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs long functions of the loop in slices, one function after another, so that none holds the
+// loop. RequestHandler changes the tables with it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+/// Only the loop calls the functions.
+class SlicedWork {
+ public:
+  /// Does a part of the work that takes much less than a millisecond. Returns whether all is done.
+  using Step = std::function<bool()>;
+  /// How long a turn of the loop goes on with further steps.
+  static constexpr std::int64_t slice_us = 1000;
+
+  /// The loop must not run after the destruction of the SlicedWork.
+  explicit SlicedWork(boost::asio::io_context& loop) : loop_(loop) {}
+
+  /// Calls `step` until it returns true, and then `done`. If no other work is under way, the first
+  /// slice runs before start() returns.
+  void start(Step step, std::function<void()> done);
+  /// The same, but goes before all work of which no slice has run.
+  void start_next(Step step, std::function<void()> done);
+  /// Returns true from the end of start() until `done` begins, for all work.
+  bool is_busy() const { return !works_.empty(); }
+
+ private:
+  struct Work {
+    Step step;
+    std::function<void()> done;
+  };
+
+  void run();
+
+  boost::asio::io_context& loop_;
+  std::deque<Work> works_;  ///< the front is under way
+};
+
+}  // namespace starling::stream
