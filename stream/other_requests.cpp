@@ -157,11 +157,16 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
   if (page_rows(caller, 1) == 0) return;
   if (page + 1 == snapshot->page_count()) snapshots_.release(number);
   beside_.submit([this, caller, snapshot, number, page] {
-    return
-        [this, caller,
-         frame = std::make_shared<protocol::Frame>(encode_page(caller, *snapshot, number, page))] {
-          parts_.send(caller.peer, *frame);
-        };
+    std::shared_ptr<protocol::Frame> frame;
+    try {
+      frame = std::make_shared<protocol::Frame>(encode_page(caller, *snapshot, number, page));
+    } catch (const std::bad_alloc&) {
+      frame = nullptr;
+    }
+    return [this, caller, frame] {
+      if (!frame) return refuse_for_memory(caller);
+      parts_.send(caller.peer, *frame);
+    };
   });
 }
 
@@ -275,7 +280,7 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
     } catch (const std::bad_alloc&) {
       frame = nullptr;
     }
-    return OrderedPool::Completion([this, asked, snapshot, frame, number] {
+    return [this, asked, snapshot, frame, number] {
       if (!frame) {
         snapshots_.cancel(asked->caller.head.session);
         return refuse_for_memory(asked->caller);
@@ -283,7 +288,7 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
       snapshots_.pin(asked->caller.head.session, number, snapshot, steady_now_us());
       if (snapshot->page_count() == 1) snapshots_.release(number);
       parts_.send(asked->caller.peer, *frame);
-    });
+    };
   });
 }
 

@@ -140,7 +140,7 @@ class RequestHandler {
     std::int64_t since_us = 0;     ///< on the steady clock: when they were applied
     std::int64_t until_us = 0;
     bool is_out_of_memory = false;  ///< rows that were not applied are rejected
-    std::size_t next_update = 0;  ///< if applied in slices: the next row, of which update
+    std::size_t next_update = 0;    ///< if applied in slices: the next row, of which update
     std::size_t next_row = 0;
   };
 
