@@ -375,7 +375,7 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
   } else if (free_slots_.last != no_slot) {
     slot = free_slots_.last;
     unlink(free_slots_, slot);
-    if (entries_[slot].is_registered) registry_.erase(stream_of(slot), id_of(slot));
+    registry_.erase(stream_of(slot), id_of(slot));
     registry_.insert(stream, id, slot);
   } else {
     // The slot of a removed query is not free until a tick has reported the removal. There may
@@ -386,7 +386,6 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
     registry_.insert(stream, id, slot);
   }
   Entry& entry = entries_[slot];
-  entry.is_registered = true;
   entry.stream = stream;
   entry.object = no_slot;
   ++entry.generation;
@@ -475,8 +474,8 @@ void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   for (Slot slot = 0; slot < state.entries.size(); ++slot) {
     Entry& entry = entries_.emplace_back();
     static_cast<QueryTableState::Entry&>(entry) = state.entries[slot];
+    registry_.insert(stream_of(slot), id_of(slot), slot);
     if (!is_alive(entry.generation)) continue;
-    register_query(slot);
     add_member(slot, id_of(slot));
     enter(slot);
     ++count_;
@@ -484,16 +483,10 @@ void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   }
   for (const Slot slot : state.free_slots) push_back(free_slots_, slot);
   for (const Slot slot : state.removed) {
-    register_query(slot);
     entries_[slot].removals = removed_staged_.number;
     push_back(removed_staged_.queries, slot);
     stage(slot, staging);
   }
-}
-
-void QueryTable::register_query(Slot slot) {
-  registry_.insert(stream_of(slot), id_of(slot), slot);
-  entries_[slot].is_registered = true;
 }
 
 }  // namespace starling

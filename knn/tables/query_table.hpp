@@ -204,7 +204,6 @@ class QueryTable {
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
-    bool is_registered = false;    ///< registry_ has the query
     std::uint32_t place = 0;       ///< of a live query: its index in Stream::members
     // Of a slot without a live query: its neighbours in the list that it is in, and the number of
     // the list of removals that it came to.
@@ -259,7 +258,6 @@ class QueryTable {
   SlotList& list_of(Slot slot);
   std::vector<Slot> slots_in(const SlotList& list) const;
   void add_member(Slot slot, QueryId id);
-  void register_query(Slot slot);
   void drop(Slot slot, ObjectTable& objects, Staging& staging);
   void stage(Slot slot, Staging& staging);
 

@@ -32,11 +32,27 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   }
 }
 
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const bool fails = bytes >= fails_from_bytes && !is_spared;
+  const auto unit = static_cast<std::size_t>(alignment);
+  void* memory = fails ? nullptr : std::aligned_alloc(unit, (bytes / unit + 1) * unit);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 
 void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
