@@ -52,6 +52,7 @@ std::string labelled(const std::string& name, const prometheus::ClientMetric& me
 struct Metrics::State {
   explicit State(const ServerOptions& options) {
     add_limits(options);
+    add_faults();
     auto& rows_family = prometheus::BuildCounter()
                             .Name("starling_rows_total")
                             .Help("Rows of batches, by outcome.")
@@ -75,6 +76,18 @@ struct Metrics::State {
     for (std::size_t index = 1; index < error_codes; ++index)
       errors[index] =
           &errors_family.Add({{"code", std::string(to_string(static_cast<ErrorCode>(index)))}});
+  }
+
+  void add_faults() {
+    auto& family = prometheus::BuildCounter()
+                       .Name("starling_connections_cut_total")
+                       .Help(
+                           "Connections to the commands and results endpoints that the server has "
+                           "closed, by the reason.")
+                       .Register(registry);
+    for (std::size_t index = 0; index < cut.size(); ++index)
+      cut[index] =
+          &family.Add({{"reason", std::string(to_string(static_cast<zmtp::Fault>(index)))}});
   }
 
   void add_limits(const ServerOptions& options) {
@@ -107,6 +120,7 @@ struct Metrics::State {
   std::array<prometheus::Counter*, row_reasons> rows{};
   std::array<prometheus::Counter*, error_codes> errors{};
   std::array<prometheus::Counter*, http_classes> http_answers{};
+  std::array<prometheus::Counter*, zmtp::fault_count> cut{};
   std::vector<std::pair<double Gauges::*, prometheus::Gauge*>> limits_used;
 
   prometheus::Counter& ticks = counter(registry, "starling_ticks_total", "Ticks finished.");
@@ -119,6 +133,9 @@ struct Metrics::State {
                                       "Tick messages that subscribers reported as lost.");
   prometheus::Counter& published = counter(registry, "starling_published_bytes_total",
                                            "Bytes of tick messages sent to the results socket.");
+  prometheus::Counter& messages_dropped =
+      counter(registry, "starling_subscriber_dropped_messages_total",
+              "Tick messages that a subscriber did not get because too much waited for it.");
   prometheus::Counter& replies_dropped = counter(registry, "starling_replies_dropped_total",
                                                  "Replies dropped because the client had left or "
                                                  "did not read.");
@@ -246,6 +263,9 @@ struct Metrics::State {
 void Metrics::State::set(const Gauges& gauges) {
   for (const auto& [value, gauge] : limits_used) gauge->Set(gauges.*value);
   connections_refused.Increment(gauges.connections_refused - connections_refused.Value());
+  messages_dropped.Increment(gauges.subscriber_messages_dropped - messages_dropped.Value());
+  for (std::size_t index = 0; index < cut.size(); ++index)
+    cut[index]->Increment(gauges.connections_cut[index] - cut[index]->Value());
   log_lines_dropped.Increment(gauges.log_lines_dropped - log_lines_dropped.Value());
   clock_steps.Increment(gauges.clock_steps - clock_steps.Value());
   clock_offset.Set(gauges.clock_offset_s);

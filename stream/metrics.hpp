@@ -4,6 +4,7 @@
 // functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "starling/knn/engine/tick_result.hpp"
 #include "starling/protocol/wire/errors.hpp"
+#include "starling/stream/zmtp/fault.hpp"
 
 namespace starling::stream {
 
@@ -48,11 +50,15 @@ struct Gauges {
   double names = 0;
   double name_bytes = 0;
   double snapshots = 0;
-  double decoding_requests = 0;  ///< requests that are read and not applied yet
-  double decoding_bytes = 0;     ///< of these requests
-  double searches = 0;           ///< GetNeighbors requests that the engine is answering
-  double publishing_ticks = 0;   ///< ticks that are finished and not sent yet
-  double subscriber_bytes = 0;   ///< that ZeroMQ holds for at least one subscriber
+  double decoding_requests = 0;            ///< requests that are read and not applied yet
+  double decoding_bytes = 0;               ///< of these requests
+  double searches = 0;                     ///< GetNeighbors requests that the engine is answering
+  double publishing_ticks = 0;             ///< ticks that are finished and not sent yet
+  double subscriber_bytes = 0;             ///< that wait for at least one subscriber
+  double subscriber_messages_dropped = 0;  ///< so far, counted once for each subscriber
+  double reply_bytes = 0;                  ///< that wait, of all clients
+  /// Connections cut so far because their peer broke a rule, by zmtp::Fault.
+  std::array<double, zmtp::fault_count> connections_cut{};
   double engine_bytes = 0;
   // Each value below is the largest value of any session.
   double session_credit_rows = 0;

@@ -97,7 +97,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   // hash table.
   options.processor.objects.hash_seed = system_random();
   options.processor.queries.hash_seed = system_random();
-  constexpr unsigned io_threads_max = 64;  // the number of bits of ZeroMQ's mask of threads
+  constexpr unsigned io_threads_max = 64;
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
     refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
            options.io_threads);

@@ -91,8 +91,8 @@ struct ServerOptions {
   /// loop's own; several work beside the loop. 0 means one thread for each two cores, at least 1
   /// and at most 8.
   unsigned update_threads = 0;
-  /// The number of ZeroMQ's threads. Each thread moves about a gigabyte a second to and from the
-  /// network. A connection stays with one thread.
+  /// The number of threads that read and write connections. Each thread moves about a gigabyte a
+  /// second to and from the network. A connection stays with one thread.
   unsigned io_threads = 1;
   /// If there are several I/O threads, this many of them serve only the results endpoint, and the
   /// others serve the commands endpoint. Less than io_threads; 1 if there is one I/O thread.
@@ -100,7 +100,8 @@ struct ServerOptions {
   /// The number of threads that encode a large tick together. A tick is large if it has more than a
   /// few thousand lists. 0 means one thread for each two cores, at least 1 and at most 8.
   unsigned encode_threads = 0;
-  /// The most bytes of requests that are read and not applied yet, of all sessions together.
+  /// The most bytes of requests that are read and not applied yet, of all sessions together. As
+  /// many again may be on their way into the server.
   std::size_t decode_bytes_max = std::size_t{256} << 20;
   std::size_t decode_requests_max = 8192;  ///< the most such requests
 
@@ -121,7 +122,13 @@ struct ServerOptions {
   /// The most messages that wait for one subscriber. A tick has one message for each stream. 0
   /// means as many as fit in subscriber_bytes_max, but at most the messages of 64 ticks.
   int subscriber_ticks_max = 0;
-  int linger_ms = 2000;  ///< after a stop, how long ZeroMQ may still send waiting messages
+  /// The most topics of one connection to the results endpoint. Together they may have 64 bytes for
+  /// each topic.
+  std::size_t subscriber_topics_max = 4096;
+  /// The most bytes of replies that wait for one client, and for all clients together.
+  std::size_t peer_reply_bytes_max = std::size_t{32} << 20;
+  std::size_t reply_bytes_max = std::size_t{256} << 20;
+  int linger_ms = 2000;  ///< after a stop, how long waiting messages may still be sent
 
   /// If not empty, the server writes when the stages of its first ticks began and ended to this
   /// file (TickTrace).

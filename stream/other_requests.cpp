@@ -93,7 +93,7 @@ void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request
 }
 
 void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
-  const std::string& connection = caller.peer.routing_id;
+  const std::uint64_t connection = caller.peer.connection;
   const std::int64_t now_us = steady_now_us();
   if (request.resume_session != 0 && !sessions_.owns(connection, request.resume_session)) {
     if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
@@ -140,7 +140,7 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
 
 void RequestHandler::end_session(const Caller& caller) {
   const std::uint64_t number = sessions_.number_of(caller.head.session);
-  sessions_.end(caller.peer.routing_id, caller.head.session);
+  sessions_.end(caller.peer.connection, caller.head.session);
   forget_session(caller.head.session);
   if (may_log(caller.peer)) spdlog::info("session {} ended by its client", number);
   parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));

@@ -42,7 +42,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const Caller caller{peer, decoded.head};
   const std::uint64_t session = caller.head.session;
   const std::int64_t now_us = steady_now_us();
-  const bool is_known = sessions_.touch(peer.routing_id, session, now_us);
+  const bool is_known = sessions_.touch(peer.connection, session, now_us);
   // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
@@ -82,7 +82,7 @@ void RequestHandler::handle_settled(const Caller& caller, PreparedRequest& reque
   } else if (is_known || std::holds_alternative<protocol::Hello>(decoded.body)) {
     handle_other(caller, request);
   } else {
-    if (session != 0) guesses_.take(caller.peer.routing_id, now_us);
+    if (session != 0) guesses_.take(caller.peer.connection, now_us);
     refuse(caller, unknown_session());
   }
 }
@@ -98,7 +98,7 @@ void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sente
 }
 
 bool RequestHandler::has_guessed_too_often(const Caller& caller, std::uint64_t session) const {
-  return session != 0 && !guesses_.has_token(caller.peer.routing_id, steady_now_us());
+  return session != 0 && !guesses_.has_token(caller.peer.connection, steady_now_us());
 }
 
 void RequestHandler::refuse_guess(const Caller& caller) {
@@ -113,7 +113,7 @@ void RequestHandler::refuse_guess(const Caller& caller) {
 }
 
 bool RequestHandler::may_log(const Peer& peer) {
-  if (log_lines_.take(peer.routing_id, steady_now_us())) return true;
+  if (log_lines_.take(peer.connection, steady_now_us())) return true;
   parts_.metrics.log_line_left_out();
   return false;
 }
@@ -181,7 +181,7 @@ void RequestHandler::refuse(const Caller& caller, protocol::Problem problem) {
     spdlog::debug("session {} request {}: {}", sessions_.number_of(caller.head.session),
                   caller.head.request_id, problem.sentence);
   const protocol::ErrorReply reply{
-      std::move(problem), sessions_.next_sequence(caller.peer.routing_id, caller.head.session)};
+      std::move(problem), sessions_.next_sequence(caller.peer.connection, caller.head.session)};
   parts_.send(caller.peer, protocol::encode_error(caller.reply_head(), reply));
 }
 

@@ -344,7 +344,7 @@ void RequestHandler::send_reply(const Caller& caller, const SequencedReply& repl
           [&](const protocol::ErrorReply& error) {
             protocol::ErrorReply with_expected = error;
             with_expected.sequence_expected =
-                sessions_.next_sequence(caller.peer.routing_id, caller.head.session);
+                sessions_.next_sequence(caller.peer.connection, caller.head.session);
             return protocol::encode_error(head, with_expected);
           },
           [&](const protocol::BatchReply& batch) {

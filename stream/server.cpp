@@ -4,6 +4,7 @@
 #include "starling/stream/server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <stdexcept>
@@ -16,7 +17,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
-#include <zmq.hpp>
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/thread_pool.hpp"
@@ -30,7 +30,6 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/request_handler.hpp"
-#include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/reach.hpp"
@@ -40,6 +39,7 @@
 #include "starling/stream/state/system_random.hpp"
 #include "starling/stream/ticker.hpp"
 #include "starling/stream/websocket/socket_hub.hpp"
+#include "starling/stream/zmtp/io_threads.hpp"
 
 namespace starling::stream {
 
@@ -49,25 +49,6 @@ namespace {
 
 constexpr std::chrono::seconds expiry_period{1};
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
-
-/// Returns the high-water mark of replies to one peer. ZeroMQ stops counting sent messages only in
-/// steps of half the mark, so sent messages may take up half of the mark. The other half holds the
-/// replies to all unanswered sequenced requests of a session, and to the same number of other
-/// requests. ZeroMQ makes at most one such step in a millisecond. With a mark below 1,000 the
-/// server would therefore drop replies to a fast peer.
-int replies_waiting_max(const protocol::Limits& limits) {
-  return static_cast<int>(std::clamp(limits.unanswered_max, 250u, 1u << 20) * 4);
-}
-
-/// Returns the high-water mark of requests from one peer: how many requests may wait while decoding
-/// does not keep up. The mark is 1 to 1,000. Unless the mark is 1, the waiting requests of a peer
-/// have at most decode_bytes_max bytes together.
-int requests_waiting_max(const ServerOptions& options) {
-  constexpr std::size_t most = 1000;
-  const std::size_t frame_bytes_max = std::max<std::size_t>(options.limits.frame_bytes_max, 1);
-  return static_cast<int>(
-      std::clamp<std::size_t>(options.decode_bytes_max / frame_bytes_max, 1, most));
-}
 
 /// Returns a new socket. If the socket's constructor throws, throws std::runtime_error with the
 /// endpoint and the text of that exception.
@@ -93,9 +74,9 @@ struct Server::State {
         publisher(system_random(), options.processor.space.space),
         credit({options.limits.credit_rows, options.limits.credit_bytes}),
         processor(options.processor, std::move(engine)),
-        commands(bound<CommandSocket>(options.commands_endpoint, loop, context, command_options(),
-                                      command_handlers())),
-        results(bound<ResultsSocket>(options.results_endpoint, loop, context, results_options())),
+        commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads,
+                                      command_options(), command_handlers())),
+        results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
         http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                                http_options(), http_handlers())),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
@@ -135,23 +116,21 @@ struct Server::State {
     if (options.stop_on_signals) wait_for_signal();
   }
 
-  // Bit masks of ZeroMQ's threads: the last ones serve the results, the others the commands. A
-  // single thread serves both.
-  std::uint64_t results_threads() const {
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - options.io_threads);
-    if (options.io_threads == 1) return all;
-    return all & ~(all >> options.results_io_threads);
+  // The last threads serve the results, the others the commands. A single thread serves both.
+  zmtp::IoThreadRange results_threads() const {
+    if (options.io_threads == 1) return {};
+    return {options.io_threads - options.results_io_threads, options.results_io_threads};
   }
-  std::uint64_t commands_threads() const {
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - options.io_threads);
-    return options.io_threads == 1 ? all : all & ~results_threads();
+  zmtp::IoThreadRange commands_threads() const {
+    return {0, options.io_threads == 1 ? 1 : options.io_threads - options.results_io_threads};
   }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .reach_allowed = reach_allowed(options),
             .message_bytes_max = options.limits.frame_bytes_max,
-            .send_hwm = replies_waiting_max(options.limits),
-            .receive_hwm = requests_waiting_max(options),
+            .receive_bytes_max = options.decode_bytes_max,
+            .peer_reply_bytes_max = options.peer_reply_bytes_max,
+            .reply_bytes_max = options.reply_bytes_max,
             .linger_ms = options.linger_ms,
             .io_threads = commands_threads(),
             .connections_max = options.connections_max};
@@ -174,7 +153,8 @@ struct Server::State {
     return {.endpoint = options.results_endpoint,
             .reach_allowed = reach_allowed(options),
             .subscriber_bytes_max = options.subscriber_bytes_max,
-            .send_hwm = options.subscriber_ticks_max,
+            .subscriber_ticks_max = options.subscriber_ticks_max,
+            .subscriber_topics_max = options.subscriber_topics_max,
             .linger_ms = options.linger_ms,
             .io_threads = results_threads(),
             .connections_max = options.subscribers_max};
@@ -267,7 +247,6 @@ struct Server::State {
             .limits = options.http_sockets,
             .space = options.processor.space,
             .epoch = publisher.epoch(),
-            .random = system_random,
             .deliver =
                 [this](Peer peer, ReceivedBytes received) {
                   receive(std::move(peer), std::move(received));
@@ -351,14 +330,24 @@ struct Server::State {
   }
 
   void send(const Peer& peer, const protocol::Frame& frame) {
-    if (peer.in_process && peer.routing_id.empty()) return api.replied(frame.bytes());
-    if (peer.in_process) return views.replied(peer.routing_id, frame);
-    const auto sent = commands->send(peer, frame.bytes());
+    if (peer.in_process && peer.connection == 0) return api.replied(frame.bytes());
+    if (peer.in_process) return views.replied(peer.connection, frame);
+    const auto sent = commands->send(peer, frame);
     if (sent == CommandSocket::Sent::queued) return;
     metrics.reply_dropped();
     if (spdlog::should_log(spdlog::level::debug) && handler.may_log(peer))
       spdlog::debug("a reply is dropped: its client {}",
                     sent == CommandSocket::Sent::peer_gone ? "has disconnected" : "does not read");
+  }
+
+  std::array<double, zmtp::fault_count> cut_counts() const {
+    std::array<double, zmtp::fault_count> counts{};
+    for (std::size_t index = 0; index < counts.size(); ++index) {
+      const auto fault = static_cast<zmtp::Fault>(index);
+      counts[index] =
+          static_cast<double>(commands->faults().of(fault) + results->faults().of(fault));
+    }
+    return counts;
   }
 
   Gauges gauges() {
@@ -407,6 +396,9 @@ struct Server::State {
             .searches = number(handler.searches_under_way()),
             .publishing_ticks = number(ticker.publishing_count()),
             .subscriber_bytes = number(results->waiting_bytes()),
+            .subscriber_messages_dropped = number(results->dropped_count()),
+            .reply_bytes = number(commands->reply_bytes()),
+            .connections_cut = cut_counts(),
             .engine_bytes = number(ticker.engine_bytes()),
             .session_credit_rows = number(most_credit.rows),
             .session_credit_bytes = number(most_credit.bytes),
@@ -503,14 +495,13 @@ struct Server::State {
     if (options.watch_loop_turn) options.watch_loop_turn(turn_ns);
   }
 
-  // Requests that were read are still applied and answered. Requests that ZeroMQ holds are not read
-  // any more.
+  // Requests that were read are still applied and answered. Requests that I/O threads hold are not
+  // taken any more.
   void begin_stop() {
     if (std::exchange(stopping, true)) return;
     spdlog::info("stopping: finishing the tick under way");
     options.alive.stopping();
     commands->stop_reading();
-    results->stop_reading();
     http->close();
     events.close();
     views.close();
@@ -529,7 +520,7 @@ struct Server::State {
 
   ServerOptions options;
   asio::io_context loop{1};
-  zmq::context_t context{static_cast<int>(options.io_threads)};
+  zmtp::IoThreads io_threads{options.io_threads};
   Metrics metrics;
   std::unique_ptr<TickTrace> trace;
   protocol::ServedSpace space;

@@ -1,26 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces localhost with 127.0.0.1, and turns ZeroMQ's error numbers into sentences: see
-// bind_endpoint.hpp.
+// Understands endpoints as ZeroMQ does: tcp:// with a numeric address, an interface's name or *,
+// and ipc:// with a path. See bind_endpoint.hpp.
 #include "starling/stream/sockets/bind_endpoint.hpp"
 
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
+#include <arpa/inet.h>
 #include <boost/asio/ip/address.hpp>
+#include <ifaddrs.h>
 #include <net/if.h>
-#include <zmq.hpp>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace starling::stream {
 
 namespace {
 
-constexpr std::string_view local_host = "tcp://localhost:";
+constexpr std::string_view tcp_scheme = "tcp://";
+constexpr std::string_view ipc_scheme = "ipc://";
+// More peers than ZeroMQ's 100 may connect at the same moment.
+constexpr int backlog = 1024;
 
 constexpr const char* endpoint_form =
     "write tcp://HOST:PORT, where HOST is a numeric address (127.0.0.1), localhost or * (every "
     "address of this machine), and PORT is a number or * (any free port)";
+
+[[noreturn]] void refuse(int error) {
+  throw std::runtime_error(std::generic_category().message(error));
+}
 
 bool is_port(std::string_view text) {
   unsigned port = 0;
@@ -28,48 +47,173 @@ bool is_port(std::string_view text) {
   return text == "*" || (error == std::errc() && end == text.data() + text.size() && port <= 65535);
 }
 
+std::string without_brackets(std::string host) {
+  if (host.starts_with('[') && host.ends_with(']')) return host.substr(1, host.size() - 2);
+  return host;
+}
+
 bool is_host(std::string host) {
   if (host == "*" || host == "localhost" || if_nametoindex(host.c_str()) != 0) return true;
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   boost::system::error_code error;
-  boost::asio::ip::make_address(host, error);
+  boost::asio::ip::make_address(without_brackets(std::move(host)), error);
   return !error;
 }
 
-std::string with_numeric_host(const std::string& endpoint) {
-  if (!endpoint.starts_with(local_host)) return endpoint;
-  return "tcp://127.0.0.1:" + endpoint.substr(local_host.size());
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  Address() = default;
+  Address(const sockaddr* address, socklen_t bytes) : size(bytes) {
+    std::memcpy(&storage, address, bytes);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  void set_port(std::uint16_t port) {
+    if (storage.ss_family == AF_INET6)
+      reinterpret_cast<sockaddr_in6&>(storage).sin6_port = htons(port);
+    else
+      reinterpret_cast<sockaddr_in&>(storage).sin_port = htons(port);
+  }
+};
+
+/// Returns the interface's first IPv4 address. ZeroMQ takes the same.
+Address address_of_interface(const std::string& name) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) refuse(errno);
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(first, freeifaddrs);
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next)
+    if (name == each->ifa_name && each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET)
+      return {each->ifa_addr, sizeof(sockaddr_in)};
+  throw std::runtime_error(endpoint_form);
 }
 
-/// Returns true if the error is about the endpoint's text: its form, its host or its transport.
-bool is_about_text(int error) {
-  return error == EINVAL || error == ENODEV || error == EPROTONOSUPPORT || error == ENOCOMPATPROTO;
+Address address_of_host(std::string host) {
+  if (host == "localhost") host = "127.0.0.1";
+  if (host == "*") host = "0.0.0.0";
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string number = without_brackets(host);
+  if (getaddrinfo(number.c_str(), nullptr, &hints, &found) != 0) return address_of_interface(host);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  return {found->ai_addr, found->ai_addrlen};
+}
+
+std::string text_of(const Address& address) {
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(address.get(), address.size, host, sizeof(host), port, sizeof(port),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    throw std::runtime_error("the system cannot say which address was bound");
+  const bool is_v6 = address.storage.ss_family == AF_INET6;
+  return std::string(tcp_scheme) + (is_v6 ? "[" : "") + host + (is_v6 ? "]:" : ":") + port;
+}
+
+/// Closes the descriptor, unless release() was called.
+struct Descriptor {
+  explicit Descriptor(int the_number) : number(the_number) {
+    if (number < 0) refuse(errno);
+  }
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int release() { return std::exchange(number, -1); }
+  int number;
+};
+
+int stream_socket(int domain) {
+  return ::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+void listen_on(int descriptor, const Address& address) {
+  if (::bind(descriptor, address.get(), address.size) != 0) refuse(errno);
+  if (::listen(descriptor, backlog) != 0) refuse(errno);
+}
+
+BoundEndpoint bind_tcp(std::string_view rest, Reach allowed) {
+  const std::size_t colon = rest.rfind(':');
+  if (colon == std::string_view::npos) throw std::runtime_error(endpoint_form);
+  const std::string_view port = rest.substr(colon + 1);
+  if (!is_port(port)) throw std::runtime_error(endpoint_form);
+  Address address = address_of_host(std::string(rest.substr(0, colon)));
+  check_reach(reach_of(*address.get()), allowed);
+  std::uint16_t number = 0;
+  std::from_chars(port.data(), port.data() + port.size(), number);
+  address.set_port(number);
+  Descriptor descriptor(stream_socket(address.storage.ss_family));
+  const int on = 1;
+  ::setsockopt(descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  listen_on(descriptor.number, address);
+  Address bound = address;
+  if (::getsockname(descriptor.number, bound.get(), &bound.size) != 0) refuse(errno);
+  return {descriptor.release(), text_of(bound), {}};
+}
+
+/// A server that has died leaves the file of its socket behind. ZeroMQ removes any file of this
+/// name. This function removes only a socket that nobody listens on.
+void remove_stale_socket(const std::string& path, const Address& address) {
+  struct stat file {};
+  if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return;
+  const Descriptor probe(stream_socket(AF_UNIX));
+  if (::connect(probe.number, address.get(), address.size) != 0 && errno == ECONNREFUSED)
+    ::unlink(path.c_str());
+}
+
+BoundEndpoint bind_ipc(const std::string& endpoint, std::string path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (path.empty() || path == "*") throw std::runtime_error(endpoint_form);
+  if (path.size() >= sizeof(name.sun_path)) refuse(ENAMETOOLONG);
+  std::memcpy(name.sun_path, path.data(), path.size());
+  std::size_t size = offsetof(sockaddr_un, sun_path) + path.size() + 1;
+  const bool has_file = path.front() != '@';
+  if (!has_file) {  // a name of Linux's that is no file
+    name.sun_path[0] = '\0';
+    --size;
+  }
+  const Address address(reinterpret_cast<const sockaddr*>(&name), static_cast<socklen_t>(size));
+  if (has_file) remove_stale_socket(path, address);
+  Descriptor descriptor(stream_socket(AF_UNIX));
+  listen_on(descriptor.number, address);
+  return {descriptor.release(), endpoint, has_file ? std::move(path) : std::string()};
 }
 
 }  // namespace
 
-// ZeroMQ resolves the host itself, so the endpoint that it has bound is checked too.
-std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, Reach allowed) {
+BoundEndpoint::BoundEndpoint(BoundEndpoint&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      endpoint_(std::move(other.endpoint_)),
+      path_(std::exchange(other.path_, {})) {}
+
+BoundEndpoint::~BoundEndpoint() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+int BoundEndpoint::release() {
+  return std::exchange(descriptor_, -1);
+}
+
+BoundEndpoint bind_endpoint(const std::string& endpoint, Reach allowed) {
   if (const auto reach = reach_of(endpoint)) check_reach(*reach, allowed);
-  try {
-    socket.bind(with_numeric_host(endpoint));
-  } catch (const zmq::error_t& error) {
-    if (!is_about_text(error.num())) throw std::runtime_error(error.what());
-    throw std::runtime_error(endpoint_form);
-  }
-  const std::string bound = socket.get(zmq::sockopt::last_endpoint);
-  check_reach(reach_of(bound).value_or(Reach::network), allowed);
-  return bound;
+  if (endpoint.starts_with(tcp_scheme))
+    return bind_tcp(endpoint.substr(tcp_scheme.size()), allowed);
+  if (endpoint.starts_with(ipc_scheme))
+    return bind_ipc(endpoint, endpoint.substr(ipc_scheme.size()));
+  throw std::runtime_error(endpoint_form);
 }
 
 std::string fault_of_endpoint(const std::string& endpoint) {
-  constexpr std::string_view tcp = "tcp://";
-  constexpr std::string_view ipc = "ipc://";
-  if (endpoint.starts_with(ipc) && endpoint.size() > ipc.size()) return {};
+  if (endpoint.starts_with(ipc_scheme) && endpoint.size() > ipc_scheme.size()) return {};
   const std::size_t colon = endpoint.rfind(':');
-  const bool is_well_formed = endpoint.starts_with(tcp) && colon >= tcp.size() &&
-                              is_host(endpoint.substr(tcp.size(), colon - tcp.size())) &&
-                              is_port(std::string_view(endpoint).substr(colon + 1));
+  const bool is_well_formed =
+      endpoint.starts_with(tcp_scheme) && colon >= tcp_scheme.size() &&
+      is_host(endpoint.substr(tcp_scheme.size(), colon - tcp_scheme.size())) &&
+      is_port(std::string_view(endpoint).substr(colon + 1));
   return is_well_formed ? "" : endpoint_form;
 }
 

@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a ZeroMQ socket to an endpoint. CommandSocket and ResultsSocket call bind_endpoint.
+// Opens the listening socket of a ZeroMQ endpoint. CommandSocket and ResultsSocket call
+// bind_endpoint.
 #pragma once
 
 #include <string>
 
 #include "starling/stream/sockets/reach.hpp"
 
-namespace zmq {
-class socket_t;
-}
-
 namespace starling::stream {
 
-/// Binds the socket, if the endpoint's reach is `allowed`. Returns the bound endpoint; if the port
-/// of `endpoint` is *, the result has the port that the system chose. The host may also be
-/// localhost, although ZeroMQ itself accepts only a numeric address. Throws std::runtime_error if
-/// the socket cannot be bound. The exception's text is the end of a sentence: how to write an
-/// endpoint, if `endpoint` is malformed, what to do about its reach, or else the system's message.
-std::string bind_endpoint(zmq::socket_t& socket, const std::string& endpoint, Reach allowed);
+/// A socket that listens. It is closed, and the file of a local socket is removed, with the object.
+class BoundEndpoint {
+ public:
+  BoundEndpoint(int descriptor, std::string endpoint, std::string path)
+      : descriptor_(descriptor), endpoint_(std::move(endpoint)), path_(std::move(path)) {}
+  BoundEndpoint(BoundEndpoint&& other) noexcept;
+  BoundEndpoint& operator=(BoundEndpoint&&) = delete;
+  ~BoundEndpoint();
+
+  /// The endpoint, with the port that the system has chosen for *.
+  const std::string& endpoint() const { return endpoint_; }
+  /// Hands over the descriptor. The caller closes it, before this object is destroyed.
+  int release();
+
+ private:
+  int descriptor_;
+  std::string endpoint_;
+  std::string path_;  ///< of a local socket's file; empty: there is none
+};
+
+/// Listens on the endpoint, if its reach is `allowed`. Throws std::runtime_error if it cannot. The
+/// exception's text is the end of a sentence: how to write an endpoint, if `endpoint` is malformed,
+/// what to do about its reach, or else the system's message.
+BoundEndpoint bind_endpoint(const std::string& endpoint, Reach allowed);
 
 /// Returns how to write an endpoint if `endpoint` is malformed, and an empty text if it is not.
 /// Binds nothing, so the address may still be in use, or not be one of this machine.

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a limited number of requests at each turn of the loop, and sends replies: see
-// command_socket.hpp.
+// Takes a limited number of requests at each turn of the loop, and hands replies to the I/O
+// threads: see command_socket.hpp.
 #include "starling/stream/sockets/command_socket.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include <zmq.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
-#include "starling/protocol/wire/zmq_frames.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
-#include "starling/stream/sockets/connection_limit.hpp"
-#include "starling/stream/sockets/zmq_watch.hpp"
+#include "starling/stream/sockets/receive_budget.hpp"
+#include "starling/stream/zmtp/listener.hpp"
+#include "starling/stream/zmtp/mailbox.hpp"
 
 namespace starling::stream {
+
+using zmtp::Connection;
+using zmtp::Link;
+using zmtp::Mailbox;
+using zmtp::WireMessage;
 
 namespace {
 
@@ -22,116 +32,229 @@ namespace {
 constexpr int requests_per_turn = 64;
 constexpr std::size_t bytes_per_turn = 4u << 20;
 
-constexpr std::size_t parts_kept = 3;
+// A request of at most this many bytes may overdraw the budget, if its connection holds no other.
+constexpr std::size_t short_bytes_max = std::size_t{16} << 10;
+// The memory of a waiting reply besides its bytes.
+constexpr std::size_t reply_bytes_besides = 512;
+
+/// A request, or the end of a connection.
+struct Event {
+  std::shared_ptr<Link> link;
+  bool is_end = false;
+  zmtp::Message message{};
+  std::size_t room = 0;
+};
+
+struct Reply {
+  std::shared_ptr<Link> link;
+  std::shared_ptr<const WireMessage> message;
+  std::size_t charge = 0;
+};
 
 }  // namespace
 
-struct CommandSocket::State {
-  State(boost::asio::io_context& loop, zmq::context_t& context, const CommandSocketOptions& options,
-        Handlers the_handlers)
-      : handlers(std::move(the_handlers)), socket(context, zmq::socket_type::router) {
-    socket.set(zmq::sockopt::affinity, options.io_threads);
-    socket.set(zmq::sockopt::router_mandatory, true);
-    socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options.message_bytes_max));
-    socket.set(zmq::sockopt::sndhwm, options.send_hwm);
-    socket.set(zmq::sockopt::rcvhwm, options.receive_hwm);
-    socket.set(zmq::sockopt::linger, options.linger_ms);
-    connections = std::make_unique<ConnectionLimit>(loop, context, socket, "commands",
-                                                    options.connections_max);
-    endpoint = bind_endpoint(socket, options.endpoint, options.reach_allowed);
-    watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
+struct CommandSocket::State final : zmtp::Traffic {
+  /// The replies on their way to one I/O thread.
+  struct Outbox {
+    Outbox(State& state, boost::asio::io_context& loop)
+        : mailbox(loop, [this, &state] { state.send_all(mailbox.take()); }) {}
+    Mailbox<Reply> mailbox;
+  };
+
+  State(boost::asio::io_context& the_loop, zmtp::IoThreads& threads,
+        const CommandSocketOptions& the_options, Handlers the_handlers)
+      : loop(the_loop),
+        options(the_options),
+        handlers(std::move(the_handlers)),
+        budget(options.receive_bytes_max, zmtp::post_go_on),
+        inbox(loop, [this] { turn(); }),
+        bound(bind_endpoint(options.endpoint, options.reach_allowed)),
+        listener(threads, options.io_threads, bound.release(),
+                 {.session = {.role = zmtp::Role::router,
+                              .message_bytes_max = options.message_bytes_max,
+                              .authentication = options.authentication},
+                  .connections_max = options.connections_max},
+                 *this) {
+    for (std::size_t lane = 0; lane < listener.lane_count(); ++lane)
+      outboxes.push_back(std::make_unique<Outbox>(*this, listener.lane(lane).loop));
+    listener.start();
+  }
+  ~State() override {
+    listener.close(std::chrono::steady_clock::now() + std::chrono::milliseconds(options.linger_ms));
   }
 
+  // Traffic: on I/O threads
+
+  bool take_room(Connection& from, std::size_t bytes) override {
+    Link& link = *from.link();
+    if (link.request_bytes >= options.message_bytes_max) {
+      link.waits_for_loop = true;
+      // The loop may have taken requests since the comparison.
+      if (link.request_bytes >= options.message_bytes_max || !link.waits_for_loop.exchange(false))
+        return false;
+    }
+    const bool may_overdraw = bytes <= short_bytes_max && link.request_bytes == 0;
+    return budget.take(from.link(), bytes, may_overdraw);
+  }
+  void return_room(Connection&, std::size_t bytes) override { budget.give_back(bytes); }
+  void take_message(Connection& from, zmtp::Message message, std::size_t room) override {
+    from.link()->request_bytes += room;
+    inbox.push({from.link(), false, std::move(message), room});
+  }
+  void take_subscription(Connection&, bool, std::string_view) override {}
+  void established(Connection&) override {}
+  void written(Connection& connection, const zmtp::WriteQueue::Written& written) override {
+    give_back_reply(*connection.link(), written.charge);
+  }
+  void closed(Connection& connection, std::size_t room, std::size_t charge) override {
+    give_back_reply(*connection.link(), charge);
+    budget.forget(connection.link());
+    if (room > 0) budget.give_back(room);
+    inbox.push({connection.link(), true});
+  }
+  bool lacks_room() const override { return budget.has_waiting(); }
+
+  void give_back_reply(Link& link, std::size_t charge) {
+    link.reply_bytes -= charge;
+    waiting_bytes -= charge;
+  }
+
+  void send_all(std::vector<Reply> replies) {
+    for (Reply& reply : replies) {
+      Connection* const connection = reply.link->connection;
+      if (connection == nullptr)
+        give_back_reply(*reply.link, reply.charge);
+      else
+        connection->send(std::move(reply.message), reply.charge);
+    }
+    for (const Reply& reply : replies)
+      if (reply.link->connection != nullptr) reply.link->connection->flush();
+  }
+
+  // On the loop
+
+  void turn() {
+    for (Event& event : inbox.take()) events.push_back(std::move(event));
+    is_turn_posted = false;
+    if (drain()) turn_soon();
+  }
+
+  void turn_soon() {
+    if (std::exchange(is_turn_posted, true)) return;
+    boost::asio::post(loop, [this] {
+      if (std::exchange(is_turn_posted, false)) turn();
+    });
+  }
+
+  /// Returns true if events are left that may be taken.
   bool drain() {
     std::size_t bytes = 0;
     for (int count = 0; count < requests_per_turn && bytes < bytes_per_turn; ++count) {
-      if (stopped || !handlers.may_read()) return false;
-      if (!receive_one(bytes)) return false;
+      while (!events.empty() && events.front().is_end) {
+        links.erase(events.front().link->number);
+        events.pop_front();
+      }
+      if (events.empty() || stopped || !handlers.may_read()) return false;
+      Event event = std::move(events.front());
+      events.pop_front();
+      bytes += event.room;
+      take(std::move(event));
     }
-    return true;
+    return !events.empty();
   }
 
-  /// Receives one message. Returns false if the socket is empty. ZeroMQ delivers all parts of a
-  /// message together.
-  bool receive_one(std::size_t& bytes) {
-    std::vector<zmq::message_t> parts;
-    bool more = true;
-    for (std::size_t count = 0; more; ++count) {
-      zmq::message_t part;
-      if (!protocol::uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
-        return false;
-      more = part.more();
-      bytes += part.size();
-      if (count <= parts_kept) parts.push_back(std::move(part));
-    }
-    Peer peer{parts[0].to_string(), parts.size() == 3 && parts[1].empty()};
-    const bool has_one_body = parts.size() == 2 || peer.has_delimiter;
-    if (!has_one_body) {
-      handlers.malformed(peer);
-      return true;
-    }
-    const auto body = std::make_shared<zmq::message_t>(std::move(parts.back()));
-    handlers.request(std::move(peer),
-                     {body, std::as_bytes(std::span(body->data<char>(), body->size()))});
-    return true;
+  void take(Event event) {
+    Link& link = *event.link;
+    link.request_bytes -= event.room;
+    if (link.waits_for_loop.exchange(false)) zmtp::post_go_on(event.link);
+    budget.give_back(event.room);
+    links.try_emplace(link.number, event.link);
+    auto& parts = event.message.parts;
+    const std::size_t count = event.message.count;
+    const Peer peer{.connection = link.number,
+                    .has_delimiter = count == 2 && parts[0].bytes().empty(),
+                    .principal = link.principal};
+    if (count != 1 && !peer.has_delimiter) return handlers.malformed(peer);
+    const zmtp::Body& body = parts[count - 1];
+    handlers.request(peer, {body.owner(), body.bytes()});
   }
 
-  bool send_part(zmq::message_t part, zmq::send_flags flags) {
-    return protocol::uninterrupted(
-               [&] { return socket.send(part, flags | zmq::send_flags::dontwait); })
-        .has_value();
+  Sent send(const Peer& peer, const protocol::Frame& body) {
+    const auto found = links.find(peer.connection);
+    if (found == links.end() || !found->second->is_open) return Sent::peer_gone;
+    const std::shared_ptr<Link>& link = found->second;
+    const std::size_t charge = body.size() + reply_bytes_besides;
+    const std::size_t of_peer = link->reply_bytes;
+    const bool is_full = of_peer > 0 && (of_peer + charge > options.peer_reply_bytes_max ||
+                                         waiting_bytes + charge > options.reply_bytes_max);
+    if (is_full) return Sent::peer_full;
+    std::vector<zmtp::WirePart> parts;
+    parts.reserve(2);
+    if (peer.has_delimiter) parts.emplace_back();
+    const auto owner = std::make_shared<protocol::Frame>(body);
+    parts.push_back({owner, owner->bytes()});
+    link->reply_bytes += charge;
+    waiting_bytes += charge;
+    outboxes[link->lane.index]->mailbox.push(
+        {link, std::make_shared<WireMessage>(std::move(parts)), charge});
+    return Sent::queued;
   }
 
+  boost::asio::io_context& loop;
+  const CommandSocketOptions options;
   Handlers handlers;
-  zmq::socket_t socket;
-  std::string endpoint;
-  std::unique_ptr<ConnectionLimit> connections;
-  std::unique_ptr<ZmqWatch> watch;
+  std::atomic<std::size_t> waiting_bytes{0};  ///< of replies
+  ReceiveBudget budget;
+  Mailbox<Event> inbox;
+  std::deque<Event> events;  ///< taken from the inbox, and not handled yet
+  std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;  ///< of those that have asked
+  bool is_turn_posted = false;
   bool stopped = false;
+  std::vector<std::unique_ptr<Outbox>> outboxes;
+  BoundEndpoint bound;
+  zmtp::Listener listener;
 };
 
-CommandSocket::CommandSocket(boost::asio::io_context& loop, zmq::context_t& context,
+CommandSocket::CommandSocket(boost::asio::io_context& loop, zmtp::IoThreads& threads,
                              const CommandSocketOptions& options, Handlers handlers)
-    : state_(std::make_unique<State>(loop, context, options, std::move(handlers))) {}
+    : state_(std::make_unique<State>(loop, threads, options, std::move(handlers))) {}
 
 CommandSocket::~CommandSocket() = default;
 
 const std::string& CommandSocket::endpoint() const {
-  return state_->endpoint;
+  return state_->bound.endpoint();
 }
 
 std::size_t CommandSocket::connection_count() const {
-  return state_->connections->count();
+  return state_->listener.connection_count();
 }
 
 std::uint64_t CommandSocket::refused_count() const {
-  return state_->connections->refused();
+  return state_->listener.refused_count();
 }
 
-CommandSocket::Sent CommandSocket::send(const Peer& peer, std::span<const std::byte> body) {
-  State& state = *state_;
-  state.watch->check_soon();
-  try {
-    // ZeroMQ can refuse only the first part of a message. If it accepts the first part, it also
-    // accepts all other parts.
-    if (!state.send_part(zmq::message_t(peer.routing_id), zmq::send_flags::sndmore))
-      return Sent::peer_full;
-    if (peer.has_delimiter) state.send_part(zmq::message_t(), zmq::send_flags::sndmore);
-    state.send_part(zmq::message_t(body.data(), body.size()), zmq::send_flags::none);
-  } catch (const zmq::error_t& error) {
-    if (error.num() == EHOSTUNREACH) return Sent::peer_gone;
-    throw;
-  }
-  return Sent::queued;
+const zmtp::FaultCounts& CommandSocket::faults() const {
+  return state_->listener.faults();
+}
+
+std::size_t CommandSocket::reply_bytes() const {
+  return state_->waiting_bytes;
+}
+
+CommandSocket::Sent CommandSocket::send(const Peer& peer, const protocol::Frame& body) {
+  return state_->send(peer, body);
+}
+
+void CommandSocket::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
+  state_->listener.cut(is_meant);
 }
 
 void CommandSocket::read_on() {
-  state_->watch->check_soon();
+  state_->turn_soon();
 }
 
 void CommandSocket::stop_reading() {
   state_->stopped = true;
-  state_->watch->stop();
 }
 
 }  // namespace starling::stream

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands endpoint: a ZeroMQ ROUTER socket on the server's loop. CommandSocket receives
-// requests and sends replies, and decodes neither. A client with a DEALER socket sends and receives
-// one frame, the body. A client with a REQ socket sends and receives an empty frame and the body.
-// Server owns the CommandSocket.
+// The commands endpoint: speaks ZMTP as a ROUTER socket of ZeroMQ would. I/O threads receive
+// requests and send replies, and decode neither; the server's loop takes and gives them here. A
+// client with a DEALER socket sends and receives one frame, the body. A client with a REQ socket
+// sends and receives an empty frame and the body. Server owns the CommandSocket.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,34 +14,40 @@
 #include <span>
 #include <string>
 
+#include "starling/protocol/wire/frame.hpp"
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
+#include "starling/stream/zmtp/fault.hpp"
+#include "starling/stream/zmtp/io_threads.hpp"
 
 namespace boost::asio {
 class io_context;
-}
-namespace zmq {
-class context_t;
 }
 
 namespace starling::stream {
 
 struct CommandSocketOptions {
-  std::string endpoint;
+  std::string endpoint{};
   Reach reach_allowed = Reach::machine;
-  std::size_t message_bytes_max = 0;  ///< ZeroMQ disconnects the sender of a longer frame
-  int send_hwm = 1000;                ///< the most replies that may wait for one peer
-  int receive_hwm = 1000;             ///< the most requests of one peer that may wait
+  std::size_t message_bytes_max = 0;  ///< the sender of a longer request is cut
+  /// The most bytes of requests that are being received or wait for the loop, of all connections.
+  std::size_t receive_bytes_max = std::size_t{256} << 20;
+  std::size_t peer_reply_bytes_max = std::size_t{32} << 20;  ///< that wait for one peer
+  std::size_t reply_bytes_max = std::size_t{256} << 20;      ///< that wait for all peers together
   int linger_ms = 0;
-  std::uint64_t io_threads = 0;  ///< bit mask: which of the context's threads to use; 0: any
+  zmtp::IoThreadRange io_threads{};
   /// Connections beyond this number are closed at once.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
+  const zmtp::Authentication* authentication = nullptr;  ///< null: everyone is anonymous
 };
 
 /// The peer that sent a request and gets the reply.
 struct Peer {
-  std::string routing_id;
+  /// The number of its connection. The server counts connections, so no peer can choose one.
+  std::uint64_t connection = 0;
   bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
   bool in_process = false;     ///< not of this socket: the server's own HTTP endpoint
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   bool operator==(const Peer&) const = default;
 };
 
@@ -55,21 +62,22 @@ class CommandSocket {
   enum class Sent : std::uint8_t {
     queued,
     peer_gone,
-    peer_full,  ///< too many replies wait for the peer, and this one is dropped
+    peer_full,  ///< too many bytes of replies wait, and this one is dropped
   };
 
   struct Handlers {
     std::function<void(Peer, ReceivedBytes)> request;
     /// Called for a message that is neither one frame nor an empty frame and a second frame.
     std::function<void(const Peer&)> malformed;
-    /// Called before each request is read. If it returns false, requests stay with ZeroMQ until
-    /// read_on() is called.
+    /// Called before each request is taken. If it returns false, requests stay with the I/O threads
+    /// until read_on() is called. They soon read no more from their connections.
     std::function<bool()> may_read;
   };
 
-  /// Binds the endpoint. Throws as bind_endpoint does.
-  CommandSocket(boost::asio::io_context& loop, zmq::context_t& context,
+  /// Listens on the endpoint. Throws as bind_endpoint does. `threads` must outlive the socket.
+  CommandSocket(boost::asio::io_context& loop, zmtp::IoThreads& threads,
                 const CommandSocketOptions& options, Handlers handlers);
+  /// Waits up to linger_ms for replies that have not been sent.
   ~CommandSocket();
 
   /// Returns the bound endpoint, with the port that is in use.
@@ -78,13 +86,21 @@ class CommandSocket {
   std::size_t connection_count() const;
   /// Returns the number of connections closed so far because of connections_max.
   std::uint64_t refused_count() const;
+  /// How often peers that broke a rule were cut.
+  const zmtp::FaultCounts& faults() const;
+  /// Returns the bytes of replies that wait, of all peers together.
+  std::size_t reply_bytes() const;
 
-  Sent send(const Peer& peer, std::span<const std::byte> body);
+  Sent send(const Peer& peer, const protocol::Frame& body);
+
+  /// Closes the connections of the principals for which `is_meant` returns true. I/O threads call
+  /// `is_meant`.
+  void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
 
   /// Call read_on() when `may_read` has returned false and would now return true.
   void read_on();
 
-  /// Reads no more requests. Replies are still sent.
+  /// Takes no more requests. Replies are still sent.
   void stop_reading();
 
  private:

@@ -1,247 +1,271 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the frames of each tick without copying them, and adapts XPUB's high-water mark to the size
-// of the messages: see results_socket.hpp.
+// Each I/O thread matches a message with its own subscribers, who share the message's frames: see
+// results_socket.hpp.
 #include "starling/stream/sockets/results_socket.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cstdint>
-#include <span>
-#include <tuple>
-#include <unordered_map>
+#include <chrono>
+#include <map>
+#include <mutex>
 #include <utility>
 
-#include <zmq.hpp>
-
-#include "starling/protocol/wire/zmq_frames.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
-#include "starling/stream/sockets/connection_limit.hpp"
-#include "starling/stream/sockets/zmq_watch.hpp"
+#include "starling/stream/sockets/subscriptions.hpp"
+#include "starling/stream/zmtp/listener.hpp"
+#include "starling/stream/zmtp/mailbox.hpp"
 
 namespace starling::stream {
 
+using zmtp::Connection;
+using zmtp::Fault;
+using zmtp::Mailbox;
+using zmtp::WireMessage;
+
 namespace {
 
-constexpr int joins_per_turn = 256;
+constexpr std::size_t ticks_max = 64;
+// The topics of one connection have at most this many bytes for each that it may have.
+constexpr std::size_t bytes_per_topic = 64;
+// The topics of all connections together. Each takes a few hundred bytes.
+constexpr std::size_t topics_max = std::size_t{1} << 18;
+// The memory of a waiting message besides its frames.
+constexpr std::size_t message_bytes_besides = 256;
 
-// The limits of State::topics, the table that counts subscriptions. A topic beyond the limits is
-// not counted, but XPUB still serves its subscribers.
-constexpr std::size_t topics_max = 1u << 16;
-constexpr std::size_t topic_bytes_max = 256;
-
-// When a subscriber leaves, ZeroMQ closes its pipe in less time than this. One turn of a ZeroMQ
-// thread is enough.
-constexpr std::int64_t leaving_us = 1'000'000;
-
-/// The bytes of frames that ZeroMQ still holds for at least one subscriber. A thread of ZeroMQ that
-/// frees a frame subtracts the frame's bytes.
-using WaitingBytes = std::atomic<std::size_t>;
-
-/// A frame that ZeroMQ holds. Its bytes count as waiting.
-struct Lent {
-  Lent(protocol::Frame the_frame, std::shared_ptr<WaitingBytes> the_waiting)
-      : frame(std::move(the_frame)), bytes(frame.bytes()), waiting(std::move(the_waiting)) {
-    *waiting += bytes.size();
-  }
-  ~Lent() { *waiting -= bytes.size(); }
-
-  protocol::Frame frame;
-  std::span<const std::byte> bytes;       ///< of `frame`
-  std::shared_ptr<WaitingBytes> waiting;  ///< shared, because a frame may outlive the socket
+struct Publication {
+  std::shared_ptr<const WireMessage> message;
+  std::size_t messages_max = 0;  ///< that may wait for one subscriber, this one included
 };
 
-/// Returns a message part that refers to the frame's memory. ZeroMQ frees the frame after it has
-/// sent the part to the last subscriber.
-zmq::message_t lend(protocol::Frame frame, const std::shared_ptr<WaitingBytes>& waiting) {
-  auto lent = std::make_unique<Lent>(std::move(frame), waiting);
-  const std::span bytes = lent->bytes;
-  zmq::message_t part(
-      const_cast<std::byte*>(bytes.data()), bytes.size(),
-      [](void*, void* hint) { delete static_cast<Lent*>(hint); }, lent.get());
-  std::ignore = lent.release();  // ZeroMQ deletes `lent`
-  return part;
-}
+/// How many subscriptions there are. I/O threads count, and the loop reads.
+class TopicCounts {
+ public:
+  /// Returns false if there are too many topics.
+  bool join(std::string_view topic) {
+    const std::lock_guard lock(mutex_);
+    if (total_ >= topics_max) return false;
+    ++counts_[std::string(topic)];
+    ++total_;
+    ++joins_;
+    return true;
+  }
+  void leave(std::string_view topic) {
+    const std::lock_guard lock(mutex_);
+    const auto found = counts_.find(topic);
+    if (found == counts_.end()) return;
+    --total_;
+    if (--found->second == 0) counts_.erase(found);
+  }
+  std::uint64_t of(std::string_view topic) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = counts_.find(topic);
+    return found == counts_.end() ? 0 : found->second;
+  }
+  std::uint64_t total() const {
+    const std::lock_guard lock(mutex_);
+    return total_;
+  }
+  std::uint64_t joins() const {
+    const std::lock_guard lock(mutex_);
+    return joins_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint64_t, std::less<>> counts_;
+  std::uint64_t total_ = 0;
+  std::uint64_t joins_ = 0;
+};
 
 }  // namespace
 
-void HighWaterMark::follow(const NextTick& next) {
-  typical_bytes_ =
-      std::max({next.message_bytes, typical_bytes_ - typical_bytes_ / 128, std::size_t{1}});
-  const int lower = that_fit(typical_bytes_, next.messages);
-  // The mark rises only if messages of twice the size fit, so that it does not oscillate.
-  const int higher = that_fit(2 * typical_bytes_, next.messages);
-  const bool is_idle = next.waiting_bytes == 0;
-  ticks_until_lower_ = std::max(ticks_until_lower_ - 1, 0);
-  const bool is_first = std::exchange(is_first_, false);
-  // The caller cannot set the socket's mark now. If the mark changed twice before the caller sets
-  // it, the socket would skip a mark.
-  if (!next.may_move) return;
-  if (is_first) {
-    messages_ = lower;
-  } else if (higher > messages_ && is_idle) {
-    messages_ = higher;
-    ticks_until_lower_ = 0;
-  } else if (lower < messages_ && ticks_until_lower_ == 0 &&
-             (is_idle || next.waiting_bytes > bytes_max_)) {
-    // `messages_` is now the new mark. The mark may fall again after that number of ticks: by then
-    // the reading end has acknowledged twice under the new mark.
-    messages_ /= 2;
-    ticks_until_lower_ = messages_;
+struct ResultsSocket::State final : zmtp::Traffic {
+  using Subscriber = Subscriptions<Connection>::Subscriber;
+
+  /// What one I/O thread has.
+  struct Desk {
+    Desk(State& state, boost::asio::io_context& loop)
+        : mailbox(loop, [this, &state] { state.publish(*this); }) {}
+    Mailbox<Publication> mailbox;
+    Subscriptions<Connection> subscriptions;
+  };
+
+  State(zmtp::IoThreads& threads, const ResultsSocketOptions& the_options)
+      : options(the_options),
+        bound(bind_endpoint(options.endpoint, options.reach_allowed)),
+        listener(
+            threads, options.io_threads, bound.release(),
+            {.session = {.role = zmtp::Role::publisher, .authentication = options.authentication},
+             .connections_max = options.connections_max},
+            *this) {
+    for (std::size_t lane = 0; lane < listener.lane_count(); ++lane)
+      desks.push_back(std::make_unique<Desk>(*this, listener.lane(lane).loop));
+    listener.start();
   }
-}
-
-int HighWaterMark::that_fit(std::size_t message_bytes, std::size_t messages) const {
-  const std::size_t messages_max = std::bit_ceil(std::max<std::size_t>(messages, 1)) * ticks_max;
-  return static_cast<int>(std::bit_floor(
-      std::clamp<std::size_t>(bytes_max_ / message_bytes, messages_min, messages_max)));
-}
-
-struct ResultsSocket::State {
-  State(boost::asio::io_context& loop, zmq::context_t& context, const ResultsSocketOptions& options)
-      : socket(context, zmq::socket_type::xpub),
-        mark(options.subscriber_bytes_max),
-        mark_is_fixed(options.send_hwm > 0) {
-    socket.set(zmq::sockopt::affinity, options.io_threads);
-    socket.set(zmq::sockopt::xpub_verboser, true);
-    socket.set(zmq::sockopt::sndhwm, mark_is_fixed ? options.send_hwm : mark.messages());
-    socket.set(zmq::sockopt::linger, options.linger_ms);
-    // Subscribers send only topics, which are short.
-    socket.set(zmq::sockopt::maxmsgsize, std::int64_t{4096});
-    connections = std::make_unique<ConnectionLimit>(loop, context, socket, "results",
-                                                    options.connections_max);
-    endpoint = bind_endpoint(socket, options.endpoint, options.reach_allowed);
-    watch = std::make_unique<ZmqWatch>(loop, socket, [this] { return drain(); });
+  ~State() override {
+    listener.close(std::chrono::steady_clock::now() + std::chrono::milliseconds(options.linger_ms));
   }
 
-  bool drain() {
-    const std::uint64_t joins_before = joins;
-    const bool is_cut_short = receive_topics();
-    if (joins > joins_before) set_mark();
-    return is_cut_short;
+  Desk& desk_of(const Connection& connection) { return *desks[connection.link()->lane.index]; }
+  Subscriber* find(const Connection& connection) {
+    return desk_of(connection).subscriptions.find(connection.link()->number);
   }
 
-  bool receive_topics() {
-    for (int count = 0; count < joins_per_turn; ++count) {
-      zmq::message_t part;
-      if (!protocol::uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }))
-        return false;
-      const std::string_view text = part.to_string_view();
-      if (!text.empty() && text[0] == 1) join(text.substr(1));
-      if (!text.empty() && text[0] == 0) leave(text.substr(1));
+  // Traffic: on I/O threads. Subscriptions need no room: they are short, and become no request.
+
+  bool take_room(Connection&, std::size_t) override { return true; }
+  void return_room(Connection&, std::size_t) override {}
+  void take_message(Connection&, zmtp::Message, std::size_t) override {}
+  bool lacks_room() const override { return false; }
+
+  void established(Connection& connection) override {
+    desk_of(connection).subscriptions.add(connection.link()->number, connection);
+  }
+
+  void take_subscription(Connection& from, bool joins, std::string_view topic) override {
+    Subscriber* const subscriber = find(from);
+    if (subscriber == nullptr) return;
+    Subscriptions<Connection>& subscriptions = desk_of(from).subscriptions;
+    if (!joins) {
+      if (subscriptions.leave(*subscriber, topic)) counts.leave(topic);
+      return;
     }
-    return true;
+    if (options.may_subscribe && !options.may_subscribe(from.link()->principal, topic))
+      return from.cut(Fault::forbidden);
+    if (subscriber->topics.size() >= options.subscriber_topics_max ||
+        subscriber->topic_bytes + topic.size() > options.subscriber_topics_max * bytes_per_topic)
+      return from.cut(Fault::topics);
+    if (!subscriptions.join(*subscriber, topic)) return;
+    if (counts.join(topic)) return;
+    subscriptions.leave(*subscriber, topic);
+    from.cut(Fault::topics);
   }
 
-  void join(std::string_view topic) {
-    if (topic.size() > topic_bytes_max) return;
-    const std::string key(topic);
-    if (topics.size() >= topics_max && !topics.contains(key)) return;
-    ++topics[key];
-    ++total;
-    ++joins;
+  void written(Connection& connection, const zmtp::WriteQueue::Written& written) override {
+    Subscriber* const subscriber = find(connection);
+    subscriber->waiting_bytes -= written.charge;
+    subscriber->waiting_messages -= written.messages;
   }
 
-  void leave(std::string_view topic) {
-    const auto found = topics.find(std::string(topic));
-    if (found == topics.end()) return;
-    --total;
-    if (--found->second == 0) topics.erase(found);
+  void closed(Connection& connection, std::size_t, std::size_t) override {
+    const Subscriber* const subscriber = find(connection);
+    if (subscriber == nullptr) return;
+    for (const std::string& topic : subscriber->topics) counts.leave(topic);
+    desk_of(connection).subscriptions.remove(connection.link()->number);
   }
 
-  // XPUB never blocks: a subscriber for whom too many messages already wait misses the message.
-  void send_part(zmq::message_t part, bool is_last) {
-    const auto flags =
-        is_last ? zmq::send_flags::dontwait : zmq::send_flags::dontwait | zmq::send_flags::sndmore;
-    protocol::uninterrupted([&] { return socket.send(part, flags); });
+  void publish(Desk& desk) {
+    std::vector<std::shared_ptr<Connection>> touched;
+    for (const Publication& publication : desk.mailbox.take()) {
+      const std::span topic = publication.message->parts()[0].bytes;
+      const std::size_t charge = publication.message->bytes() + message_bytes_besides;
+      desk.subscriptions.match(
+          {reinterpret_cast<const char*>(topic.data()), topic.size()}, [&](Subscriber& subscriber) {
+            const bool is_full =
+                subscriber.waiting_messages > 0 &&
+                (subscriber.waiting_bytes + charge > options.subscriber_bytes_max ||
+                 subscriber.waiting_messages >= publication.messages_max);
+            if (is_full) {
+              ++dropped;
+              return;
+            }
+            if (subscriber.waiting_messages++ == 0)
+              touched.push_back(subscriber.connection->shared_from_this());
+            subscriber.waiting_bytes += charge;
+            subscriber.connection->send(publication.message, charge);
+          });
+    }
+    for (const auto& connection : touched) connection->flush();
   }
 
-  // Setting sndhwm changes the mark of all existing pipes. A new pipe starts with the mark that was
-  // set before bind(), so drain() calls set_mark() when there are new subscriptions. Before ZeroMQ
-  // 4.3.5, setting sndhwm while a pipe closes writes to freed memory. If a subscriber has left in
-  // the last leaving_us, set_mark() therefore only notes that the mark is due.
-  void set_mark() {
-    if (mark_is_fixed) return;
-    mark_is_due = connections->ended_within(leaving_us);
-    if (!mark_is_due) socket.set(zmq::sockopt::sndhwm, mark.messages());
+  // On the loop
+
+  /// Returns the message, whose bytes count as waiting while anyone holds it.
+  std::shared_ptr<const WireMessage> to_wire(protocol::TickMessage message) {
+    std::vector<zmtp::WirePart> parts;
+    parts.reserve(2 + message.chunks.size());
+    const auto topic = std::make_shared<std::string>(std::move(message.topic));
+    parts.push_back({topic, std::as_bytes(std::span(topic->data(), topic->size()))});
+    const auto add = [&](protocol::Frame frame) {
+      const auto owner = std::make_shared<protocol::Frame>(std::move(frame));
+      parts.push_back({owner, owner->bytes()});
+    };
+    add(std::move(message.header));
+    for (protocol::Frame& chunk : message.chunks) add(std::move(chunk));
+    auto wire = std::make_unique<WireMessage>(std::move(parts));
+    *waiting += wire->bytes();
+    return {wire.release(), [counter = waiting](const WireMessage* sent) {
+              *counter -= sent->bytes();
+              delete sent;
+            }};
   }
 
-  void follow(const std::vector<protocol::TickMessage>& messages) {
-    HighWaterMark::NextTick next{.messages = messages.size(),
-                                 .waiting_bytes = *waiting,
-                                 .may_move = !connections->ended_within(leaving_us)};
-    for (const protocol::TickMessage& message : messages)
-      next.message_bytes = std::max(next.message_bytes, message.bytes());
-    const int before = mark.messages();
-    mark.follow(next);
-    if (mark.messages() != before || mark_is_due) set_mark();
+  void send(std::vector<protocol::TickMessage> messages) {
+    const std::size_t messages_max = options.subscriber_ticks_max > 0
+                                         ? static_cast<std::size_t>(options.subscriber_ticks_max)
+                                         : ticks_max * messages.size();
+    for (protocol::TickMessage& message : messages) {
+      const auto wire = to_wire(std::move(message));
+      for (const auto& desk : desks) desk->mailbox.push({wire, messages_max});
+    }
   }
 
-  void send(protocol::TickMessage message) {
-    drain();  // also lets ZeroMQ process acknowledgements, and sets the mark of new pipes
-    send_part(zmq::message_t(message.topic), false);
-    send_part(lend(std::move(message.header), waiting), message.chunks.empty());
-    for (std::size_t index = 0; index < message.chunks.size(); ++index)
-      send_part(lend(std::move(message.chunks[index]), waiting),
-                index + 1 == message.chunks.size());
-  }
-
-  zmq::socket_t socket;
-  std::string endpoint;
-  HighWaterMark mark;
-  bool mark_is_fixed;
-  bool mark_is_due = false;
-  std::shared_ptr<WaitingBytes> waiting = std::make_shared<WaitingBytes>(0);
-  std::unordered_map<std::string, std::uint64_t> topics;
-  std::uint64_t total = 0;
-  std::uint64_t joins = 0;
-  std::unique_ptr<ConnectionLimit> connections;
-  std::unique_ptr<ZmqWatch> watch;
+  const ResultsSocketOptions options;
+  /// Shared, because a message may outlive the socket.
+  std::shared_ptr<std::atomic<std::size_t>> waiting = std::make_shared<std::atomic<std::size_t>>(0);
+  std::atomic<std::uint64_t> dropped{0};
+  TopicCounts counts;
+  std::vector<std::unique_ptr<Desk>> desks;
+  BoundEndpoint bound;
+  zmtp::Listener listener;
 };
 
-ResultsSocket::ResultsSocket(boost::asio::io_context& loop, zmq::context_t& context,
-                             const ResultsSocketOptions& options)
-    : state_(std::make_unique<State>(loop, context, options)) {}
+ResultsSocket::ResultsSocket(zmtp::IoThreads& threads, const ResultsSocketOptions& options)
+    : state_(std::make_unique<State>(threads, options)) {}
 
 ResultsSocket::~ResultsSocket() = default;
 
 const std::string& ResultsSocket::endpoint() const {
-  return state_->endpoint;
+  return state_->bound.endpoint();
 }
 
 void ResultsSocket::send(std::vector<protocol::TickMessage> messages) {
-  state_->follow(messages);
-  for (protocol::TickMessage& message : messages) state_->send(std::move(message));
-  state_->watch->check_soon();
+  state_->send(std::move(messages));
 }
 
 std::size_t ResultsSocket::connection_count() const {
-  return state_->connections->count();
+  return state_->listener.connection_count();
 }
 
 std::uint64_t ResultsSocket::refused_count() const {
-  return state_->connections->refused();
+  return state_->listener.refused_count();
+}
+
+const zmtp::FaultCounts& ResultsSocket::faults() const {
+  return state_->listener.faults();
 }
 
 std::size_t ResultsSocket::waiting_bytes() const {
   return *state_->waiting;
 }
 
+std::uint64_t ResultsSocket::dropped_count() const {
+  return state_->dropped;
+}
+
 std::uint64_t ResultsSocket::subscriber_count() const {
-  return state_->total;
+  return state_->counts.total();
 }
 
 std::uint64_t ResultsSocket::join_count() const {
-  return state_->joins;
+  return state_->counts.joins();
 }
 
 std::uint64_t ResultsSocket::subscriber_count(std::string_view topic) const {
-  const auto found = state_->topics.find(std::string(topic));
-  return found == state_->topics.end() ? 0 : found->second;
+  return state_->counts.of(topic);
 }
 
-void ResultsSocket::stop_reading() {
-  state_->watch->stop();
+void ResultsSocket::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
+  state_->listener.cut(is_meant);
 }
 
 }  // namespace starling::stream

@@ -11,13 +11,13 @@ bool PeerBuckets::has_token(std::int64_t full_at_us, std::int64_t now_us) const 
   return full_at_us - now_us <= (limits_.burst - 1) * limits_.interval_us;
 }
 
-bool PeerBuckets::has_token(std::string_view peer, std::int64_t now_us) const {
+bool PeerBuckets::has_token(std::uint64_t peer, std::int64_t now_us) const {
   const auto found = full_at_us_.find(peer);
   if (found != full_at_us_.end()) return has_token(found->second, now_us);
   return full_at_us_.size() < limits_.peers_max || has_token(others_full_at_us_, now_us);
 }
 
-bool PeerBuckets::take(std::string_view peer, std::int64_t now_us) {
+bool PeerBuckets::take(std::uint64_t peer, std::int64_t now_us) {
   if (!has_token(peer, now_us)) return false;
   auto found = full_at_us_.find(peer);
   if (found == full_at_us_.end() && full_at_us_.size() < limits_.peers_max)

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 
 namespace starling::stream {
@@ -22,9 +20,9 @@ class PeerBuckets {
   explicit PeerBuckets(const PeerBucketLimits& limits) : limits_(limits) {}
 
   /// Returns whether the peer has a token left, without taking it.
-  bool has_token(std::string_view peer, std::int64_t now_us) const;
+  bool has_token(std::uint64_t peer, std::int64_t now_us) const;
   /// Takes a token from the peer's bucket. Returns false if the bucket is empty.
-  bool take(std::string_view peer, std::int64_t now_us);
+  bool take(std::uint64_t peer, std::int64_t now_us);
 
   /// Forgets the peers whose buckets are full again. Call it about once a second.
   void expire(std::int64_t now_us);
@@ -32,18 +30,11 @@ class PeerBuckets {
   std::size_t count() const { return full_at_us_.size(); }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view peer) const {
-      return std::hash<std::string_view>()(peer);
-    }
-  };
-
   bool has_token(std::int64_t full_at_us, std::int64_t now_us) const;
 
   PeerBucketLimits limits_;
   /// The time at which the bucket of each peer will be full. It tells how many tokens are missing.
-  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> full_at_us_;
+  std::unordered_map<std::uint64_t, std::int64_t> full_at_us_;
   std::int64_t others_full_at_us_ = 0;  ///< of the bucket that all further peers share
 };
 

@@ -14,7 +14,7 @@ SessionTable::SessionTable(const SessionLimits& limits, std::function<std::uint6
                            std::function<bool(std::uint64_t)> has_arriving)
     : limits_(limits), random_(std::move(random)), has_arriving_(std::move(has_arriving)) {}
 
-std::optional<SessionTable::Opened> SessionTable::open(std::string_view connection,
+std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                                                        std::uint64_t resume_session,
                                                        std::uint64_t first_sequence,
                                                        std::int64_t now_us) {
@@ -33,7 +33,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::string_view connecti
   std::uint64_t id = 0;
   while (id == 0 || sessions_.contains(id)) id = random_();
   sessions_[id] = {.number = ++last_number_,
-                   .connection = std::string(connection),
+                   .connection = connection,
                    .heard_us = now_us,
                    .last_sequence = first_sequence - 1,
                    .taken = {},
@@ -64,18 +64,18 @@ SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t n
   return sessions_.end();
 }
 
-bool SessionTable::end(std::string_view connection, std::uint64_t session) {
+bool SessionTable::end(std::uint64_t connection, std::uint64_t session) {
   if (!owns(connection, session)) return false;
   forget(sessions_.find(session));
   return true;
 }
 
-bool SessionTable::owns(std::string_view connection, std::uint64_t session) const {
+bool SessionTable::owns(std::uint64_t connection, std::uint64_t session) const {
   const auto found = sessions_.find(session);
   return found != sessions_.end() && found->second.connection == connection;
 }
 
-bool SessionTable::touch(std::string_view connection, std::uint64_t session, std::int64_t now_us) {
+bool SessionTable::touch(std::uint64_t connection, std::uint64_t session, std::int64_t now_us) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end() || found->second.connection != connection) return false;
   Session& touched = found->second;
@@ -161,8 +161,7 @@ SessionTaken SessionTable::most_taken() const {
   return most;
 }
 
-std::uint64_t SessionTable::next_sequence(std::string_view connection,
-                                          std::uint64_t session) const {
+std::uint64_t SessionTable::next_sequence(std::uint64_t connection, std::uint64_t session) const {
   return owns(connection, session) ? sessions_.at(session).last_sequence + 1 : 0;
 }
 

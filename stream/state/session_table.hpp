@@ -78,19 +78,19 @@ class SessionTable {
   /// session replaces the session that has been silent longest, for gives_way_us at least, among
   /// those without an unanswered request. If there is none either, opens no session and returns
   /// std::nullopt.
-  std::optional<Opened> open(std::string_view connection, std::uint64_t resume_session,
+  std::optional<Opened> open(std::uint64_t connection, std::uint64_t resume_session,
                              std::uint64_t first_sequence, std::int64_t now_us);
 
   bool contains(std::uint64_t session) const { return sessions_.contains(session); }
   /// Returns true if the session exists and belongs to the connection.
-  bool owns(std::string_view connection, std::uint64_t session) const;
+  bool owns(std::uint64_t connection, std::uint64_t session) const;
   /// Marks the session as used at `now_us`. Call touch() for each request. Returns false, and does
   /// nothing, if the session does not exist or belongs to another connection.
-  bool touch(std::string_view connection, std::uint64_t session, std::int64_t now_us);
+  bool touch(std::uint64_t connection, std::uint64_t session, std::int64_t now_us);
 
   /// Forgets the session. Returns false, and does nothing, if the session does not exist or belongs
   /// to another connection.
-  bool end(std::string_view connection, std::uint64_t session);
+  bool end(std::uint64_t connection, std::uint64_t session);
   /// Forgets the idle sessions and returns them.
   std::vector<Forgotten> expire(std::int64_t now_us);
 
@@ -122,7 +122,7 @@ class SessionTable {
 
   /// Returns the number that the session must send next; 0 if the session does not exist or belongs
   /// to another connection.
-  std::uint64_t next_sequence(std::string_view connection, std::uint64_t session) const;
+  std::uint64_t next_sequence(std::uint64_t connection, std::uint64_t session) const;
 
   /// Returns the session's number: 1 for the first session that was opened, 2 for the second, and
   /// so on; 0 if there is no such session. The number stands for the session in the log, which must
@@ -149,7 +149,7 @@ class SessionTable {
   };
   struct Session {
     std::uint64_t number = 0;
-    std::string connection;
+    std::uint64_t connection = 0;
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
     SessionTaken taken;

@@ -77,14 +77,13 @@ SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
           .epoch = parts_.epoch,
           .name_of = parts_.name_of,
           .request =
-              [this, to_loop](const std::string& reader, std::vector<std::byte> message) {
+              [this, to_loop](std::uint64_t reader, std::vector<std::byte> message) {
                 to_loop([this, reader, message = std::move(message)]() mutable {
                   deliver(reader, std::move(message));
                 });
               },
           .follow =
-              [this, to_loop](const std::string& reader, std::uint64_t request_id,
-                              std::string stream) {
+              [this, to_loop](std::uint64_t reader, std::uint64_t request_id, std::string stream) {
                 to_loop([this, reader, request_id, stream = std::move(stream)] {
                   follow(reader, request_id, stream);
                 });
@@ -142,26 +141,25 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
   respond(std::move(answer));
 }
 
-/// Returns the name of a reader, which is its routing id too. Clients of the commands endpoint may
-/// choose their own routing ids, so a reader's must not be guessed.
-std::string SocketHub::new_reader() {
-  return "websocket " + std::to_string(parts_.random()) + " " + std::to_string(parts_.random());
+/// Returns the number of a reader, which Peer has as that of its connection. The commands endpoint
+/// counts its connections from 1, and will never count as far.
+std::uint64_t SocketHub::new_reader() {
+  constexpr std::uint64_t first = std::uint64_t{1} << 63;
+  return first + readers_++;
 }
 
-void SocketHub::deliver(const std::string& reader, std::vector<std::byte> message) {
+void SocketHub::deliver(std::uint64_t reader, std::vector<std::byte> message) {
   if (is_closed_) return;
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(message));
-  parts_.deliver(Peer{.routing_id = reader, .has_delimiter = false, .in_process = true},
-                 ReceivedBytes{owner, *owner});
+  parts_.deliver(Peer{.connection = reader, .in_process = true}, ReceivedBytes{owner, *owner});
 }
 
-void SocketHub::replied(const std::string& routing_id, const protocol::Frame& frame) {
+void SocketHub::replied(std::uint64_t reader, const protocol::Frame& frame) {
   if (is_closed_) return;
-  state_->thread.post([this, routing_id, frame] { state_->thread.take_reply(routing_id, frame); });
+  state_->thread.post([this, reader, frame] { state_->thread.take_reply(reader, frame); });
 }
 
-void SocketHub::follow(const std::string& reader, std::uint64_t request_id,
-                       const std::string& stream) {
+void SocketHub::follow(std::uint64_t reader, std::uint64_t request_id, const std::string& stream) {
   if (is_closed_) return;
   const auto problem = parts_.fault_of_stream(stream);
   if (!problem) ++followed_[stream];

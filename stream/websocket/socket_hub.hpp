@@ -40,7 +40,6 @@ class SocketHub {
     SocketLimits limits;
     SpaceOptions space;
     std::uint64_t epoch = 0;
-    std::function<std::uint64_t()> random;  ///< numbers that clients cannot guess
     /// Passes an encoded request to the server, as CommandSocket::Handlers::request does. The reply
     /// comes to replied().
     std::function<void(Peer, ReceivedBytes)> deliver;
@@ -59,8 +58,8 @@ class SocketHub {
 
   /// Answers a request for a WebSocket.
   void open(const HttpHead& head, const HttpRespond& respond);
-  /// Call this with each reply to a Peer that is `in_process` and has a routing id.
-  void replied(const std::string& routing_id, const protocol::Frame& frame);
+  /// Call this with each reply to a Peer that is `in_process` and has a connection.
+  void replied(std::uint64_t reader, const protocol::Frame& frame);
 
   /// Returns whether publish() has anything to do.
   bool is_following() const { return !followed_.empty(); }
@@ -80,9 +79,9 @@ class SocketHub {
  private:
   struct State;
 
-  std::string new_reader();
-  void deliver(const std::string& reader, std::vector<std::byte> message);
-  void follow(const std::string& reader, std::uint64_t request_id, const std::string& stream);
+  std::uint64_t new_reader();
+  void deliver(std::uint64_t reader, std::vector<std::byte> message);
+  void follow(std::uint64_t reader, std::uint64_t request_id, const std::string& stream);
   void unfollow(const std::string& stream);
   void feed(std::uint64_t number);
   void send_rows(bool then_shows);
@@ -90,6 +89,7 @@ class SocketHub {
   Parts parts_;
   std::unique_ptr<State> state_;
   std::map<std::string, unsigned, std::less<>> followed_;  ///< and by how many
+  std::uint64_t readers_ = 0;                              ///< that have ever come
   bool is_closed_ = false;
 };
 

@@ -26,12 +26,12 @@ SocketThread::~SocketThread() {
   thread_.join();
 }
 
-SocketReader* SocketThread::find(const std::string& reader) {
+SocketReader* SocketThread::find(std::uint64_t reader) {
   const auto found = readers_.find(reader);
   return found == readers_.end() ? nullptr : found->second.reader.get();
 }
 
-SocketReader::Parts SocketThread::reader_parts(const std::string& reader) {
+SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader) {
   return {.limits = parts_.limits,
           .counts = counts_,
           .space = parts_.space.space,
@@ -52,8 +52,8 @@ SocketReader::Parts SocketThread::reader_parts(const std::string& reader) {
               }};
 }
 
-void SocketThread::add(const std::string& reader, asio::ip::tcp::socket socket,
-                       const std::string& head, std::shared_ptr<const void> place) {
+void SocketThread::add(std::uint64_t reader, asio::ip::tcp::socket socket, const std::string& head,
+                       std::shared_ptr<const void> place) {
   if (is_closed_) return;
   const auto added = readers_.emplace(
       reader, Reader{std::move(place),
@@ -62,11 +62,11 @@ void SocketThread::add(const std::string& reader, asio::ip::tcp::socket socket,
   added.first->second.reader->start(head);
 }
 
-void SocketThread::take_reply(const std::string& reader, const protocol::Frame& frame) {
+void SocketThread::take_reply(std::uint64_t reader, const protocol::Frame& frame) {
   if (SocketReader* const found = find(reader)) found->take_reply(frame);
 }
 
-void SocketThread::followed(const std::string& reader, std::uint64_t request_id,
+void SocketThread::followed(std::uint64_t reader, std::uint64_t request_id,
                             const std::string& stream,
                             const std::optional<protocol::Problem>& problem) {
   if (SocketReader* const found = find(reader))

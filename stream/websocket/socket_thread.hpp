@@ -34,9 +34,8 @@ class SocketThread {
     SpaceOptions space;
     std::uint64_t epoch = 0;
     std::function<std::string_view(ObjectId)> name_of;
-    std::function<void(const std::string& reader, std::vector<std::byte>)> request;
-    std::function<void(const std::string& reader, std::uint64_t request_id, std::string stream)>
-        follow;
+    std::function<void(std::uint64_t reader, std::vector<std::byte>)> request;
+    std::function<void(std::uint64_t reader, std::uint64_t request_id, std::string stream)> follow;
     std::function<void(const std::string& stream)> unfollow;
     /// Asks for rows with this number, and for no rows if it is 0.
     std::function<void(std::uint64_t feed)> feed;
@@ -58,10 +57,10 @@ class SocketThread {
 
   /// Serves a connection. `reader` names it, `head` is its request, and `place` is released when it
   /// ends.
-  void add(const std::string& reader, boost::asio::ip::tcp::socket socket, const std::string& head,
+  void add(std::uint64_t reader, boost::asio::ip::tcp::socket socket, const std::string& head,
            std::shared_ptr<const void> place);
-  void take_reply(const std::string& reader, const protocol::Frame& frame);
-  void followed(const std::string& reader, std::uint64_t request_id, const std::string& stream,
+  void take_reply(std::uint64_t reader, const protocol::Frame& frame);
+  void followed(std::uint64_t reader, std::uint64_t request_id, const std::string& stream,
                 const std::optional<protocol::Problem>& problem);
   /// `tick` is empty if the tick is lost for all who follow the stream.
   void publish(const std::string& stream, std::optional<protocol::TickMessage> tick, bool is_last);
@@ -77,8 +76,8 @@ class SocketThread {
     std::unique_ptr<SocketReader> reader;
   };
 
-  SocketReader* find(const std::string& reader);
-  SocketReader::Parts reader_parts(const std::string& reader);
+  SocketReader* find(std::uint64_t reader);
+  SocketReader::Parts reader_parts(std::uint64_t reader);
   void show_now();
   void views_changed();
   void beat_later();
@@ -95,7 +94,7 @@ class SocketThread {
   bool was_behind_ = false;  ///< the mirror, when show() was called last
   bool is_due_ = false;      ///< show() has waited for the mirror
   bool is_closed_ = false;
-  std::map<std::string, Reader> readers_;
+  std::map<std::uint64_t, Reader> readers_;
   std::thread thread_;
 };
 

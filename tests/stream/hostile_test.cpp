@@ -54,11 +54,20 @@ TEST_F(HostileTest, NoiseIsAnsweredAsMalformed) {
 }
 
 TEST_F(HostileTest, TooManyPartsAreAnsweredAsMalformed) {
-  peer.send_parts({"a", "b", "c", "d", "e", "f"});
+  peer.send_parts({"a", "b", "c"});
   const auto reply = peer.receive();
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->error(), ErrorCode::malformed);
   expect_exact();
+}
+
+TEST_F(HostileTest, MorePartsThanAnyRequestHasCutTheirConnectionAndHarmNobody) {
+  peer.send_parts({"a", "b", "c", "d", "e", "f"});
+  EXPECT_TRUE(happens(
+      [&] { return server.stat("starling_connections_cut_total{reason=\"parts\"}") == 1; }));
+  auto client = server.client();
+  ASSERT_TRUE(client.update(fixes.batch()));
+  EXPECT_EQ(client.advance_tick(1).value().object_count, 2u);
 }
 
 TEST_F(HostileTest, EveryTruncationOfAnUpdateIsRefused) {

@@ -11,8 +11,8 @@ namespace {
 using Kind = SessionTable::Admission::Kind;
 using Forgotten = SessionTable::Forgotten;
 
-constexpr std::string_view me = "a connection";
-constexpr std::string_view other = "another connection";
+constexpr std::uint64_t me = 1;
+constexpr std::uint64_t other = 2;
 constexpr std::uint64_t body = 5;  ///< the hash of all bodies, where a test names no other
 
 class Sessions : public testing::Test {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory for requests that are being received or wait for the loop, of all connections
+// together. A connection takes room for a whole frame before it receives the frame. If there is
+// none, it waits for its turn. CommandSocket owns the budget.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "starling/stream/zmtp/link.hpp"
+
+namespace starling::stream {
+
+/// Any thread may call the functions.
+class ReceiveBudget {
+ public:
+  /// `granted` is called for a connection that has waited and may go on. It must not call back.
+  ReceiveBudget(std::size_t bytes_max,
+                std::function<void(const std::shared_ptr<zmtp::Link>&)> granted)
+      : bytes_max_(bytes_max), granted_(std::move(granted)) {}
+
+  /// Takes room. Returns false if there is none: the connection then waits in line until `granted`
+  /// is called, and calls take() again. With `may_overdraw` there is always room: for short
+  /// requests of connections that hold no other, so that long ones keep nobody out.
+  bool take(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes, bool may_overdraw);
+  void give_back(std::size_t bytes);
+  /// Takes the connection out of the line, and gives back what it was granted.
+  void forget(const std::shared_ptr<zmtp::Link>& link);
+
+  bool has_waiting() const;
+
+ private:
+  struct Waiting {
+    std::shared_ptr<zmtp::Link> link;
+    std::size_t bytes = 0;
+  };
+
+  bool fits(std::size_t bytes) const { return used_ == 0 || used_ + bytes <= bytes_max_; }
+  /// Grants room to those who wait, in line, as far as it goes.
+  std::vector<std::shared_ptr<zmtp::Link>> grant();
+  void tell(const std::vector<std::shared_ptr<zmtp::Link>>& links) const;
+
+  const std::size_t bytes_max_;
+  const std::function<void(const std::shared_ptr<zmtp::Link>&)> granted_;
+  mutable std::mutex mutex_;
+  std::size_t used_ = 0;
+  std::deque<Waiting> line_;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receives a long body into its own memory, and everything else into one buffer of the thread: see
+// connection.hpp.
+#include "starling/stream/zmtp/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/zmtp/command.hpp"
+#include "starling/stream/zmtp/tcp_state.hpp"
+
+namespace starling::stream::zmtp {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{16} << 10;
+// After this many bytes, other connections of the thread get their turn.
+constexpr std::size_t turn_bytes = std::size_t{1} << 20;
+
+constexpr std::int64_t handshake_us = 2'000'000;
+constexpr std::int64_t ping_us = 10'000'000;
+constexpr std::int64_t silent_us = 30'000'000;
+// How long an unfinished request may keep room that others wait for, and how long none of its bytes
+// may come meanwhile.
+constexpr std::int64_t room_us = 5'000'000;
+constexpr std::int64_t stalled_us = 1'000'000;
+// A peer that sends PINGs and does not read gets no more answers than these.
+constexpr std::size_t answers_max = 16;
+// The memory that a short request takes besides its bytes, until the loop has taken it. Counting
+// generously bounds the number of requests that wait.
+constexpr std::size_t part_bytes_besides = 1024;
+
+thread_local std::array<std::byte, buffer_bytes> buffer;
+
+}  // namespace
+
+Connection::Connection(Owner& owner, Socket socket, std::shared_ptr<Link> link)
+    : owner_(owner),
+      socket_(std::move(socket)),
+      link_(std::move(link)),
+      session_(owner.session_options(), *this),
+      begun_us_(steady_now_us()),
+      heard_us_(begun_us_) {
+  link_->connection = this;
+  set_tcp_options(socket_.native_handle());
+}
+
+Connection::~Connection() = default;
+
+void Connection::start() {
+  flush();
+  if (!is_closed()) wait_to_read();
+}
+
+void Connection::wait_to_read() {
+  if (is_closed() || std::exchange(is_reading_, true)) return;
+  socket_.async_wait(Socket::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->is_reading_ = false;
+                       if (!error && !self->is_closed()) self->read();
+                     });
+}
+
+void Connection::read() try {
+  for (std::size_t turn = 0; turn < turn_bytes && !is_closed();) {
+    const std::span place = session_.rest_of_body();
+    std::array<iovec, 2> views{iovec{place.data(), place.size()},
+                               iovec{buffer.data(), buffer.size()}};
+    msghdr message{};
+    message.msg_iov = place.empty() ? &views[1] : views.data();
+    message.msg_iovlen = place.empty() ? 1 : 2;
+    const ssize_t received = ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT);
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (received <= 0) return end(std::nullopt);
+    const auto count = static_cast<std::size_t>(received);
+    heard_us_ = steady_now_us();
+    turn += count;
+    const std::size_t in_place = std::min(count, place.size());
+    if (in_place > 0) session_.filled(in_place);
+    if (!feed(std::span(buffer).first(count - in_place))) return;
+    if (count < place.size() + buffer.size()) break;  // the socket is empty
+  }
+  flush();
+  wait_to_read();
+} catch (const std::bad_alloc&) {
+  end(Fault::memory);
+}
+
+bool Connection::feed(std::span<const std::byte> bytes) {
+  const std::size_t used = session_.feed(bytes);
+  if (is_closed()) return false;
+  if (const auto fault = session_.fault()) {
+    flush();  // sends ERROR, if the session has answered with it
+    end(*fault);
+    return false;
+  }
+  if (used == bytes.size() && !is_paused_) return true;
+  untaken_.assign(bytes.begin() + static_cast<std::ptrdiff_t>(used), bytes.end());
+  flush();
+  return false;
+}
+
+void Connection::go_on() try {
+  if (is_closed() || !std::exchange(is_paused_, false)) return;
+  heard_us_ = steady_now_us();
+  const std::vector<std::byte> bytes = std::exchange(untaken_, {});
+  if (!feed(bytes)) return;
+  flush();
+  wait_to_read();
+} catch (const std::bad_alloc&) {
+  end(Fault::memory);
+}
+
+void Connection::send(std::shared_ptr<const WireMessage> message, std::size_t charge) {
+  queue_.push(std::move(message), charge);
+}
+
+void Connection::flush() {
+  if (is_writing_) return;
+  std::size_t turn = 0;
+  while (!is_closed() && !queue_.empty()) {
+    if (turn >= turn_bytes) return wait_to_write();
+    const std::span views = queue_.next(session_.cipher());
+    msghdr message{};
+    message.msg_iov = views.data();
+    message.msg_iovlen = views.size();
+    const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return wait_to_write();
+    if (sent < 0) return end(std::nullopt);
+    turn += static_cast<std::size_t>(sent);
+    const auto written = queue_.written(static_cast<std::size_t>(sent));
+    if (written.messages > 0) owner_.traffic().written(*this, written);
+  }
+  answers_ = 0;
+}
+
+void Connection::wait_to_write() {
+  is_writing_ = true;
+  socket_.async_wait(Socket::wait_write,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->is_writing_ = false;
+                       if (!error && !self->is_closed()) self->flush();
+                     });
+}
+
+bool Connection::is_drained() const {
+  return is_closed() || (queue_.empty() && unacknowledged_bytes(socket_.native_handle()) == 0);
+}
+
+void Connection::cut(Fault fault) {
+  end(fault);
+}
+
+void Connection::close() {
+  end(std::nullopt);
+}
+
+void Connection::end(std::optional<Fault> fault) {
+  if (is_closed()) return;
+  const auto self = shared_from_this();
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  link_->is_open = false;
+  link_->connection = nullptr;
+  session_.fail(fault.value_or(Fault::silent));  // takes no more bytes
+  owner_.traffic().closed(*this, std::exchange(room_, 0), queue_.charge());
+  owner_.ended(*this, fault);
+}
+
+void Connection::check(std::int64_t now_us) {
+  if (is_closed()) return;
+  if (!session_.is_established()) {
+    if (now_us - begun_us_ > handshake_us) cut(Fault::too_late);
+    return;
+  }
+  if (is_vanished(now_us)) return cut(Fault::silent);
+  if (is_paused_) return;
+  const bool is_stalled = now_us - room_since_us_ > room_us || now_us - heard_us_ > stalled_us;
+  if (room_ > 0 && is_stalled && owner_.traffic().lacks_room()) return cut(Fault::stalled);
+  const bool is_due = now_us - std::max(heard_us_, pinged_us_) > ping_us;
+  if (!is_due || !session_.knows_ping() || !queue_.empty()) return;
+  pinged_us_ = now_us;
+  constexpr std::array<std::byte, 2> no_ttl{};
+  queue_.push_first(WireMessage::command(command("PING", no_ttl)));
+  flush();
+}
+
+// A peer that does not read is not silent: PINGs wait behind what it has not read.
+bool Connection::is_vanished(std::int64_t now_us) const {
+  if (is_peer_gone(socket_.native_handle(), silent_us)) return true;
+  return session_.knows_ping() && !is_paused_ && queue_.empty() && pinged_us_ > heard_us_ &&
+         now_us - heard_us_ > silent_us;
+}
+
+void Connection::answer(std::shared_ptr<const WireMessage> message) {
+  if (session_.is_established() && ++answers_ > answers_max) return;
+  queue_.push_first(std::move(message));
+}
+
+bool Connection::take_room(std::size_t bytes) {
+  bytes += part_bytes_besides;
+  if (!owner_.traffic().take_room(*this, bytes)) {
+    is_paused_ = true;
+    return false;
+  }
+  if (room_ == 0) room_since_us_ = steady_now_us();
+  room_ += bytes;
+  return true;
+}
+
+void Connection::return_room(std::size_t bytes) {
+  bytes += part_bytes_besides;
+  room_ -= bytes;
+  owner_.traffic().return_room(*this, bytes);
+}
+
+void Connection::established() {
+  if (!owner_.may_establish(*this)) return end(std::nullopt);
+  is_counted_ = true;
+  link_->principal = session_.principal();
+  owner_.traffic().established(*this);
+}
+
+void Connection::take_message(Message message) {
+  owner_.traffic().take_message(*this, std::move(message), std::exchange(room_, 0));
+}
+
+void Connection::take_subscription(bool joins, std::string_view topic) {
+  owner_.traffic().take_subscription(*this, joins, topic);
+}
+
+}  // namespace starling::stream::zmtp

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first lane's thread accepts; each connection stays with one lane: see listener.hpp.
+#include "starling/stream/zmtp/listener.hpp"
+
+#include <cerrno>
+#include <future>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <sodium.h>
+#include <sys/socket.h>
+
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
+
+namespace starling::stream::zmtp {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr int accepts_per_turn = 64;
+constexpr milliseconds check_period{250};
+// How long nothing is accepted after the process has run out of descriptors or memory.
+constexpr milliseconds shortage_period{100};
+constexpr milliseconds close_period{2};
+
+int domain_of(int descriptor) {
+  int domain = AF_INET;
+  socklen_t size = sizeof(domain);
+  ::getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  return domain;
+}
+
+}  // namespace
+
+struct Listener::State final : Connection::Owner {
+  struct OwnLane {
+    OwnLane(std::size_t index, asio::io_context& loop) : lane{index, loop}, timer(loop) {}
+    Lane lane;
+    std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections;
+    asio::steady_timer timer;
+    std::chrono::steady_clock::time_point closes_at{};
+    std::promise<void> closed;
+
+    /// A copy, because a connection that ends leaves `connections`.
+    std::vector<std::shared_ptr<Connection>> all() const {
+      std::vector<std::shared_ptr<Connection>> copy;
+      copy.reserve(connections.size());
+      for (const auto& [number, connection] : connections) copy.push_back(connection);
+      return copy;
+    }
+  };
+
+  State(IoThreads& threads, IoThreadRange range, int descriptor, const ListenerOptions& the_options,
+        Traffic& the_traffic)
+      : options(the_options),
+        own_traffic(the_traffic),
+        domain(domain_of(descriptor)),
+        acceptor(threads.loop(range.first), descriptor),
+        shortage(threads.loop(range.first)) {
+    if (options.session.authentication != nullptr)
+      check_invariant(sodium_init() >= 0, "the system has random numbers");
+    for (std::size_t index = 0; index < range.count; ++index)
+      lanes.push_back(std::make_unique<OwnLane>(index, threads.loop(range.first + index)));
+  }
+
+  // Connection::Owner
+  const SessionOptions& session_options() const override { return options.session; }
+  Traffic& traffic() override { return own_traffic; }
+  bool may_establish(Connection& connection) override {
+    forget_handshake(connection.link()->number);
+    if (established.fetch_add(1) < options.connections_max) return true;
+    --established;
+    ++refused;
+    return false;
+  }
+  void ended(Connection& connection, std::optional<Fault> fault) override {
+    const std::uint64_t number = connection.link()->number;
+    if (connection.is_established()) --established;
+    forget_handshake(number);
+    if (fault) faults.add(*fault);
+    lanes[connection.link()->lane.index]->connections.erase(number);
+  }
+
+  void forget_handshake(std::uint64_t number) {
+    const std::lock_guard lock(mutex);
+    handshakes.erase(number);
+  }
+
+  /// Returns the oldest connection without a handshake, if there are too many with the new one.
+  std::shared_ptr<Link> add_handshake(const std::shared_ptr<Link>& link) {
+    const std::lock_guard lock(mutex);
+    handshakes.emplace(link->number, link);
+    if (handshakes.size() <= options.handshakes_max) return nullptr;
+    return handshakes.extract(handshakes.begin()).mapped();
+  }
+
+  void wait_to_accept() {
+    acceptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                        [this](const boost::system::error_code& error) {
+                          if (!error && !is_closing) accept();
+                        });
+  }
+
+  void accept() {
+    for (int count = 0; count < accepts_per_turn; ++count) {
+      const int descriptor =
+          ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (descriptor >= 0) {
+        add(descriptor);
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        shortage.expires_after(shortage_period);
+        return shortage.async_wait([this](const boost::system::error_code& error) {
+          if (!error && !is_closing) accept();
+        });
+      } else if (errno != EINTR && errno != ECONNABORTED) {
+        break;
+      }
+    }
+    wait_to_accept();
+  }
+
+  void add(int descriptor) {
+    OwnLane& lane = *lanes[last_number++ % lanes.size()];
+    Connection::Socket socket(
+        lane.lane.loop, asio::generic::stream_protocol(domain, domain == AF_UNIX ? 0 : IPPROTO_TCP),
+        descriptor);
+    if (established >= options.connections_max) {
+      ++refused;
+      return;
+    }
+    const auto link = std::make_shared<Link>(last_number, lane.lane);
+    if (const auto oldest = add_handshake(link))
+      asio::post(oldest->lane.loop, [oldest] {
+        if (oldest->connection != nullptr && !oldest->connection->is_established())
+          oldest->connection->cut(Fault::gave_way);
+      });
+    asio::post(lane.lane.loop,
+               [this, &lane, link,
+                socket = std::make_shared<Connection::Socket>(std::move(socket))]() mutable {
+                 const auto connection =
+                     std::make_shared<Connection>(*this, std::move(*socket), link);
+                 lane.connections.emplace(link->number, connection);
+                 if (is_closing) return connection->close();
+                 connection->start();
+               });
+  }
+
+  void check_later(OwnLane& lane) {
+    lane.timer.expires_after(check_period);
+    lane.timer.async_wait([this, &lane](const boost::system::error_code& error) {
+      if (error || is_closing) return;
+      const std::int64_t now_us = steady_now_us();
+      for (const auto& connection : lane.all()) connection->check(now_us);
+      check_later(lane);
+    });
+  }
+
+  void close_lane(OwnLane& lane) {
+    const bool is_late = std::chrono::steady_clock::now() >= lane.closes_at;
+    for (const auto& connection : lane.all())
+      if (is_late || !connection->is_established() || connection->is_drained()) connection->close();
+    if (lane.connections.empty()) return lane.closed.set_value();
+    lane.timer.expires_after(close_period);
+    lane.timer.async_wait([this, &lane](const boost::system::error_code&) { close_lane(lane); });
+  }
+
+  ListenerOptions options;
+  Traffic& own_traffic;
+  int domain;
+  asio::posix::stream_descriptor acceptor;
+  asio::steady_timer shortage;
+  std::vector<std::unique_ptr<OwnLane>> lanes;
+  std::uint64_t last_number = 0;
+  std::atomic<std::size_t> established{0};
+  std::atomic<std::uint64_t> refused{0};
+  std::atomic<bool> is_closing{false};
+  FaultCounts faults;
+  std::mutex mutex;
+  std::map<std::uint64_t, std::shared_ptr<Link>> handshakes;  ///< the oldest first
+};
+
+Listener::Listener(IoThreads& threads, IoThreadRange range, int descriptor,
+                   const ListenerOptions& options, Traffic& traffic)
+    : state_(std::make_unique<State>(threads, range, descriptor, options, traffic)) {}
+
+Listener::~Listener() {
+  close(std::chrono::steady_clock::now());
+}
+
+void Listener::start() {
+  for (const auto& lane : state_->lanes)
+    asio::post(lane->lane.loop, [state = state_.get(), each = lane.get()] {
+      state->check_later(*each);
+      if (each->lane.index == 0) state->wait_to_accept();
+    });
+}
+
+std::size_t Listener::lane_count() const {
+  return state_->lanes.size();
+}
+
+Lane& Listener::lane(std::size_t index) {
+  return state_->lanes[index]->lane;
+}
+
+std::size_t Listener::connection_count() const {
+  return state_->established;
+}
+
+std::uint64_t Listener::refused_count() const {
+  return state_->refused;
+}
+
+const FaultCounts& Listener::faults() const {
+  return state_->faults;
+}
+
+void Listener::cut(const std::function<bool(PrincipalId)>& is_meant) {
+  for (const auto& lane : state_->lanes)
+    asio::post(lane->lane.loop, [each = lane.get(), is_meant] {
+      for (const auto& connection : each->all())
+        if (connection->is_established() && is_meant(connection->link()->principal))
+          connection->cut(Fault::revoked);
+    });
+}
+
+// The first lane closes the acceptor before the others stop, so that no connection is added later.
+void Listener::close(std::chrono::steady_clock::time_point until) {
+  if (state_->is_closing.exchange(true)) return;
+  std::promise<void> accepts_no_more;
+  asio::post(state_->lanes[0]->lane.loop, [&] {
+    boost::system::error_code ignored;
+    state_->acceptor.close(ignored);
+    state_->shortage.cancel();
+    accepts_no_more.set_value();
+  });
+  accepts_no_more.get_future().wait();
+  for (const auto& lane : state_->lanes)
+    asio::post(lane->lane.loop, [state = state_.get(), each = lane.get(), until] {
+      each->timer.cancel();
+      each->closes_at = until;
+      state->close_lane(*each);
+    });
+  for (const auto& lane : state_->lanes) lane->closed.get_future().wait();
+  // Handlers of timers that were queued before run before these.
+  for (const auto& lane : state_->lanes) {
+    std::promise<void> passed;
+    asio::post(lane->lane.loop, [&] { passed.set_value(); });
+    passed.get_future().wait();
+  }
+}
+
+void post_go_on(const std::shared_ptr<Link>& link) {
+  asio::post(link->lane.loop, [link] {
+    if (link->connection != nullptr) link->connection->go_on();
+  });
+}
+
+}  // namespace starling::stream::zmtp

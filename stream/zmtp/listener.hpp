@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accepts the connections of an endpoint and spreads them over I/O threads. It bounds their number
+// and the number of unfinished handshakes, and counts why connections were cut. CommandSocket and
+// ResultsSocket each own a Listener.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "starling/stream/zmtp/connection.hpp"
+#include "starling/stream/zmtp/fault.hpp"
+#include "starling/stream/zmtp/io_threads.hpp"
+#include "starling/stream/zmtp/link.hpp"
+#include "starling/stream/zmtp/session.hpp"
+
+namespace starling::stream::zmtp {
+
+/// The connections of one I/O thread. Only that thread uses them.
+struct Lane {
+  std::size_t index = 0;
+  boost::asio::io_context& loop;
+};
+
+struct ListenerOptions {
+  SessionOptions session;
+  /// Connections beyond this number are closed at once.
+  std::size_t connections_max = 0;
+  /// While this many connections have not finished their handshake, the oldest of them gives way to
+  /// a new one. They do not count as connections.
+  std::size_t handshakes_max = 256;
+};
+
+class Listener {
+ public:
+  /// Owns `descriptor`, a socket that listens. `traffic` must outlive the listener.
+  Listener(IoThreads& threads, IoThreadRange range, int descriptor, const ListenerOptions& options,
+           Traffic& traffic);
+  /// Closes all connections at once, if close() has not.
+  ~Listener();
+
+  /// Begins to accept connections.
+  void start();
+
+  std::size_t lane_count() const;
+  Lane& lane(std::size_t index);
+
+  std::size_t connection_count() const;
+  /// Returns the number of connections closed so far because of connections_max.
+  std::uint64_t refused_count() const;
+  const FaultCounts& faults() const;
+
+  /// Closes the connections of the principals for which `is_meant` returns true. I/O threads call
+  /// `is_meant`, soon.
+  void cut(const std::function<bool(PrincipalId)>& is_meant);
+
+  /// Accepts no more connections, and closes each connection when it has sent what waits, or at
+  /// `until`. Returns when all are closed.
+  void close(std::chrono::steady_clock::time_point until);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Runs Connection::go_on() on the connection's thread, if it still exists.
+void post_go_on(const std::shared_ptr<Link>& link);
+
+}  // namespace starling::stream::zmtp
