@@ -67,7 +67,7 @@ struct RequestHandler::AskedSnapshot {
   std::vector<std::uint64_t> ids;  ///< the queries, if it is not of all
   std::size_t next_id = 0;
   std::unordered_set<Slot> seen;  ///< of these queries
-  std::vector<QueryTable::Member> queries;
+  std::vector<QuerySlot> queries;
   std::vector<Slot> slots;  ///< of `queries`
 };
 
@@ -226,7 +226,7 @@ bool RequestHandler::collect_some(AskedSnapshot& asked) {
     const auto members = queries.members_of(asked.stream).subspan(asked.queries.size());
     const auto next = members.first(std::min(members.size(), members_at_once));
     asked.queries.insert(asked.queries.end(), next.begin(), next.end());
-    for (const QueryTable::Member& member : next) asked.slots.push_back(member.slot);
+    for (const QuerySlot& member : next) asked.slots.push_back(member.slot);
     return next.size() == members.size();
   }
   const auto rest = std::span(asked.ids).subspan(asked.next_id);

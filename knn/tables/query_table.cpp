@@ -125,7 +125,7 @@ void QueryTable::begin_remove_stream(StreamId id) {
 
 bool QueryTable::remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects,
                              Staging& staging) {
-  const std::vector<Member>& members = stream_at(id).members;
+  const std::vector<QuerySlot>& members = stream_at(id).members;
   for (; queries_max > 0 && !members.empty(); --queries_max)
     drop(members.back().slot, objects, staging);
   return members.empty();
@@ -265,7 +265,7 @@ bool QueryTable::prepare_tick(std::int64_t tau_us, std::size_t queries_max, Obje
                               Staging& staging) {
   while (!restaged_.empty()) {
     auto& [id, next] = restaged_.front();
-    const std::vector<Member>& members = stream_at(id).members;
+    const std::vector<QuerySlot>& members = stream_at(id).members;
     for (; next < members.size() && queries_max > 0; --queries_max)
       stage(members[next++].slot, staging);
     if (next < members.size()) return false;
@@ -395,7 +395,7 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
 }
 
 void QueryTable::add_member(Slot slot, QueryId id) {
-  std::vector<Member>& members = stream_at(entries_[slot].stream).members;
+  std::vector<QuerySlot>& members = stream_at(entries_[slot].stream).members;
   entries_[slot].place = static_cast<std::uint32_t>(members.size());
   members.push_back({id, slot});
 }
@@ -403,7 +403,7 @@ void QueryTable::add_member(Slot slot, QueryId id) {
 void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
   Entry& entry = entries_[slot];
   leave(slot);
-  std::vector<Member>& members = stream_at(entry.stream).members;
+  std::vector<QuerySlot>& members = stream_at(entry.stream).members;
   members[entry.place] = members.back();
   entries_[members.back().slot].place = entry.place;
   members.pop_back();

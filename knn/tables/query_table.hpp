@@ -161,10 +161,9 @@ class QueryTable {
 
   /// Returns the slot of the query, or no_slot.
   Slot find(StreamId stream, QueryId id) const;
-  using Member = QuerySlot;
   /// Returns a stream's queries, in no particular order. The span is valid until a query of the
   /// stream is put or removed.
-  std::span<const Member> members_of(StreamId stream) const {
+  std::span<const QuerySlot> members_of(StreamId stream) const {
     return streams_[static_cast<std::size_t>(stream)].members;
   }
 
@@ -199,8 +198,8 @@ class QueryTable {
   struct Stream {
     StreamDefinition definition;
     StreamState state = StreamState::live;
-    std::vector<Member> members;  ///< its queries
-    bool is_restaged = false;     ///< it is in restaged_
+    std::vector<QuerySlot> members;  ///< its queries
+    bool is_restaged = false;        ///< it is in restaged_
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot

@@ -428,7 +428,7 @@ TEST_F(QueryTableTest, ListsTheQueriesOfAStream) {
   table_->put_stream(stream("t"));
   for (const std::uint64_t id : {5u, 1u, 3u}) put(query(id, 1, fixed_at(0)));
   put(query(2, 1, fixed_at(0)), StreamId{1});
-  const auto member = [&](std::uint64_t id) { return QueryTable::Member{QueryId{id}, find(id)}; };
+  const auto member = [&](std::uint64_t id) { return QuerySlot{QueryId{id}, find(id)}; };
   EXPECT_THAT(table_->members_of(first_stream),
               UnorderedElementsAre(member(1), member(3), member(5)));
   remove(1);

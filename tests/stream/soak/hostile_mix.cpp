@@ -463,14 +463,12 @@ std::vector<Kind> kinds_of(const HostileOptions& options) {
                           {"HTTP tricks", http_tricks},
                           {"WebSocket", web_socket},
                           {"connect flood", connect_flood},
-                          {"no session", no_session}};
+                          {"no session", no_session},
+                          {"routing ids", routing_ids},
+                          {"endless message", endless_message}};
   if (options.attack_with_sessions) {
     kinds.push_back({"session", session});
     kinds.push_back({"session, never reads", session_never_reads});
-  }
-  if (options.attack_libzmq) {
-    kinds.push_back({"routing ids", routing_ids});
-    kinds.push_back({"endless message", endless_message});
   }
   return kinds;
 }

@@ -21,9 +21,6 @@ struct HostileOptions {
   unsigned clients = 64;
   std::uint64_t seed = 1;
   double cores = 0.5;  ///< processor time of all clients together
-  /// Whether to attack also where libzmq 4.3.4 has no bound: routing ids that it gives out next,
-  /// and messages that never end.
-  bool attack_libzmq = false;
   /// Whether some clients open sessions and ask for as much work and memory as they are allowed.
   /// Nothing bounds the time of the loop that one client takes yet.
   bool attack_with_sessions = false;

@@ -173,8 +173,6 @@ int main(int count, char** arguments) {
       ->capture_default_str();
   app.add_option("--memory-mib-max", soak.memory_mib_max, "What the server's memory may grow by")
       ->capture_default_str();
-  app.add_flag("--attack-libzmq", soak.hostile.attack_libzmq,
-               "Attack also where libzmq 4.3.4 has no bound");
   app.add_flag("--attack-with-sessions", soak.hostile.attack_with_sessions,
                "Also open sessions, and ask for as much as they are allowed");
   CLI11_PARSE(app, count, arguments);
