@@ -34,6 +34,9 @@ constexpr std::size_t bytes_per_turn = 4u << 20;
 
 // A request of at most this many bytes may overdraw the budget, if its connection holds no other.
 constexpr std::size_t short_bytes_max = std::size_t{16} << 10;
+// The budget has at least this much more than the longest request, for what comes with one: other
+// connections' empty delimiters, and the bytes of encryption.
+constexpr std::size_t budget_spare_bytes = std::size_t{4} << 20;
 // The memory of a waiting reply besides its bytes.
 constexpr std::size_t reply_bytes_besides = 512;
 
@@ -66,7 +69,8 @@ struct CommandSocket::State final : zmtp::Traffic {
       : loop(the_loop),
         options(the_options),
         handlers(std::move(the_handlers)),
-        budget(options.receive_bytes_max, zmtp::post_go_on),
+        budget(std::max(options.receive_bytes_max, options.message_bytes_max + budget_spare_bytes),
+               zmtp::post_go_on),
         inbox(loop, [this] { turn(); }),
         bound(bind_endpoint(options.endpoint, options.reach_allowed)),
         listener(threads, options.io_threads, bound.release(),
@@ -99,7 +103,13 @@ struct CommandSocket::State final : zmtp::Traffic {
   void return_room(Connection&, std::size_t bytes) override { budget.give_back(bytes); }
   void take_message(Connection& from, zmtp::Message message, std::size_t room) override {
     from.link()->request_bytes += room;
-    inbox.push({from.link(), false, std::move(message), room});
+    try {
+      inbox.push({from.link(), false, std::move(message), room});
+    } catch (...) {
+      from.link()->request_bytes -= room;
+      budget.give_back(room);
+      throw;
+    }
   }
   void take_subscription(Connection&, bool, std::string_view) override {}
   void established(Connection&) override {}
@@ -113,6 +123,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     inbox.push({connection.link(), true});
   }
   bool lacks_room() const override { return budget.has_waiting(); }
+  bool holds_too_much() const override { return waiting_bytes > options.reply_bytes_max / 2; }
 
   void give_back_reply(Link& link, std::size_t charge) {
     link.reply_bytes -= charge;
@@ -185,8 +196,10 @@ struct CommandSocket::State final : zmtp::Traffic {
     const std::shared_ptr<Link>& link = found->second;
     const std::size_t charge = body.size() + reply_bytes_besides;
     const std::size_t of_peer = link->reply_bytes;
-    const bool is_full = of_peer > 0 && (of_peer + charge > options.peer_reply_bytes_max ||
-                                         waiting_bytes + charge > options.reply_bytes_max);
+    // A peer to whom nothing waits gets a short reply in any case.
+    const bool is_short = of_peer == 0 && charge <= short_bytes_max;
+    const bool is_full = (of_peer > 0 && of_peer + charge > options.peer_reply_bytes_max) ||
+                         (!is_short && waiting_bytes + charge > options.reply_bytes_max);
     if (is_full) return Sent::peer_full;
     std::vector<zmtp::WirePart> parts;
     parts.reserve(2);

@@ -28,6 +28,11 @@ constexpr std::size_t ticks_max = 64;
 constexpr std::size_t bytes_per_topic = 64;
 // The topics of all connections together. Each takes a few hundred bytes.
 constexpr std::size_t topics_max = std::size_t{1} << 18;
+// Each connection may have so many in any case, so that no other shuts it out.
+constexpr std::size_t free_topics = 64;
+// If more bytes of messages wait than this many times subscriber_bytes_max, subscribers who read
+// nothing must go.
+constexpr std::size_t full_queues_max = 8;
 // The memory of a waiting message besides its frames.
 constexpr std::size_t message_bytes_besides = 256;
 
@@ -39,10 +44,10 @@ struct Publication {
 /// How many subscriptions there are. I/O threads count, and the loop reads.
 class TopicCounts {
  public:
-  /// Returns false if there are too many topics.
-  bool join(std::string_view topic) {
+  /// Returns false if there are too many topics, unless the topic is free in any case.
+  bool join(std::string_view topic, bool is_free) {
     const std::lock_guard lock(mutex_);
-    if (total_ >= topics_max) return false;
+    if (!is_free && total_ >= topics_max) return false;
     ++counts_[std::string(topic)];
     ++total_;
     ++joins_;
@@ -116,6 +121,9 @@ struct ResultsSocket::State final : zmtp::Traffic {
   void return_room(Connection&, std::size_t) override {}
   void take_message(Connection&, zmtp::Message, std::size_t) override {}
   bool lacks_room() const override { return false; }
+  bool holds_too_much() const override {
+    return *waiting > full_queues_max * options.subscriber_bytes_max;
+  }
 
   void established(Connection& connection) override {
     desk_of(connection).subscriptions.add(connection.link()->number, connection);
@@ -131,11 +139,12 @@ struct ResultsSocket::State final : zmtp::Traffic {
     }
     if (options.may_subscribe && !options.may_subscribe(from.link()->principal, topic))
       return from.cut(Fault::forbidden);
+    if (subscriber->topics.contains(topic)) return;
     if (subscriber->topics.size() >= options.subscriber_topics_max ||
         subscriber->topic_bytes + topic.size() > options.subscriber_topics_max * bytes_per_topic)
       return from.cut(Fault::topics);
     if (!subscriptions.join(*subscriber, topic)) return;
-    if (counts.join(topic)) return;
+    if (counts.join(topic, subscriber->topics.size() <= free_topics)) return;
     subscriptions.leave(*subscriber, topic);
     from.cut(Fault::topics);
   }

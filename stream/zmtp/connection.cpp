@@ -35,6 +35,7 @@ constexpr std::size_t answers_max = 16;
 // The memory that a short request takes besides its bytes, until the loop has taken it. Counting
 // generously bounds the number of requests that wait.
 constexpr std::size_t part_bytes_besides = 1024;
+constexpr std::size_t delimiter_room = part_bytes_besides;
 
 thread_local std::array<std::byte, buffer_bytes> buffer;
 
@@ -119,10 +120,11 @@ void Connection::go_on() try {
 }
 
 void Connection::send(std::shared_ptr<const WireMessage> message, std::size_t charge) {
+  if (queue_.empty()) wrote_us_ = steady_now_us();
   queue_.push(std::move(message), charge);
 }
 
-void Connection::flush() {
+void Connection::flush() try {
   if (is_writing_) return;
   std::size_t turn = 0;
   while (!is_closed() && !queue_.empty()) {
@@ -136,10 +138,13 @@ void Connection::flush() {
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return wait_to_write();
     if (sent < 0) return end(std::nullopt);
     turn += static_cast<std::size_t>(sent);
+    if (sent > 0) wrote_us_ = steady_now_us();
     const auto written = queue_.written(static_cast<std::size_t>(sent));
     if (written.messages > 0) owner_.traffic().written(*this, written);
   }
   answers_ = 0;
+} catch (const std::bad_alloc&) {
+  end(Fault::memory);
 }
 
 void Connection::wait_to_write() {
@@ -175,22 +180,29 @@ void Connection::end(std::optional<Fault> fault) {
   owner_.ended(*this, fault);
 }
 
-void Connection::check(std::int64_t now_us) {
+void Connection::check(std::int64_t now_us) try {
   if (is_closed()) return;
   if (!session_.is_established()) {
     if (now_us - begun_us_ > handshake_us) cut(Fault::too_late);
     return;
   }
   if (is_vanished(now_us)) return cut(Fault::silent);
-  if (is_paused_) return;
+  if (!queue_.empty() && now_us - wrote_us_ > room_us && owner_.traffic().holds_too_much())
+    return cut(Fault::stalled);
+  // A paused connection may hold the room of an empty delimiter. With more room, it keeps others
+  // waiting while it waits itself.
+  if (is_paused_ && room_ <= delimiter_room) return;
   const bool is_stalled = now_us - room_since_us_ > room_us || now_us - heard_us_ > stalled_us;
   if (room_ > 0 && is_stalled && owner_.traffic().lacks_room()) return cut(Fault::stalled);
+  if (is_paused_) return;
   const bool is_due = now_us - std::max(heard_us_, pinged_us_) > ping_us;
   if (!is_due || !session_.knows_ping() || !queue_.empty()) return;
   pinged_us_ = now_us;
   constexpr std::array<std::byte, 2> no_ttl{};
   queue_.push_first(WireMessage::command(command("PING", no_ttl)));
   flush();
+} catch (const std::bad_alloc&) {
+  end(Fault::memory);
 }
 
 // A peer that does not read is not silent: PINGs wait behind what it has not read.
@@ -211,7 +223,8 @@ bool Connection::take_room(std::size_t bytes) {
     is_paused_ = true;
     return false;
   }
-  if (room_ == 0) room_since_us_ = steady_now_us();
+  // A body that has waited for room begins when it gets it.
+  if (room_ <= delimiter_room) room_since_us_ = steady_now_us();
   room_ += bytes;
   return true;
 }

@@ -39,6 +39,8 @@ class Traffic {
   virtual void closed(Connection& connection, std::size_t room, std::size_t charge) = 0;
   /// Returns whether connections wait for room.
   virtual bool lacks_room() const = 0;
+  /// Returns whether so much waits to be written that peers who read nothing must go.
+  virtual bool holds_too_much() const = 0;
 };
 
 class Connection final : public SessionSink, public std::enable_shared_from_this<Connection> {
@@ -112,6 +114,7 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   std::int64_t heard_us_;
   std::int64_t pinged_us_ = 0;
   std::int64_t room_since_us_ = 0;
+  std::int64_t wrote_us_ = 0;  ///< when bytes were written last, or the queue began to fill
 };
 
 }  // namespace starling::stream::zmtp

@@ -261,7 +261,9 @@ void Listener::close(std::chrono::steady_clock::time_point until) {
 
 void post_go_on(const std::shared_ptr<Link>& link) {
   asio::post(link->lane.loop, [link] {
-    if (link->connection != nullptr) link->connection->go_on();
+    if (link->connection == nullptr) return;
+    const auto self = link->connection->shared_from_this();  // go_on() may close it
+    self->go_on();
   });
 }
 

@@ -107,6 +107,29 @@ TEST(Attacks, UnfinishedRequestsOfManyPeersKeepNobodyOut) {
   EXPECT_GT(server.cuts(Fault::stalled), 0u);
 }
 
+TEST(Attacks, RequestsWhoseSecondPartWaitsForRoomKeepNobodyOut) {
+  CommandSocketOptions options;
+  options.message_bytes_max = 4 * mebibyte;
+  options.receive_bytes_max = 16 * mebibyte;
+  EchoServer server(options);
+  zmq::context_t context;
+  constexpr std::uint8_t more = 1;
+  std::vector<PlainConnection> peers;
+  for (int count = 0; count < 8; ++count) {
+    peers.push_back(shaken(server.socket->endpoint(), "DEALER"));
+    peers.back().send(long_frame(more, std::string(3 * mebibyte, 'x')) +
+                      long_frame(0, "", mebibyte / 2));
+  }
+  zmq::socket_t socket(context, zmq::socket_type::req);
+  socket.set(zmq::sockopt::linger, 0);
+  socket.set(zmq::sockopt::rcvtimeo, 60'000);
+  socket.connect(server.socket->endpoint());
+  socket.send(zmq::buffer(std::string(2 * mebibyte, 'y')), zmq::send_flags::none);
+  zmq::message_t reply;
+  EXPECT_TRUE(socket.recv(reply));
+  EXPECT_GT(server.cuts(Fault::stalled), 0u);
+}
+
 TEST(Attacks, ThousandsOfHalfOpenConnectionsKeepNobodyOut) {
   raise_file_limit();
   EchoServer server;
