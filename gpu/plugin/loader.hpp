@@ -17,7 +17,7 @@ std::string_view build_id();
 
 struct CudaLibrary {
   const CudaDoor* door = nullptr;  ///< null if the library is missing or cannot be used
-  std::string path;                ///< the file that was found; empty if there is none
+  std::string path;                ///< the library's file; empty if no file was found
   /// Why `door` is null, and what to install, without a full stop: "the CUDA engine is not
   /// installed; install the package starling-cuda of version 0.2.0". Empty if `door` is not null.
   std::string why_none;

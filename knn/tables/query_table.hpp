@@ -40,7 +40,7 @@ struct QueryTableOptions {
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
   std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
   Metric metric = Metric::l2;   ///< of a vector space; Processor sets it
-  /// Of the hash of query ids. Clients choose the ids, so the server draws a secret seed.
+  /// The seed of the hash of query ids. Clients choose the ids, so the server draws a secret seed.
   std::uint64_t hash_seed = 0;
 };
 

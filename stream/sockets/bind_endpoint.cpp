@@ -154,7 +154,7 @@ BoundEndpoint bind_tcp(std::string_view rest, Reach allowed) {
 }
 
 /// A server that has died leaves the file of its socket behind. ZeroMQ removes any file of this
-/// name. This function removes only a socket that nobody listens on.
+/// name. This function removes a socket only if no process listens on it.
 void remove_stale_socket(const std::string& path, const Address& address) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return;

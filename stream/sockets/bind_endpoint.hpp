@@ -26,7 +26,7 @@ class BoundEndpoint {
  private:
   int descriptor_;
   std::string endpoint_;
-  std::string path_;  ///< of a local socket's file; empty: there is none
+  std::string path_;  ///< the file of a local socket; empty for tcp://
 };
 
 /// Listens on the endpoint, if its reach is `allowed`. Throws std::runtime_error if it cannot. The
