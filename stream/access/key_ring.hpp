@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The principals of a server, as its keys file says. Server owns the ring; the I/O threads of the
+// sockets, the thread of the WebSockets and the loop ask it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/stream/access/principal.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
+
+namespace starling::stream {
+
+/// All functions may be called by any thread.
+class KeyRing {
+ public:
+  /// The ring of a server without keys: everybody is anonymous and may do everything.
+  KeyRing();
+  /// Reads a keys file (keys_file.hpp). Throws std::runtime_error with one sentence that names the
+  /// file and the line at fault.
+  explicit KeyRing(const std::string& path);
+  ~KeyRing();
+
+  /// Returns false if this is the ring of a server without keys.
+  bool has_keys() const;
+
+  /// Reads the keys file again. A principal of the same name keeps its id; no id is used for two
+  /// names. Returns the ids of those who are no longer in the file or whose key, token or rights
+  /// have changed: their connections must be cut. If the file is bad, throws as the constructor
+  /// does, and everything stays.
+  std::vector<PrincipalId> reload();
+
+  /// Returns whom a CURVE key belongs to.
+  std::optional<PrincipalId> by_key(const zmtp::PublicKey& key) const;
+  /// Returns whom a bearer token belongs to. Only hashes of tokens are compared, in constant time.
+  std::optional<PrincipalId> by_token(std::string_view token) const;
+  /// Returns the principal, or null if it is no longer in the file. PrincipalId::anonymous is the
+  /// principal of requests without a key or token: everybody() without a keys file, else the
+  /// section [anonymous] of the file, or null if there is none.
+  std::shared_ptr<const Principal> principal(PrincipalId id) const;
+
+  /// The server's keys and by_key(). Null without keys. Valid as long as the ring.
+  const zmtp::Authentication* authentication() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace starling::stream
