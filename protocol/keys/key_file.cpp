@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads, checks and writes key files: see key_file.hpp. libzmq makes the keys and converts them to
+// Z85, so a client needs no other library.
+#include "starling/protocol/keys/key_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+namespace starling::protocol {
+namespace {
+
+constexpr std::size_t file_bytes_max = 4096;
+constexpr std::size_t z85_length = 40;
+using Z85Text = std::array<char, z85_length + 1>;  // zmq.h reads and writes a NUL at the end
+
+/// Overwrites the text when it leaves its scope, because it holds a secret key.
+class SecretText {
+ public:
+  SecretText() { text.reserve(file_bytes_max + 1); }  // grows no further, so leaves no copy behind
+  SecretText(const SecretText&) = delete;
+  SecretText& operator=(const SecretText&) = delete;
+  ~SecretText() { ::explicit_bzero(text.data(), text.size()); }
+
+  std::string text;
+};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  /// Returns false if the last bytes could not be written.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw std::runtime_error("the key file " + path + " " + what);
+}
+
+void check_access(const std::string& path, int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) fail(path, std::string("has no mode: ") + strerror(errno));
+  if (!S_ISREG(status.st_mode)) fail(path, "is not a file; give a file that starling keygen wrote");
+  if ((status.st_mode & 0077) == 0) return;
+  std::array<char, 8> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", unsigned{status.st_mode} & 07777u);
+  fail(path, std::string("is open to others than its owner (mode ") + mode.data() +
+                 "); run chmod 600 on it, and make a new key if others may have read it");
+}
+
+/// Reads at most one byte more than a key file may have.
+void read_all(const std::string& path, int descriptor, std::string& text) {
+  text.resize(file_bytes_max + 1);
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(descriptor, text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path, std::string("cannot be read: ") + strerror(errno));
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  if (size > file_bytes_max)
+    fail(path, "is no key file: it has more than " + std::to_string(file_bytes_max) +
+                   " bytes; give a file that starling keygen wrote");
+  text.resize(size);
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const auto first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+bool is_plain(std::string_view text) {
+  return std::ranges::none_of(text, [](char character) {
+    return static_cast<unsigned char>(character) < 0x20 || character == 0x7f || character == '"' ||
+           character == '\\';
+  });
+}
+
+struct Member {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// Returns the member that the line holds: name = "value", and perhaps a comment.
+std::optional<Member> parse_member(std::string_view line) {
+  const auto equals = line.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view quoted = trim(line.substr(equals + 1));
+  if (!quoted.starts_with('"')) return std::nullopt;
+  const auto end = quoted.find('"', 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = trim(quoted.substr(end + 1));
+  if (!rest.empty() && !rest.starts_with('#')) return std::nullopt;
+  const Member member{trim(line.substr(0, equals)), quoted.substr(1, end - 1)};
+  return is_plain(member.value) ? std::optional(member) : std::nullopt;
+}
+
+struct Members {
+  std::optional<std::string_view> name, public_key, secret_key, server_key;
+
+  std::optional<std::string_view>* find(std::string_view member) {
+    if (member == "name") return &name;
+    if (member == "public") return &public_key;
+    if (member == "secret") return &secret_key;
+    if (member == "server") return &server_key;
+    return nullptr;
+  }
+};
+
+/// Errors name the line and never show it, because it may hold the secret key.
+Members parse(const std::string& path, std::string_view text) {
+  Members members;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.starts_with('#')) continue;
+    const auto refuse = [&](const std::string& what) {
+      fail(path, "is no key file: line " + std::to_string(number) + " " + what +
+                     "; give a file that starling keygen wrote");
+    };
+    const auto member = parse_member(line);
+    if (!member) refuse("is not of the form name = \"text\"");
+    auto* const value = members.find(member->name);
+    if (value == nullptr) refuse("is not name, public, secret or server");
+    if (*value) refuse("names a member for the second time");
+    *value = member->value;
+  }
+  return members;
+}
+
+CurveKey key_of(const std::string& path, const std::optional<std::string_view>& text,
+                const std::string& member) {
+  if (!text) fail(path, "has no " + member + "; make a whole one with starling keygen");
+  const auto key = from_z85(*text);
+  if (!key)
+    fail(path, "is damaged: " + member +
+                   " is not a key of 40 characters in Z85; make a new one with starling keygen");
+  return *key;
+}
+
+/// Returns the public key of a secret key.
+CurveKey public_key_of(const CurveKey& secret) {
+  Z85Text secret_text{};
+  Z85Text public_text{};
+  ::zmq_z85_encode(secret_text.data(), secret.data(), secret.size());
+  const int status = ::zmq_curve_public(public_text.data(), secret_text.data());
+  ::explicit_bzero(secret_text.data(), secret_text.size());
+  const auto key = from_z85({public_text.data(), z85_length});
+  if (status != 0 || !key)
+    throw std::runtime_error("this libzmq has no CURVE; install one that was built with libsodium");
+  return *key;
+}
+
+void write_all(const std::string& path, int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(descriptor, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path, std::string("cannot be written: ") + strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void append_key(std::string& text, std::string_view member, const CurveKey& key) {
+  Z85Text z85{};
+  ::zmq_z85_encode(z85.data(), key.data(), key.size());
+  text.append(member).append(" = \"").append(z85.data(), z85_length).append("\"\n");
+  ::explicit_bzero(z85.data(), z85.size());
+}
+
+}  // namespace
+
+KeyPair new_key_pair(std::string name) {
+  Z85Text public_text{};
+  Z85Text secret_text{};
+  const int status = ::zmq_curve_keypair(public_text.data(), secret_text.data());
+  const auto public_key = from_z85({public_text.data(), z85_length});
+  const auto secret_key = from_z85({secret_text.data(), z85_length});
+  ::explicit_bzero(secret_text.data(), secret_text.size());
+  if (status != 0 || !public_key || !secret_key)
+    throw std::runtime_error("this libzmq has no CURVE; install one that was built with libsodium");
+  return {.name = std::move(name), .public_key = *public_key, .secret_key = *secret_key};
+}
+
+KeyPair read_key_file(const std::string& path) {
+  // Without O_NONBLOCK, a named pipe would wait for its writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (file.number() < 0)
+    fail(path,
+         std::string("cannot be opened: ") + strerror(errno) + "; starling keygen makes key files");
+  check_access(path, file.number());
+  SecretText content;
+  read_all(path, file.number(), content.text);
+  const Members members = parse(path, content.text);
+  if (!members.name || members.name->empty())
+    fail(path, "has no name; make a whole one with starling keygen");
+  KeyPair pair{.name = std::string(*members.name),
+               .public_key = key_of(path, members.public_key, "public"),
+               .secret_key = key_of(path, members.secret_key, "secret")};
+  if (members.server_key) pair.server_key = key_of(path, members.server_key, "server");
+  if (public_key_of(pair.secret_key) != pair.public_key)
+    fail(path,
+         "is damaged: public is not the public key of secret; make a new one with starling keygen");
+  return pair;
+}
+
+void write_key_file(const std::string& path, const KeyPair& key) {
+  if (key.name.empty() || !is_plain(key.name))
+    fail(path,
+         "cannot hold this name; give one without quotes, backslashes and control characters");
+  SecretText content;
+  content.text = "# Keep this file secret: whoever reads it can act as its owner.\n";
+  content.text += "name = \"" + key.name + "\"\n";
+  append_key(content.text, "public", key.public_key);
+  append_key(content.text, "secret", key.secret_key);
+  if (key.server_key) append_key(content.text, "server", *key.server_key);
+  if (content.text.size() > file_bytes_max) fail(path, "cannot hold so long a name");
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.number() < 0)
+    fail(path, errno == EEXIST
+                   ? std::string("exists already; give another name, or move the old file away")
+                   : std::string("cannot be written: ") + strerror(errno));
+  try {
+    write_all(path, file.number(), content.text);
+    if (::fsync(file.number()) != 0 || !file.close())
+      fail(path, std::string("cannot be written: ") + strerror(errno));
+  } catch (const std::exception&) {
+    ::unlink(path.c_str());
+    throw;
+  }
+}
+
+std::string to_z85(const CurveKey& key) {
+  Z85Text text{};
+  ::zmq_z85_encode(text.data(), key.data(), key.size());
+  return {text.data(), z85_length};
+}
+
+std::optional<CurveKey> from_z85(std::string_view text) {
+  if (text.size() != z85_length || text.find('\0') != std::string_view::npos) return std::nullopt;
+  Z85Text terminated{};
+  std::ranges::copy(text, terminated.begin());
+  CurveKey key{};
+  const bool is_valid = ::zmq_z85_decode(key.data(), terminated.data()) != nullptr;
+  ::explicit_bzero(terminated.data(), terminated.size());
+  return is_valid ? std::optional(key) : std::nullopt;
+}
+
+}  // namespace starling::protocol
