@@ -21,6 +21,7 @@
 
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/protocol/client/result.hpp"
+#include "starling/protocol/keys/key_file.hpp"
 #include "starling/protocol/wire/messages.hpp"
 
 namespace zmq {
@@ -32,7 +33,9 @@ namespace starling::protocol {
 struct ClientOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string name = "starling client";  ///< for the server's logs
-  std::string key{};
+  /// Encrypts the connection, for a server with keys; read_key_file() reads it. Its server_key must
+  /// be given. std::nullopt: the server has no keys.
+  std::optional<KeyPair> key{};
   std::int64_t timeout_ms = 30'000;  ///< longest wait for one reply, reconnects included
   /// Longest wait for the reply to the first Hello, unless timeout_ms is shorter.
   std::int64_t connect_timeout_ms = 30'000;
@@ -48,6 +51,12 @@ class TimeoutError : public std::runtime_error {
 class EndpointError : public std::runtime_error {
  public:
   EndpointError(const std::string& endpoint, const std::string& why);
+};
+
+/// Thrown if the client's key and the server do not fit: the key names no server, the server does
+/// not know the key, or one of them has a key and the other has none. The sentence says what to do.
+class KeyError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 /// Sums over the replies to all batches that were posted since the last flush.
@@ -115,8 +124,9 @@ using StatValues = std::vector<std::pair<std::string, double>>;
 ///     client.update({.ids = ids, .times_us = times_us, .coordinates = coordinates}).value();
 class Client {
  public:
-  /// Connects and says hello. Throws TimeoutError or EndpointError. Throws RefusedError if the
-  /// server refuses the hello and would refuse it again. The context must outlive the client.
+  /// Connects and says hello. Throws TimeoutError, EndpointError or KeyError. Throws RefusedError
+  /// if the server refuses the hello and would refuse it again. The context must outlive the
+  /// client.
   Client(zmq::context_t& context, ClientOptions options);
   /// Ends the session, so that the server forgets it at once, and waits for the server for at most
   /// 200 ms. If a request is unanswered, the session stays until the server finds it silent.
@@ -144,7 +154,8 @@ class Client {
   Result<TickDone> finish_tick();
 
   // Each call below sends one request and waits for its reply. These calls, post() and flush() may
-  // throw TimeoutError.
+  // throw TimeoutError. They throw KeyError if the server no longer admits the key; later calls try
+  // again.
   Result<BatchReply> update(const UpdateBatch& batch);
   Result<BatchReply> update_tags(const UpdateTags& batch);
   Result<BatchReply> remove_objects(const RemoveObjects& batch);

@@ -26,7 +26,7 @@ Problem too_long(std::size_t bytes, const ReachedLimit& bytes_max, const Request
 }  // namespace
 
 Frame ClientSession::hello() const {
-  Hello hello{.client = client_, .key = key_};
+  Hello hello{.client = client_};
   if (server_) hello.resume_session = server_->session;
   hello.first_sequence = oldest_sequence();
   return encode_request({}, hello);

@@ -28,8 +28,7 @@ struct Outgoing {
 
 class ClientSession {
  public:
-  ClientSession(std::string client, std::string key)
-      : client_(std::move(client)), key_(std::move(key)) {}
+  explicit ClientSession(std::string client) : client_(std::move(client)) {}
 
   /// Returns the first frame to send on a new connection. The request id in this frame is 0, which
   /// no other request has.
@@ -73,7 +72,6 @@ class ClientSession {
   std::uint64_t oldest_sequence() const;
 
   std::string client_;
-  std::string key_;
   std::string server_name_;
   std::optional<HelloReply> server_;
   std::uint64_t next_request_id_ = 1;

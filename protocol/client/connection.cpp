@@ -23,6 +23,10 @@ constexpr std::int64_t back_off_ms_max = 500;
 // a session that was not ended later.
 constexpr std::chrono::milliseconds end_wait_max{200};
 
+// A server that cannot read a handshake ends the connection without a word. libzmq needs about half
+// a second for these attempts. A server that starts or stops ends fewer handshakes in a row.
+constexpr int cuts_max = 5;
+
 }  // namespace
 
 const Problem* ReceivedReply::problem() const {
@@ -32,7 +36,7 @@ const Problem* ReceivedReply::problem() const {
 }
 
 Client::Connection::Connection(zmq::context_t& context, ClientOptions options)
-    : context_(context), options_(std::move(options)), session_(options_.name, options_.key) {
+    : context_(context), options_(std::move(options)), session_(options_.name) {
   open_socket();
   say_hello(deadline());
   is_connected_ = true;
@@ -69,21 +73,63 @@ void Client::Connection::open_socket() {
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
   socket_.set(zmq::sockopt::reconnect_ivl, 20);
   socket_.set(zmq::sockopt::reconnect_ivl_max, 500);
+  use_key(socket_, options_.key);
+  watch_.start(context_, socket_);
+  cut_count_ = 0;
+  is_refused_ = false;
   connect_to(socket_, options_.commands);
+}
+
+void Client::Connection::refuse_key(HandshakeWatch::Seen why) const {
+  const std::string server = "The server at " + options_.commands;
+  if (!options_.key)
+    throw KeyError(
+        server +
+        " admits only clients with a key; make one with starling keygen, have its public "
+        "key added to the server's keys file, and give the key file with --key or to "
+        "your client library.");
+  const std::string key = "the key \"" + options_.key->name + "\"";
+  if (why == HandshakeWatch::Seen::key_refused)
+    throw KeyError(server + " does not admit " + key +
+                   "; its keys file needs a [[principal]] with " + "public = \"" +
+                   to_z85(options_.key->public_key) + "\".");
+  if (why == HandshakeWatch::Seen::other_mechanism)
+    throw KeyError(server +
+                   " has no keys, and would not encrypt; start it with --keys, or connect " +
+                   "without " + key + ".");
+  throw KeyError(server + " ends each handshake with " + key +
+                 "; probably its public key is not \"" + to_z85(*options_.key->server_key) +
+                 "\", which the key file or --server-key names.");
+}
+
+bool Client::Connection::wait_for_message(Clock::time_point until) {
+  using Seen = HandshakeWatch::Seen;
+  while (true) {
+    const Seen seen = watch_.wait(socket_, until);
+    if (seen == Seen::message) return true;
+    if (seen == Seen::nothing) return false;
+    is_refused_ = seen != Seen::cut;
+    if (is_refused_) refuse_key(seen);
+    // Once a connection has worked, the key is right, and the server may be starting again.
+    if (++cut_count_ >= cuts_max && options_.key && !is_connected_) refuse_key(seen);
+  }
 }
 
 void Client::Connection::send(const Frame& frame) {
   // Sends a copy. The frame is kept for a resend, which may have to change the session in the
   // frame.
   const auto bytes = frame.bytes();
-  uninterrupted(
-      [&] { return socket_.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::none); });
+  const auto sent = uninterrupted([&] {
+    return socket_.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::dontwait);
+  });
+  // There is no limit to wait for, so libzmq has given up this server: it has refused the key.
+  if (!sent) is_refused_ = true;
 }
 
 std::optional<ReceivedReply> Client::Connection::receive(Clock::time_point until) {
   ReceivedReply reply;
   reply.message = std::make_unique<zmq::message_t>();
-  if (!wait_until_readable(socket_, until)) return std::nullopt;
+  if (!wait_for_message(until)) return std::nullopt;
   if (!receive_now(socket_, *reply.message)) return std::nullopt;
   reply.frame = to_aligned(*reply.message);
   reply.decoded = decode_reply(reply.frame);
@@ -101,6 +147,7 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     }
     if (const auto* terms = std::get_if<HelloReply>(&reply->decoded.body)) {
       session_.on_hello(*terms);
+      watch_.stop(socket_);
       return;
     }
     const Problem* problem = reply->problem();
@@ -123,7 +170,10 @@ void Client::Connection::check_deadline(Clock::time_point deadline) const {
                          std::to_string(wait_ms()) + " ms";
   if (!last_obstacle_.empty())
     throw TimeoutError(sentence + "; its last refusal: " + last_obstacle_);
-  if (!is_connected_)
+  if (cut_count_ >= cuts_max)
+    sentence += "; it ended " + std::to_string(cut_count_) +
+                " handshakes, so it may be no server of this kind, or may need another key";
+  else if (!is_connected_)
     sentence +=
         "; start a server with starling serve, or give the commands endpoint of a running one";
   throw TimeoutError(sentence + ".");
@@ -138,6 +188,7 @@ void Client::Connection::back_off(Clock::time_point deadline) {
 ReceivedReply Client::Connection::next_answer() {
   const auto give_up = deadline();
   while (true) {
+    if (is_refused_) start_again(give_up);
     auto reply = receive(std::min(give_up, Clock::now() + patience()));
     if (!reply) {
       check_deadline(give_up);
@@ -231,6 +282,9 @@ ReceivedReply Client::Connection::answer_or_abandon(std::uint64_t request_id) {
   try {
     return next_answer();
   } catch (const TimeoutError&) {
+    session_.abandon(request_id);
+    throw;
+  } catch (const KeyError&) {
     session_.abandon(request_id);
     throw;
   }

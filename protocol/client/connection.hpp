@@ -14,6 +14,7 @@
 
 #include "starling/protocol/client/client.hpp"
 #include "starling/protocol/client/client_session.hpp"
+#include "starling/protocol/client/handshake_watch.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 
@@ -58,6 +59,9 @@ class Client::Connection {
   void end_session();
   void send(const Frame& frame);
   std::optional<ReceivedReply> receive(Clock::time_point until);
+  /// Returns false if no message comes in time. Throws KeyError.
+  bool wait_for_message(Clock::time_point until);
+  [[noreturn]] void refuse_key(HandshakeWatch::Seen why) const;
   /// Waits for the next answer to an unanswered request; reconnects and resends where needed.
   ReceivedReply next_answer();
   /// Keeps the reply to the request that begin() sent, and counts the reply to a batch.
@@ -81,6 +85,9 @@ class Client::Connection {
   ClientSession session_;
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
+  HandshakeWatch watch_;     ///< until the server has answered a hello
+  int cut_count_ = 0;        ///< connections that ended within their handshake, in a row
+  bool is_refused_ = false;  ///< libzmq has given up: only a new socket connects again
   BatchTotals totals_;
   std::optional<std::uint64_t> begun_;  ///< the id of the request that begin() sent
   std::optional<ReceivedReply> begun_reply_;

@@ -22,6 +22,7 @@ ManualServer::ManualServer(zmq::context_t& context, const ManualServerOptions& o
       options_(options),
       client_options_{.commands = options.commands,
                       .name = "starling " + purpose,
+                      .key = options.key,
                       .timeout_ms = patience_ms,
                       .connect_timeout_ms = options.connect_timeout_ms},
       client_(context, client_options_) {

@@ -17,7 +17,8 @@ namespace starling::protocol {
 class Subscriber::Sockets {
  public:
   Sockets(zmq::context_t& context, SubscriberOptions options, SubscriptionHandlers handlers)
-      : options_(std::move(options)),
+      : context_(context),
+        options_(std::move(options)),
         state_(options_.subscription, std::move(handlers)),
         results_(subscribed_socket(context, options_)),
         client_(context, options_.client),
@@ -52,6 +53,7 @@ class Subscriber::Sockets {
     socket.set(zmq::sockopt::rcvhwm, options.receive_hwm);
     socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
     socket.set(zmq::sockopt::subscribe, topic_of(options.subscription.stream));
+    use_key(socket, options.client.key);
     connect_to(socket, options.results);
     return socket;
   }
@@ -109,19 +111,32 @@ class Subscriber::Sockets {
       static_cast<void>(ask([&] { return client_.report_received(*report); }));
   }
 
+  /// Subscribes anew. What was published meanwhile is missing, so a snapshot is needed.
+  void subscribe_again() {
+    results_ = subscribed_socket(context_, options_);
+    is_refused_ = false;
+    state_.on_tick_missed();
+  }
+
   /// Calls `request` and keeps its refusal or timeout as the obstacle.
   template <class Request>
   auto ask(const Request& request) -> decltype(request()) {
     try {
       auto answer = request();
+      if (is_refused_) subscribe_again();
       obstacle_ = answer ? "" : answer.problem().sentence;
       return answer;
     } catch (const TimeoutError& error) {
       obstacle_ = error.what();
       return Problem{ErrorCode::busy, obstacle_};
+    } catch (const KeyError& error) {
+      obstacle_ = error.what();
+      is_refused_ = true;
+      return Problem{ErrorCode::busy, obstacle_};
     }
   }
 
+  zmq::context_t& context_;
   SubscriberOptions options_;
   SubscriptionState state_;
   zmq::socket_t results_;
@@ -129,6 +144,7 @@ class Subscriber::Sockets {
   Clock::time_point report_due_;
   Clock::time_point retry_at_ = Clock::time_point::min();
   std::string obstacle_;
+  bool is_refused_ = false;  ///< the last request was: libzmq no longer connects results_
 };
 
 Subscriber::Subscriber(zmq::context_t& context, SubscriberOptions options,

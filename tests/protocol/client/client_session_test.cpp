@@ -31,7 +31,7 @@ struct ClientSessionTest : ::testing::Test {
   }
 
   Limits limits{.rows_max = 60, .credit_rows = 100, .unanswered_max = 4};
-  ClientSession session{"a test", ""};
+  ClientSession session{"a test"};
 };
 
 TEST_F(ClientSessionTest, SequencedRequestsAreNumberedWithoutGapsAndOthersNotAtAll) {

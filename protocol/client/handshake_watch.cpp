@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the monitor's events: see handshake_watch.hpp.
+#include "starling/protocol/client/handshake_watch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "starling/protocol/wire/zmq_frames.hpp"
+
+namespace starling::protocol {
+namespace {
+
+constexpr int watched_events = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+struct Event {
+  std::uint16_t kind = 0;
+  std::uint32_t value = 0;
+};
+
+/// An event has two frames: kind and value, then the endpoint.
+bool receive_event(zmq::socket_t& events, Event& event) {
+  zmq::message_t frame;
+  if (!receive_now(events, frame)) return false;
+  if (frame.size() >= sizeof(event.kind) + sizeof(event.value)) {
+    std::memcpy(&event.kind, frame.data(), sizeof(event.kind));
+    std::memcpy(&event.value, frame.data<char>() + sizeof(event.kind), sizeof(event.value));
+  }
+  while (frame.more() && receive_now(events, frame)) continue;
+  return true;
+}
+
+}  // namespace
+
+void HandshakeWatch::start(zmq::context_t& context, zmq::socket_t& socket) {
+  static std::atomic<std::uint64_t> count{0};  // the address is unique in any context
+  const std::string address = "inproc://starling-handshake-" + std::to_string(++count);
+  events_ = zmq::socket_t(context, zmq::socket_type::pair);
+  events_.set(zmq::sockopt::linger, 0);
+  if (::zmq_socket_monitor(socket.handle(), address.c_str(), watched_events) != 0)
+    throw zmq::error_t();
+  events_.connect(address);
+}
+
+void HandshakeWatch::stop(zmq::socket_t& socket) {
+  if (!events_) return;
+  ::zmq_socket_monitor(socket.handle(), nullptr, 0);
+  events_.close();
+}
+
+HandshakeWatch::Seen HandshakeWatch::wait(zmq::socket_t& socket,
+                                          std::chrono::steady_clock::time_point until) {
+  if (!events_) return wait_until_readable(socket, until) ? Seen::message : Seen::nothing;
+  while (true) {
+    zmq::pollitem_t items[] = {{socket.handle(), 0, ZMQ_POLLIN, 0},
+                               {events_.handle(), 0, ZMQ_POLLIN, 0}};
+    uninterrupted([&] {
+      using std::chrono::milliseconds;
+      const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+      return zmq::poll(items, 2, std::max(left, milliseconds(0)));
+    });
+    if (items[0].revents != 0) return Seen::message;
+    if (items[1].revents == 0) return Seen::nothing;
+    const Seen failure = next_failure();
+    if (failure != Seen::nothing) return failure;
+  }
+}
+
+HandshakeWatch::Seen HandshakeWatch::next_failure() {
+  Event event;
+  if (!receive_event(events_, event)) return Seen::nothing;
+  switch (event.kind) {
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      return Seen::key_refused;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+      return event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ? Seen::other_mechanism
+                                                                       : Seen::cut;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+      return Seen::cut;
+    default:
+      return Seen::nothing;
+  }
+}
+
+}  // namespace starling::protocol

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learns from libzmq's monitor why the handshake of a socket with its server fails. libzmq itself
+// tells nobody: the socket waits until its user's time is over. Private to connection.cpp.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <zmq.hpp>
+
+namespace starling::protocol {
+
+class HandshakeWatch {
+ public:
+  enum class Seen : std::uint8_t {
+    nothing,          ///< the time is over
+    message,          ///< the socket has a message
+    key_refused,      ///< the server does not know the client's key
+    other_mechanism,  ///< one side has a key, and the other side has none
+    cut,              ///< the connection ended within the handshake; libzmq connects again
+  };
+
+  /// Call before the socket connects. The context must outlive the watch.
+  void start(zmq::context_t& context, zmq::socket_t& socket);
+  /// Frees what the watch holds. Call when the server has answered; wait() may still be called.
+  void stop(zmq::socket_t& socket);
+
+  /// Waits for a message or for the next failure of a handshake.
+  Seen wait(zmq::socket_t& socket, std::chrono::steady_clock::time_point until);
+
+ private:
+  Seen next_failure();
+
+  zmq::socket_t events_;
+};
+
+}  // namespace starling::protocol
