@@ -4,82 +4,28 @@
 #include "starling/protocol/keys/key_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zmq.h>
+
+#include "starling/protocol/keys/secret_file.hpp"
 
 namespace starling::protocol {
 namespace {
 
-constexpr std::size_t file_bytes_max = 4096;
+constexpr std::size_t name_bytes_max = 255;
 constexpr std::size_t z85_length = 40;
 using Z85Text = std::array<char, z85_length + 1>;  // zmq.h reads and writes a NUL at the end
 
-/// Overwrites the text when it leaves its scope, because it holds a secret key.
-class SecretText {
- public:
-  SecretText() { text.reserve(file_bytes_max + 1); }  // grows no further, so leaves no copy behind
-  SecretText(const SecretText&) = delete;
-  SecretText& operator=(const SecretText&) = delete;
-  ~SecretText() { ::explicit_bzero(text.data(), text.size()); }
-
-  std::string text;
-};
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  /// Returns false if the last bytes could not be written.
-  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
+SecretFile named(const std::string& path) {
+  return {.kind = "key file", .path = path, .maker = "starling keygen NAME"};
+}
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw std::runtime_error("the key file " + path + " " + what);
-}
-
-void check_access(const std::string& path, int descriptor) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail(path, std::string("has no mode: ") + strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail(path, "is not a file; give a file that starling keygen wrote");
-  if ((status.st_mode & 0077) == 0) return;
-  std::array<char, 8> mode{};
-  std::snprintf(mode.data(), mode.size(), "%04o", unsigned{status.st_mode} & 07777u);
-  fail(path, std::string("is open to others than its owner (mode ") + mode.data() +
-                 "); run chmod 600 on it, and make a new key if others may have read it");
-}
-
-/// Reads at most one byte more than a key file may have.
-void read_all(const std::string& path, int descriptor, std::string& text) {
-  text.resize(file_bytes_max + 1);
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = ::read(descriptor, text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path, std::string("cannot be read: ") + strerror(errno));
-    if (count == 0) break;
-    size += static_cast<std::size_t>(count);
-  }
-  if (size > file_bytes_max)
-    fail(path, "is no key file: it has more than " + std::to_string(file_bytes_max) +
-                   " bytes; give a file that starling keygen wrote");
-  text.resize(size);
+  fail(named(path), what);
 }
 
 std::string_view trim(std::string_view text) {
@@ -137,7 +83,7 @@ Members parse(const std::string& path, std::string_view text) {
     if (line.empty() || line.starts_with('#')) continue;
     const auto refuse = [&](const std::string& what) {
       fail(path, "is no key file: line " + std::to_string(number) + " " + what +
-                     "; give a file that starling keygen wrote");
+                     "; give a file that starling keygen NAME wrote");
     };
     const auto member = parse_member(line);
     if (!member) refuse("is not of the form name = \"text\"");
@@ -151,11 +97,12 @@ Members parse(const std::string& path, std::string_view text) {
 
 CurveKey key_of(const std::string& path, const std::optional<std::string_view>& text,
                 const std::string& member) {
-  if (!text) fail(path, "has no " + member + "; make a whole one with starling keygen");
+  if (!text) fail(path, "has no " + member + "; make a whole one with starling keygen NAME");
   const auto key = from_z85(*text);
   if (!key)
-    fail(path, "is damaged: " + member +
-                   " is not a key of 40 characters in Z85; make a new one with starling keygen");
+    fail(path,
+         "is damaged: " + member +
+             " is not a key of 40 characters in Z85; make a new one with starling keygen NAME");
   return *key;
 }
 
@@ -170,15 +117,6 @@ CurveKey public_key_of(const CurveKey& secret) {
   if (status != 0 || !key)
     throw std::runtime_error("this libzmq has no CURVE; install one that was built with libsodium");
   return *key;
-}
-
-void write_all(const std::string& path, int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path, std::string("cannot be written: ") + strerror(errno));
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
 }
 
 void append_key(std::string& text, std::string_view member, const CurveKey& key) {
@@ -203,51 +141,34 @@ KeyPair new_key_pair(std::string name) {
 }
 
 KeyPair read_key_file(const std::string& path) {
-  // Without O_NONBLOCK, a named pipe would wait for its writer.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (file.number() < 0)
-    fail(path,
-         std::string("cannot be opened: ") + strerror(errno) + "; starling keygen makes key files");
-  check_access(path, file.number());
-  SecretText content;
-  read_all(path, file.number(), content.text);
-  const Members members = parse(path, content.text);
+  SecretText content(secret_bytes_max + 1);
+  read_secret(named(path), content);
+  const Members members = parse(path, content.text());
   if (!members.name || members.name->empty())
-    fail(path, "has no name; make a whole one with starling keygen");
+    fail(path, "has no name; make a whole one with starling keygen NAME");
   KeyPair pair{.name = std::string(*members.name),
                .public_key = key_of(path, members.public_key, "public"),
                .secret_key = key_of(path, members.secret_key, "secret")};
   if (members.server_key) pair.server_key = key_of(path, members.server_key, "server");
   if (public_key_of(pair.secret_key) != pair.public_key)
     fail(path,
-         "is damaged: public is not the public key of secret; make a new one with starling keygen");
+         "is damaged: public is not the public key of secret; make a new one with starling keygen "
+         "NAME");
   return pair;
 }
 
 void write_key_file(const std::string& path, const KeyPair& key) {
-  if (key.name.empty() || !is_plain(key.name))
-    fail(path,
-         "cannot hold this name; give one without quotes, backslashes and control characters");
-  SecretText content;
-  content.text = "# Keep this file secret: whoever reads it can act as its owner.\n";
-  content.text += "name = \"" + key.name + "\"\n";
-  append_key(content.text, "public", key.public_key);
-  append_key(content.text, "secret", key.secret_key);
-  if (key.server_key) append_key(content.text, "server", *key.server_key);
-  if (content.text.size() > file_bytes_max) fail(path, "cannot hold so long a name");
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.number() < 0)
-    fail(path, errno == EEXIST
-                   ? std::string("exists already; give another name, or move the old file away")
-                   : std::string("cannot be written: ") + strerror(errno));
-  try {
-    write_all(path, file.number(), content.text);
-    if (::fsync(file.number()) != 0 || !file.close())
-      fail(path, std::string("cannot be written: ") + strerror(errno));
-  } catch (const std::exception&) {
-    ::unlink(path.c_str());
-    throw;
-  }
+  if (key.name.empty() || key.name.size() > name_bytes_max || !is_plain(key.name))
+    fail(path, "cannot hold this name; give one of 1 to " + std::to_string(name_bytes_max) +
+                   " bytes without quotes, backslashes and control characters");
+  SecretText content(secret_bytes_max);
+  std::string& text = content.text();
+  text = "# Keep this file secret: whoever reads it can act as its owner.\n";
+  text += "name = \"" + key.name + "\"\n";
+  append_key(text, "public", key.public_key);
+  append_key(text, "secret", key.secret_key);
+  if (key.server_key) append_key(text, "server", *key.server_key);
+  write_secret(named(path), text);
 }
 
 std::string to_z85(const CurveKey& key) {

@@ -102,7 +102,8 @@ TEST_F(KeyFiles, AreNotWrittenIntoAFolderThatIsNotThere) {
 }
 
 TEST_F(KeyFiles, HoldNoNameThatWouldEndItsText) {
-  for (const std::string name : {"", "a\"b", "a\\b", "a\nserver = \"x"})
+  for (const std::string& name : {std::string(), std::string("a\"b"), std::string("a\\b"),
+                                  std::string("a\nserver = \"x"), std::string(256, 'a')})
     EXPECT_THROW(write_key_file(path("new"), new_key_pair(name)), std::runtime_error) << name;
   EXPECT_FALSE(std::filesystem::exists(path("new")));
 }
@@ -134,7 +135,7 @@ TEST_F(KeyFiles, BehindALinkAreCheckedThemselves) {
 
 TEST_F(KeyFiles, ThatAreNoFilesAreRefusedWithoutWaiting) {
   EXPECT_THAT(error_of(path("")), HasSubstr("is not a file"));
-  EXPECT_THAT(error_of(path("missing")), HasSubstr("starling keygen makes key files"));
+  EXPECT_THAT(error_of(path("missing")), HasSubstr("starling keygen NAME makes one"));
   EXPECT_THAT(error_of("/dev/zero"), HasSubstr("is not a file"));
   const std::string pipe = path("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
