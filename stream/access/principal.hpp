@@ -46,9 +46,9 @@ struct Quotas {
   std::optional<std::uint64_t> neighbors;  ///< the sum of k of its standing queries
   std::optional<std::uint64_t> streams;
   std::optional<std::uint64_t> names;
-  std::optional<std::uint64_t> snapshot_bytes;    ///< of snapshots that are kept for it
-  std::optional<std::uint64_t> reply_bytes;       ///< that wait for all its connections together
-  std::optional<std::uint64_t> rows_per_second;   ///< of updates, tags, removals and queries
+  std::optional<std::uint64_t> snapshot_bytes;      ///< of snapshots that are kept for it
+  std::optional<std::uint64_t> reply_bytes;         ///< that wait for all its connections together
+  std::optional<std::uint64_t> rows_per_second;     ///< of updates, tags, removals and queries
   std::optional<std::uint64_t> loop_ms_per_second;  ///< of the loop's time; at most 1000
 };
 
@@ -66,9 +66,16 @@ struct Principal {
     return roles[static_cast<std::size_t>(Role::admin)] || roles[static_cast<std::size_t>(role)];
   }
   bool may_use_stream(std::string_view name) const;
+  /// Returns whether the principal may subscribe to all topics of the results endpoint that begin
+  /// with `topic`. A name and a NUL is one stream. A shorter text, such as the empty one, is every
+  /// stream whose name begins with it: a pattern with a `*` must cover all of them.
+  bool may_subscribe(std::string_view topic) const;
   bool may_use_object(std::uint64_t id) const;
   bool may_use_query(std::uint64_t id) const;
 };
+
+/// The name of principals without a key or token. No other principal may have it.
+inline constexpr std::string_view anonymous_name = "anonymous";
 
 /// Somebody without a key or token, on a server without a keys file: may do everything.
 Principal everybody();

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The audit log: who was let in, who was refused, and what was refused to whom. Server owns the
+// Audit. Each event is one line of JSON with the members `time` and `event`; docs/security.md lists
+// the events. All text from outside is escaped.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/json/json_text.hpp"
+#include "starling/stream/state/peer_buckets.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
+
+namespace starling::stream {
+
+struct AuditOptions {
+  /// Gets each line, without a newline. Must not wait. Empty: there is no audit log.
+  std::function<void(const std::string& line)> write{};
+  /// How many lines one connection may cause. The lines about peers that are not let in, which are
+  /// no connections yet, count together as those of one connection.
+  PeerBucketLimits lines{.burst = 20, .interval_us = 1'000'000};
+  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
+  std::function<std::int64_t()> steady_now_us = starling::steady_now_us;
+};
+
+/// All functions may be called by any thread.
+class Audit {
+ public:
+  explicit Audit(AuditOptions options = {});
+
+  /// A peer of the endpoint, such as "commands", has shown the key of a principal.
+  void admitted(std::string_view principal, std::string_view endpoint);
+  /// A peer has shown a key that is not in the keys file.
+  void unknown_key(const zmtp::PublicKey& key, std::string_view endpoint);
+  /// A client at `address` has shown a token that is not in the keys file, or none.
+  void unknown_token(std::string_view address);
+  /// A request was refused, because the principal lacks a right. `what` is the sentence that the
+  /// client got. `connection` is Peer::connection.
+  void refused(std::string_view principal, std::string_view request, std::string_view what,
+               std::uint64_t connection);
+  /// A subscription was refused and its connection was cut.
+  void refused_topic(std::string_view principal, std::string_view topic);
+  /// The keys file was read again. `revoked` are the names whose connections were cut.
+  void reloaded(std::size_t principals, const std::vector<std::string>& revoked);
+  /// The keys file could not be read again, and the old keys stay.
+  void reload_failed(std::string_view sentence);
+
+  /// Forgets connections that have been quiet. Call it about once a second.
+  void expire();
+
+  /// Returns the number of lines left out so far because a connection caused too many.
+  std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  bool may_write(std::uint64_t connection);
+  JsonText begin(std::string_view event) const;
+  void end(JsonText json) const;
+
+  AuditOptions options_;
+  std::mutex mutex_;  ///< guards buckets_
+  PeerBuckets buckets_;
+  std::atomic<std::uint64_t> left_out_{0};
+};
+
+}  // namespace starling::stream
