@@ -91,8 +91,19 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
   add_http_flag(app, server.http_host, server.http_port,
                 "The address of the HTTP server: /healthz, /metrics and the JSON of docs/http.md");
   app.add_flag("--insecure", server.insecure,
-               "Listen also on addresses that other machines can reach. There is no authentication "
-               "and no encryption: whoever reaches an endpoint can read and change everything");
+               "Listen also without keys on addresses that other machines can reach. There is no "
+               "authentication and no encryption: whoever reaches an endpoint can read and change "
+               "everything");
+  app.add_option("--keys", server.keys_path,
+                 "The keys file: who may use the server, and what for (docs/security.md). The "
+                 "commands and results endpoints are then encrypted, and other machines may reach "
+                 "them. SIGHUP reads the file again")
+      ->type_name("PATH");
+  app.add_option("--audit-log", server.audit_path,
+                 "Append a line of JSON to this file for each client that is let in or refused, "
+                 "each request that is refused for lack of rights, and each new reading of the "
+                 "keys. -: stderr")
+      ->type_name("PATH");
   app.add_option("--http-allow-host", server.http_hosts,
                  "A further name of this server that HTTP requests may have as their Host. Without "
                  "this flag, localhost and the address to which the client connected")
@@ -304,6 +315,8 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   }
   check_folder_of("--endpoints-file", flags.endpoints_file, faults);
   check_folder_of("--trace", flags.server.trace_path, faults);
+  if (flags.server.audit_path != "-")
+    check_folder_of("--audit-log", flags.server.audit_path, faults);
   return print_config(command, flags.written, faults);
 }
 

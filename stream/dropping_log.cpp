@@ -62,10 +62,7 @@ struct DroppingLog::Queue {
   bool is_full() const { return lines.size() >= options.lines_max || bytes >= options.bytes_max; }
 
   /// Returns the text that reports the lines missing before the next line.
-  std::string report() const {
-    return std::to_string(unreported) +
-           " lines of the log are missing here: they could not be written in time\n";
-  }
+  std::string report() const { return options.report_of(unreported) + "\n"; }
 
   void push(std::string text) {
     const std::lock_guard lock(mutex);
@@ -140,8 +137,8 @@ std::uint64_t DroppingLog::dropped() const {
 }
 
 // A thread that waits for a reader cannot be ended, so it is left behind.
-void DroppingLog::close(std::chrono::milliseconds patience) {
-  if (!writer_.joinable()) return;
+bool DroppingLog::close(std::chrono::milliseconds patience) {
+  if (!writer_.joinable()) return true;
   std::unique_lock lock(queue_->mutex);
   queue_->is_closed = true;
   queue_->changed.notify_all();
@@ -151,6 +148,7 @@ void DroppingLog::close(std::chrono::milliseconds patience) {
     writer_.join();
   else
     writer_.detach();
+  return is_done;
 }
 
 void DroppingLog::sink_it_(const spdlog::details::log_msg& message) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,11 @@ struct DroppingLogOptions {
   bool has_colors = false;
   std::size_t lines_max = 4096;                  ///< that wait to be written
   std::size_t bytes_max = std::size_t{1} << 20;  ///< of these lines
+  /// Returns the line, without a newline, that says how many lines are missing before the next one.
+  std::function<std::string(std::uint64_t lines)> report_of = [](std::uint64_t lines) {
+    return std::to_string(lines) +
+           " lines of the log are missing here: they could not be written in time";
+  };
 };
 
 class DroppingLog final : public spdlog::sinks::base_sink<std::mutex> {
@@ -34,8 +40,8 @@ class DroppingLog final : public spdlog::sinks::base_sink<std::mutex> {
   std::uint64_t dropped() const;
 
   /// Waits until all lines are written, but not longer than `patience`. Lines that are logged later
-  /// are dropped.
-  void close(std::chrono::milliseconds patience);
+  /// are dropped. Returns false if the thread still waits to write.
+  bool close(std::chrono::milliseconds patience);
 
  private:
   struct Queue;

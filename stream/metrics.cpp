@@ -148,6 +148,10 @@ struct Metrics::State {
   prometheus::Counter& log_lines_left_out =
       counter(registry, "starling_log_lines_left_out_total",
               "Lines that the log did not get because one connection had caused too many.");
+  prometheus::Counter& audit_lines_missing =
+      counter(registry, "starling_audit_lines_missing_total",
+              "Lines that the audit log did not get: one connection had caused too many, or they "
+              "could not be written in time.");
   prometheus::Counter& out_of_memory =
       counter(registry, "starling_decode_out_of_memory_total",
               "Requests answered with busy because there was no memory to decode them.");
@@ -267,6 +271,7 @@ void Metrics::State::set(const Gauges& gauges) {
   for (std::size_t index = 0; index < cut.size(); ++index)
     cut[index]->Increment(gauges.connections_cut[index] - cut[index]->Value());
   log_lines_dropped.Increment(gauges.log_lines_dropped - log_lines_dropped.Value());
+  audit_lines_missing.Increment(gauges.audit_lines_missing - audit_lines_missing.Value());
   clock_steps.Increment(gauges.clock_steps - clock_steps.Value());
   clock_offset.Set(gauges.clock_offset_s);
   sessions.Set(gauges.sessions);

@@ -37,6 +37,7 @@ struct Gauges {
   double http_sockets_stalled = 0;        ///< closed so far because of silence
   double connections_refused = 0;         ///< so far, because of the limits on connections
   double log_lines_dropped = 0;           ///< so far
+  double audit_lines_missing = 0;         ///< so far
   double memory_bytes = 0;                ///< resident
   double clock_steps = 0;                 ///< so far
   double clock_offset_s = 0;              ///< of the wall clock, from the server's time

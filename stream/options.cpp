@@ -9,6 +9,7 @@
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/access/key_ring.hpp"
 #include "starling/stream/page/page_files.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/http_server.hpp"
@@ -69,7 +70,11 @@ void check_page_rows(const protocol::Limits& limits) {
 
 }  // namespace
 
-Reach reach_allowed(const ServerOptions& options) {
+Reach zmtp_reach_allowed(const ServerOptions& options) {
+  return options.insecure || !options.keys_path.empty() ? Reach::network : Reach::machine;
+}
+
+Reach http_reach_allowed(const ServerOptions& options) {
   return options.insecure ? Reach::network : Reach::machine;
 }
 
@@ -143,14 +148,20 @@ std::vector<std::string> faults_of(const ServerOptions& options, const EngineLim
   } catch (const std::invalid_argument& error) {
     faults.emplace_back(error.what());
   }
-  const auto add = [&](const std::string& name, const std::string& endpoint, std::string fault) {
-    if (fault.empty()) fault = fault_of_reach(endpoint, reach_allowed(options));
+  try {
+    if (!options.keys_path.empty()) KeyRing{options.keys_path};
+  } catch (const std::runtime_error& error) {
+    faults.emplace_back(error.what());
+  }
+  const auto add = [&](const std::string& name, const std::string& endpoint, std::string fault,
+                       Reach allowed) {
+    if (fault.empty()) fault = fault_of_reach(endpoint, allowed);
     if (!fault.empty()) faults.push_back("cannot listen on " + name + ": " + fault);
   };
   for (const std::string& endpoint : {options.commands_endpoint, options.results_endpoint})
-    add(endpoint, endpoint, fault_of_endpoint(endpoint));
+    add(endpoint, endpoint, fault_of_endpoint(endpoint), zmtp_reach_allowed(options));
   const std::string http = options.http_host + ":" + std::to_string(options.http_port);
-  add(http, "tcp://" + http, fault_of_http_host(options.http_host));
+  add(http, "tcp://" + http, fault_of_http_host(options.http_host), http_reach_allowed(options));
   const bool has_free_port = options.commands_endpoint.ends_with('*');
   if (!has_free_port && options.commands_endpoint == options.results_endpoint)
     faults.push_back("commands and results cannot both listen on " + options.commands_endpoint);

@@ -33,6 +33,11 @@ struct ServerOptions {
   std::string results_endpoint = "tcp://127.0.0.1:7412";
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0 means any free port
+  /// The keys file (access/keys_file.hpp): who may use the server, and what for. Empty: there is
+  /// none, and everybody who reaches an endpoint may do everything.
+  std::string keys_path{};
+  /// Where the audit log is appended; "-" is stderr. Empty: there is none.
+  std::string audit_path{};
   /// Whether endpoints may be reached by other machines. The log then warns again and again.
   bool insecure = false;
   std::int64_t insecure_warning_us = 60'000'000;  ///< between two such warnings
@@ -152,11 +157,15 @@ struct ServerOptions {
   /// Gets the time of each turn of the loop, in nanoseconds (LoopTurns). May be empty.
   std::function<void(std::int64_t turn_ns)> watch_loop_turn;
 
-  bool stop_on_signals = false;  ///< SIGTERM and SIGINT stop the server
+  /// SIGTERM and SIGINT stop the server. SIGHUP lets it read the keys file again.
+  bool stop_on_signals = false;
   std::string server_name = "starling";
 };
 
-Reach reach_allowed(const ServerOptions& options);
+/// How far the commands and results endpoints may be reached: with keys, by other machines.
+Reach zmtp_reach_allowed(const ServerOptions& options);
+/// How far the HTTP endpoint may be reached. Tokens over HTTP need TLS beyond the machine.
+Reach http_reach_allowed(const ServerOptions& options);
 
 /// Returns the options with all values that follow from others and from the engine's limits. Throws
 /// std::invalid_argument if options contradict each other or the limits; the sentence begins with

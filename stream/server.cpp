@@ -21,6 +21,8 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/protocol/rows/served_space.hpp"
+#include "starling/stream/access/access.hpp"
+#include "starling/stream/audit_file.hpp"
 #include "starling/stream/events/event_hub.hpp"
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/json/problem.hpp"
@@ -67,6 +69,9 @@ struct Server::State {
   State(const ServerOptions& the_options, std::unique_ptr<Engine> engine)
       : options(completed(the_options, engine->limits())),
         metrics(options),
+        audit_file(options.audit_path.empty() ? nullptr
+                                              : std::make_unique<AuditFile>(options.audit_path)),
+        access(options.keys_path, audit_options()),
         trace(options.trace_path.empty()
                   ? nullptr
                   : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
@@ -109,11 +114,21 @@ struct Server::State {
         expiry(loop),
         insecure_warning(loop),
         alive_timer(loop),
-        signals(loop) {
+        signals(loop),
+        reload_signal(loop) {
     processor.watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
       views.take_rows(rows, tick, tau_us);
     });
-    if (options.stop_on_signals) wait_for_signal();
+    if (!options.stop_on_signals) return;
+    wait_for_signal();
+    reload_signal.add(SIGHUP);
+    wait_for_reload();
+  }
+
+  AuditOptions audit_options() {
+    if (audit_file == nullptr) return {};
+    return {.write = [this](const std::string& line) { audit_file->write(line); },
+            .lines = options.log_lines};
   }
 
   // The last threads serve the results, the others the commands. A single thread serves both.
@@ -126,14 +141,15 @@ struct Server::State {
   }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
-            .reach_allowed = reach_allowed(options),
+            .reach_allowed = zmtp_reach_allowed(options),
             .message_bytes_max = options.limits.frame_bytes_max,
             .receive_bytes_max = options.decode_bytes_max,
             .peer_reply_bytes_max = options.peer_reply_bytes_max,
             .reply_bytes_max = options.reply_bytes_max,
             .linger_ms = options.linger_ms,
             .io_threads = commands_threads(),
-            .connections_max = options.connections_max};
+            .connections_max = options.connections_max,
+            .authentication = access.for_commands()};
   }
   CommandSocket::Handlers command_handlers() {
     return {.request =
@@ -149,15 +165,21 @@ struct Server::State {
                 },
             .may_read = [this] { return may_read_or_pause(); }};
   }
-  ResultsSocketOptions results_options() const {
-    return {.endpoint = options.results_endpoint,
-            .reach_allowed = reach_allowed(options),
-            .subscriber_bytes_max = options.subscriber_bytes_max,
-            .subscriber_ticks_max = options.subscriber_ticks_max,
-            .subscriber_topics_max = options.subscriber_topics_max,
-            .linger_ms = options.linger_ms,
-            .io_threads = results_threads(),
-            .connections_max = options.subscribers_max};
+  ResultsSocketOptions results_options() {
+    ResultsSocketOptions made{.endpoint = options.results_endpoint,
+                              .reach_allowed = zmtp_reach_allowed(options),
+                              .subscriber_bytes_max = options.subscriber_bytes_max,
+                              .subscriber_ticks_max = options.subscriber_ticks_max,
+                              .subscriber_topics_max = options.subscriber_topics_max,
+                              .linger_ms = options.linger_ms,
+                              .io_threads = results_threads(),
+                              .connections_max = options.subscribers_max,
+                              .authentication = access.for_results()};
+    if (access.has_keys())
+      made.may_subscribe = [this](PrincipalId id, std::string_view topic) {
+        return access.may_subscribe(id, topic);
+      };
+    return made;
   }
   RequestHandler::Parts handler_parts() {
     return {.loop = loop,
@@ -183,7 +205,7 @@ struct Server::State {
   HttpOptions http_options() const {
     return {.host = options.http_host,
             .port = options.http_port,
-            .reach_allowed = reach_allowed(options),
+            .reach_allowed = http_reach_allowed(options),
             .connections_max = options.http_connections_max,
             .body_bytes_max = options.http_body_bytes_max};
   }
@@ -378,6 +400,8 @@ struct Server::State {
             .connections_refused = number(commands->refused_count() + results->refused_count() +
                                           http->refused_count()),
             .log_lines_dropped = number(log_lines_dropped),
+            .audit_lines_missing =
+                number(access.audit().left_out() + (audit_file ? audit_file->dropped() : 0)),
             .memory_bytes = number(memory_use().resident),
             .clock_steps = number(ticker.clock_steps()),
             .clock_offset_s = ticker.clock_offset_s(),
@@ -426,6 +450,7 @@ struct Server::State {
       handler.expire(steady_now_us());
       if (handler.is_memory_short()) return_memory();
       events.expire(steady_now_us());
+      access.audit().expire();
       expire_later();
     });
   }
@@ -437,8 +462,10 @@ struct Server::State {
       if (reach_of(endpoint) == Reach::machine) return;
       reached += (reached.empty() ? "" : ", ") + std::string(name) + " " + text;
     };
-    add("commands", endpoints.commands, endpoints.commands);
-    add("results", endpoints.results, endpoints.results);
+    if (!access.has_keys()) {
+      add("commands", endpoints.commands, endpoints.commands);
+      add("results", endpoints.results, endpoints.results);
+    }
     add("http", "tcp://" + endpoints.http, endpoints.http);
     if (reached.empty()) return;
     spdlog::warn(
@@ -468,6 +495,26 @@ struct Server::State {
     signals.async_wait([this](const boost::system::error_code& error, int) {
       if (!error) begin_stop();
     });
+  }
+
+  void wait_for_reload() {
+    reload_signal.async_wait([this](const boost::system::error_code& error, int) {
+      if (error) return;
+      reload_keys();
+      wait_for_reload();
+    });
+  }
+
+  /// Whoever was let in before the reload is with the I/O threads already, which cut next.
+  void reload_keys() {
+    const std::vector<PrincipalId> ids = access.reload();
+    if (ids.empty()) return;
+    const auto is_revoked = [ids](PrincipalId id) {
+      return std::ranges::find(ids, id) != ids.end();
+    };
+    commands->cut(is_revoked);
+    results->cut(is_revoked);
+    if (revoked) revoked(ids);
   }
 
   void run() {
@@ -522,6 +569,10 @@ struct Server::State {
   asio::io_context loop{1};
   zmtp::IoThreads io_threads{options.io_threads};
   Metrics metrics;
+  std::unique_ptr<AuditFile> audit_file;  ///< null: there is none
+  Access access;
+  /// Ends what revoked principals have open over HTTP.
+  std::function<void(const std::vector<PrincipalId>&)> revoked;
   std::unique_ptr<TickTrace> trace;
   protocol::ServedSpace space;
   Publisher publisher;
@@ -546,6 +597,7 @@ struct Server::State {
   asio::steady_timer insecure_warning;
   asio::steady_timer alive_timer;
   asio::signal_set signals;
+  asio::signal_set reload_signal;
   LoopTurns turns;
   bool stopping = false;
   bool ticks_done = false;
@@ -562,6 +614,10 @@ const Endpoints& Server::endpoints() const {
 
 void Server::run() {
   state_->run();
+}
+
+void Server::reload_keys() {
+  asio::post(state_->loop, [state = state_.get()] { state->reload_keys(); });
 }
 
 void Server::stop() {

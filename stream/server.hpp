@@ -36,6 +36,10 @@ class Server {
   /// Ends run(). Any thread may call stop().
   void stop();
 
+  /// Reads the keys file again, as SIGHUP does, and cuts those whose keys or rights have changed.
+  /// Any thread may call it.
+  void reload_keys();
+
  private:
   struct State;
   std::unique_ptr<State> state_;

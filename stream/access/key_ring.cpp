@@ -92,7 +92,7 @@ bool KeyRing::has_keys() const {
   return !state_->path.empty();
 }
 
-std::vector<PrincipalId> KeyRing::reload() {
+std::vector<PrincipalId> KeyRing::reload(std::vector<std::string>* names) {
   const std::lock_guard reloading(state_->reloading);
   if (!has_keys()) return {};
   const KeysFile file = read_keys_file(state_->path);
@@ -105,11 +105,18 @@ std::vector<PrincipalId> KeyRing::reload() {
   std::vector<PrincipalId> revoked;
   for (const auto& [id, entry] : before->entries) {
     const auto found = after->entries.find(id);
-    if (found == after->entries.end() || !is_unchanged(entry, found->second)) revoked.push_back(id);
+    if (found != after->entries.end() && is_unchanged(entry, found->second)) continue;
+    revoked.push_back(id);
+    if (names != nullptr) names->push_back(entry.principal.name);
   }
   const std::lock_guard lock(state_->mutex);
   state_->table = std::move(after);
   return revoked;
+}
+
+std::size_t KeyRing::count() const {
+  const auto table = state_->current();
+  return table->entries.size() - table->entries.count(PrincipalId::anonymous);
 }
 
 std::optional<PrincipalId> KeyRing::by_key(const zmtp::PublicKey& key) const {

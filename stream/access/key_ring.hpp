@@ -3,6 +3,7 @@
 // sockets, the thread of the WebSockets and the loop ask it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,7 +34,11 @@ class KeyRing {
   /// names. Returns the ids of those who are no longer in the file or whose key, token or rights
   /// have changed: their connections must be cut. If the file is bad, throws as the constructor
   /// does, and everything stays.
-  std::vector<PrincipalId> reload();
+  /// `names`, if given, gets the names of those whose ids are returned.
+  std::vector<PrincipalId> reload(std::vector<std::string>* names = nullptr);
+
+  /// Returns the number of principals, without the anonymous one.
+  std::size_t count() const;
 
   /// Returns whom a CURVE key belongs to.
   std::optional<PrincipalId> by_key(const zmtp::PublicKey& key) const;

@@ -76,9 +76,9 @@ std::optional<Reach> reach_of(std::string_view endpoint) {
 void check_reach(Reach reach, Reach allowed) {
   if (reach == Reach::machine || allowed == Reach::network) return;
   throw std::runtime_error(
-      "other machines could reach it, and a server has neither authentication nor encryption; use "
-      "127.0.0.1, and a tunnel such as SSH's for other machines, or add --insecure if you trust "
-      "everybody on the network");
+      "other machines could reach it, and it has neither authentication nor encryption; make keys "
+      "with starling keygen and give the server --keys, use 127.0.0.1, or add --insecure if you "
+      "trust everybody on the network");
 }
 
 std::string fault_of_reach(std::string_view endpoint, Reach allowed) {

@@ -17,9 +17,9 @@ constexpr const char* http_host_form =
     "or localhost";
 
 constexpr const char* beyond_loopback =
-    ": other machines could reach it, and a server has neither authentication nor encryption; use "
-    "127.0.0.1, and a tunnel such as SSH's for other machines, or add --insecure if you trust "
-    "everybody on the network";
+    ": other machines could reach it, and it has neither authentication nor encryption; make keys "
+    "with starling keygen and give the server --keys, use 127.0.0.1, or add --insecure if you "
+    "trust everybody on the network";
 
 template <class Error>
 void expect_refused(const ServerOptions& options, const std::string& sentence) {

@@ -41,6 +41,8 @@ class RunningServer {
   /// Stops the server, waits until Server::run() has returned, and destroys the server and its
   /// sockets.
   void stop();
+  /// As SIGHUP does.
+  void reload_keys() { server_->reload_keys(); }
 
   protocol::Client client() const;
   protocol::SubscriberOptions subscriber_options(std::string stream) const;

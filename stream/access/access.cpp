@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the ring, and writes to both logs: see access.hpp.
+#include "starling/stream/access/access.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+
+namespace starling::stream {
+
+Access::Access(const std::string& keys_path, AuditOptions audit)
+    : ring_(keys_path.empty() ? std::make_unique<KeyRing>() : std::make_unique<KeyRing>(keys_path)),
+      audit_(std::move(audit)) {
+  if (!has_keys()) return;
+  commands_ = authentication_for("commands");
+  results_ = authentication_for("results");
+}
+
+Access::~Access() {
+  for (auto* authentication : {&commands_, &results_})
+    sodium_memzero(authentication->server_secret.data(), authentication->server_secret.size());
+}
+
+bool Access::may_subscribe(PrincipalId id, std::string_view topic) {
+  const auto principal = ring_->principal(id);
+  if (principal && principal->may_subscribe(topic)) return true;
+  audit_.refused_topic(name_of(id), topic);
+  return false;
+}
+
+std::vector<PrincipalId> Access::reload() {
+  if (!has_keys()) {
+    spdlog::info("SIGHUP: there are no keys to read again, because serve has no --keys");
+    return {};
+  }
+  try {
+    std::vector<std::string> names;
+    const std::vector<PrincipalId> revoked = ring_->reload(&names);
+    spdlog::info("the keys file was read again: {} principals, {} cut", ring_->count(),
+                 revoked.size());
+    audit_.reloaded(ring_->count(), names);
+    return revoked;
+  } catch (const std::exception& error) {
+    spdlog::warn("the old keys stay: {}", error.what());
+    audit_.reload_failed(error.what());
+    return {};
+  }
+}
+
+zmtp::Authentication Access::authentication_for(const char* endpoint) {
+  zmtp::Authentication authentication = *ring_->authentication();
+  authentication.admit = [this, endpoint](const zmtp::PublicKey& key) {
+    const auto id = ring_->by_key(key);
+    if (id)
+      audit_.admitted(name_of(*id), endpoint);
+    else
+      audit_.unknown_key(key, endpoint);
+    return id;
+  };
+  return authentication;
+}
+
+std::string Access::name_of(PrincipalId id) const {
+  const auto principal = ring_->principal(id);
+  return principal ? principal->name : "revoked principal";
+}
+
+}  // namespace starling::stream
