@@ -19,6 +19,7 @@
 #include <zmq.hpp>
 
 #include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/protocol/client/client.hpp"
 #include "starling/protocol/wire/limits.hpp"
@@ -55,11 +56,12 @@ void show_default_limits() {
 
 /// Shows the values that the server reports. If a server of another version lacks a limit, the
 /// value of this limit is left blank.
-void show_limits_of(const std::string& endpoint) {
+void show_limits_of(const std::string& endpoint, const KeyFlags& key) {
   zmq::context_t context;
-  protocol::Client client(
-      context,
-      {.commands = endpoint, .name = "starling info", .connect_timeout_ms = connect_timeout_ms});
+  protocol::Client client(context, {.commands = endpoint,
+                                    .name = "starling info",
+                                    .key = key_of(key),
+                                    .connect_timeout_ms = connect_timeout_ms});
   const std::string server(client.server().server);
   const protocol::StatValues stats = client.get_stats().value();
   const auto value_of = [&](const std::string& metric, std::string_view name) {
@@ -115,17 +117,19 @@ std::function<int()> add_info(CLI::App& program) {
   CLI::App& command = *program.add_subcommand(
       "info", "Show the version, the engines, the limits and the libraries");
   const auto connect = std::make_shared<std::string>();
+  const auto key = std::make_shared<KeyFlags>();
   command
       .add_option(
           "--connect", *connect,
           "Show the space of the server at this commands endpoint, its limits and how much of each "
           "is used")
       ->type_name("ENDPOINT");
-  return [connect] {
+  add_key_flags(command, *key);
+  return [connect, key] {
     if (connect->empty())
       show_info();
     else
-      show_limits_of(*connect);
+      show_limits_of(*connect, *key);
     return 0;
   };
 }

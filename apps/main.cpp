@@ -15,6 +15,7 @@
 #include "starling/apps/convert.hpp"
 #include "starling/apps/documents/documents.hpp"
 #include "starling/apps/info.hpp"
+#include "starling/apps/keygen.hpp"
 #include "starling/apps/knn/knn.hpp"
 #include "starling/apps/put/put.hpp"
 #include "starling/apps/remove/remove.hpp"
@@ -43,6 +44,7 @@ int run(int argument_count, char** arguments) {
       {"convert", starling::apps::add_convert(program)},
       {"documents", starling::apps::add_documents(program)},
       {"info", starling::apps::add_info(program)},
+      {"keygen", starling::apps::add_keygen(program)},
       {"knn", starling::apps::add_knn(program)},
       {"put", starling::apps::add_put(program)},
       {"remove", starling::apps::add_remove(program)},
@@ -61,7 +63,8 @@ int run(int argument_count, char** arguments) {
       "can also be set by an environment variable, STARLING_COMMAND_FLAG\n"
       "(STARLING_SERVE_TICK=manual), or in the file of --config, under [COMMAND]. The command\n"
       "line overrides the environment, and the environment overrides the file. Behind a second\n"
-      "word, as in `put stream`, only --connect, --timeout and --json may come from there.");
+      "word, as in `put stream`, only --connect, --timeout, --key, --server-key and --json may\n"
+      "come from there. STARLING_KEY is the key file of all commands that connect to a server.");
   try {
     program.parse(argument_count, arguments);
     starling::apps::check_environment(program);

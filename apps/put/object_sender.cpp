@@ -15,7 +15,7 @@ namespace starling::apps {
 namespace {
 
 // One batch of this many rows keeps the server's loop for about a millisecond.
-constexpr std::size_t batch_rows = 16384;
+constexpr std::size_t sent_rows_max = 16384;
 // More than id, time, position, tags and their overhead, or than id and overhead of a name.
 constexpr std::size_t row_bytes_besides_name = 64;
 constexpr std::size_t names_told_max = std::size_t{1} << 20;
@@ -33,7 +33,7 @@ ObjectSender::ObjectSender(protocol::Client& client) : client_(client) {
   const std::size_t bytes_max =
       std::min<std::size_t>(limits.frame_bytes_max, static_cast<std::size_t>(limits.credit_bytes));
   rows_max_ = std::max<std::size_t>(
-      1, std::min({batch_rows, std::size_t{limits.rows_max},
+      1, std::min({sent_rows_max, std::size_t{limits.rows_max},
                    static_cast<std::size_t>(limits.credit_rows),
                    bytes_max / (row_bytes_besides_name + limits.text_bytes_max)}));
 }

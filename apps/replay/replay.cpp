@@ -53,6 +53,7 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       .add_option("--connect-timeout", flags.connect_timeout,
                   "How long to wait for the first answer of that server")
       ->capture_default_str();
+  add_key_flags(command, flags.key);
   command
       .add_option("--stream", flags.stream,
                   "The name of the stream that reports the lists on that server")

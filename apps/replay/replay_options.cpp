@@ -105,6 +105,7 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.out = flags.out;
   plan.commands = flags.commands;
   plan.results = flags.results;
+  if (!flags.commands.empty()) plan.key = key_of(flags.key);
   plan.connect_timeout_ms =
       std::max<std::int64_t>(duration_us("--connect-timeout", flags.connect_timeout, 0) / 1000, 1);
   plan.stream = flags.stream;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/lattice.hpp"
@@ -41,6 +42,7 @@ struct ReplayFlags : TraceFlags {
   std::string commands;
   std::string results = "tcp://127.0.0.1:7412";
   std::string connect_timeout = "5s";
+  KeyFlags key;
   std::string stream = "replay";
 };
 
@@ -63,6 +65,7 @@ struct ReplayPlan : TracePlan {
   std::string out;       ///< empty: no lists are written
   std::string commands;  ///< the endpoint of the server; empty: an embedded engine
   std::string results;
+  std::optional<protocol::KeyPair> key;  ///< for the server
   std::int64_t connect_timeout_ms = 0;
   std::string stream;
 };

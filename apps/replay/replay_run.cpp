@@ -105,6 +105,7 @@ class Replay {
           *zmq_,
           protocol::ManualServerOptions{.commands = plan_.commands,
                                         .results = plan_.results,
+                                        .key = plan_.key,
                                         .connect_timeout_ms = plan_.connect_timeout_ms},
           "replay");
     } catch (const sim::UsageError& error) {

@@ -151,6 +151,7 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
       .add_option("--connect-timeout", flags.connect_timeout,
                   "How long to wait for the first answer of that server")
       ->capture_default_str();
+  add_key_flags(command, flags.key);
   command
       .add_option("--stream", flags.stream,
                   "The name of the stream with the riders' lists on that server")

@@ -78,6 +78,7 @@ SimulatePlan plan_simulate(const SimulateFlags& flags) {
   plan.start_us = duration_us("--start", flags.start, 0);
   if (!flags.length.empty()) plan.length_us = duration_us("--for", flags.length, 1);
   plan.pace = speed_of(flags.pace);
+  if (!flags.commands.empty()) plan.key = key_of(flags.key);
   plan.connect_timeout_ms =
       std::max<std::int64_t>(duration_us("--connect-timeout", flags.connect_timeout, 1) / 1000, 1);
   plan.simulation = {.seed = flags.seed,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/sim/city/simulation.hpp"
 
 namespace starling::apps {
@@ -53,6 +54,7 @@ struct SimulateFlags {
   std::string commands;
   std::string results = "tcp://127.0.0.1:7412";
   std::string connect_timeout = "5s";
+  KeyFlags key;
   std::string stream = "riders";
 };
 
@@ -63,6 +65,7 @@ struct SimulatePlan {
   std::int64_t start_us = 0;
   std::optional<std::int64_t> length_us;
   std::optional<double> pace;  ///< a multiple of real time; std::nullopt: as fast as possible
+  std::optional<protocol::KeyPair> key;  ///< for the server
   std::int64_t connect_timeout_ms = 0;
 };
 

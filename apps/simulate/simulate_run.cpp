@@ -250,6 +250,7 @@ class SimulateRun {
         *zmq_,
         protocol::ManualServerOptions{.commands = flags_.commands,
                                       .results = flags_.results,
+                                      .key = plan_.key,
                                       .connect_timeout_ms = plan_.connect_timeout_ms},
         "simulation");
   }

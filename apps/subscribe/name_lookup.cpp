@@ -48,6 +48,8 @@ void NameLookup::run(const std::stop_token& stop) {
       return;  // the context was shut down
     } catch (const protocol::EndpointError&) {
       break;
+    } catch (const protocol::KeyError&) {
+      break;
     } catch (const protocol::RefusedError&) {
       break;
     }

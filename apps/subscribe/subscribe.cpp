@@ -19,6 +19,7 @@
 #include <zmq.hpp>
 
 #include "starling/apps/shared/process/stop_signals.hpp"
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/apps/subscribe/live_table.hpp"
 #include "starling/apps/subscribe/name_lookup.hpp"
 #include "starling/apps/subscribe/tick_rate.hpp"
@@ -47,6 +48,7 @@ struct Options {
   std::vector<std::string> with;
   std::uint64_t ticks_max = 0;
   std::string refresh;
+  KeyFlags key;
 };
 
 void say(const std::string& sentence) {
@@ -56,6 +58,7 @@ void say(const std::string& sentence) {
 protocol::ClientOptions client_options(const Options& options, const char* name) {
   return {.commands = options.commands,
           .name = name,
+          .key = key_of(options.key),
           .timeout_ms = request_timeout_ms,
           .reconnect_after_ms = request_timeout_ms / 2};
 }
@@ -252,6 +255,7 @@ std::function<int()> add_subscribe(CLI::App& program) {
       ->capture_default_str();
   command.add_option("--results", options->results, "The results endpoint of the server")
       ->capture_default_str();
+  add_key_flags(command, options->key);
   command
       .add_option(
           "--format", options->format,

@@ -19,18 +19,22 @@ void add_server_flags(CLI::App& command, ServerFlags& flags) {
       ->check(is_duration_from(1000))
       ->type_name("DURATION")
       ->capture_default_str();
+  add_key_flags(command, flags.key);
 }
 
 void inherit_server_flags(const CLI::App& subcommand, ServerFlags& flags,
                           const ServerFlags& parent) {
   if (subcommand.count("--connect") == 0) flags.commands = parent.commands;
   if (subcommand.count("--timeout") == 0) flags.timeout = parent.timeout;
+  if (subcommand.count("--key") == 0) flags.key.file = parent.key.file;
+  if (subcommand.count("--server-key") == 0) flags.key.server_key = parent.key.server_key;
 }
 
 protocol::ClientOptions client_options(const ServerFlags& flags, const std::string& name) {
   const std::int64_t timeout_ms = duration_us(flags.timeout) / 1000;
   return {.commands = flags.commands,
           .name = name,
+          .key = key_of(flags.key),
           .timeout_ms = timeout_ms,
           .connect_timeout_ms = timeout_ms,
           .reconnect_after_ms = std::max<std::int64_t>(timeout_ms / 2, 1)};

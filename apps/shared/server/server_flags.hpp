@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// --connect and --timeout of the commands that talk to a running server, and the client that they
-// describe.
+// --connect, --timeout and --key of the commands that talk to a running server, and the client that
+// they describe.
 #pragma once
 
 #include <string>
 
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/protocol/client/client.hpp"
 
 namespace CLI {
@@ -17,6 +18,7 @@ namespace starling::apps {
 struct ServerFlags {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string timeout = "3s";
+  KeyFlags key;
 };
 
 void add_server_flags(CLI::App& command, ServerFlags& flags);
@@ -27,7 +29,7 @@ void add_server_flags(CLI::App& command, ServerFlags& flags);
 void inherit_server_flags(const CLI::App& subcommand, ServerFlags& flags,
                           const ServerFlags& parent);
 
-/// `name` appears in the server's log.
+/// `name` appears in the server's log. Throws what key_of throws.
 protocol::ClientOptions client_options(const ServerFlags& flags, const std::string& name);
 
 }  // namespace starling::apps
