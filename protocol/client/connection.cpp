@@ -23,9 +23,9 @@ constexpr std::int64_t back_off_ms_max = 500;
 // a session that was not ended later.
 constexpr std::chrono::milliseconds end_wait_max{200};
 
-// A server that cannot read a handshake ends the connection without a word. libzmq needs about half
-// a second for these attempts. A server that starts or stops ends fewer handshakes in a row.
-constexpr int cuts_max = 5;
+// A server that cannot read a handshake ends the connection without a word. libzmq needs about one
+// second for these attempts. A server that starts or stops ends fewer handshakes in a row.
+constexpr int cuts_max = 40;
 
 }  // namespace
 
@@ -98,7 +98,8 @@ void Client::Connection::refuse_key(HandshakeWatch::Seen why) const {
                    " has no keys, and would not encrypt; start it with --keys, or connect " +
                    "without " + key + ".");
   throw KeyError(server + " ends each handshake with " + key +
-                 "; probably its public key is not \"" + to_z85(*options_.key->server_key) +
+                 "; it may have no room, but probably its public key is not \"" +
+                 to_z85(*options_.key->server_key) +
                  "\", which the key file or --server-key names.");
 }
 
