@@ -266,7 +266,9 @@ starling_code starling_client_options_init(starling_client_options* options, siz
                                            .name = "libstarling",
                                            .timeout_ms = 30'000,
                                            .restore = 1,
-                                           .reserved = 0});
+                                           .reserved = 0,
+                                           .key_file = nullptr,
+                                           .server_key = nullptr});
   });
 }
 
@@ -275,10 +277,13 @@ starling_code starling_client_connect(const starling_client_options* options,
   return c::guard([&] {
     c::check_place(client, "client");
     const auto given = c::read_struct(options, "options");
-    c::give(
-        std::make_unique<c::ClientHandle>(
-            c::client_options(given.commands, given.name, given.timeout_ms), given.restore != 0),
-        client);
+    c::give(std::make_unique<c::ClientHandle>(c::client_options({.commands = given.commands,
+                                                                 .name = given.name,
+                                                                 .timeout_ms = given.timeout_ms,
+                                                                 .key_file = given.key_file,
+                                                                 .server_key = given.server_key}),
+                                              given.restore != 0),
+            client);
   });
 }
 

@@ -16,8 +16,16 @@ namespace starling::c {
 /// after static objects.
 zmq::context_t& zmq_context();
 
-/// Throws FailureError if an option is missing or out of range.
-protocol::ClientOptions client_options(const char* commands, const char* name,
-                                       std::int64_t timeout_ms);
+/// The options of starling_client_options that starling_subscription_options has too.
+struct GivenOptions {
+  const char* commands = nullptr;
+  const char* name = nullptr;
+  std::int64_t timeout_ms = 0;
+  const char* key_file = nullptr;    ///< or NULL
+  const char* server_key = nullptr;  ///< or NULL
+};
+
+/// Throws FailureError if an option is missing or out of range, or the key file is bad.
+protocol::ClientOptions client_options(const GivenOptions& given);
 
 }  // namespace starling::c

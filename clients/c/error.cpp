@@ -68,6 +68,8 @@ starling_code keep_error() noexcept {
     return keep(STARLING_REFUSED, error.what());
   } catch (const protocol::TimeoutError& error) {
     return keep(STARLING_TIMED_OUT, error.what());
+  } catch (const protocol::KeyError& error) {
+    return keep(STARLING_REFUSED, error.what());
   } catch (const protocol::EndpointError& error) {
     return keep(STARLING_UNAVAILABLE, error.what());
   } catch (const std::bad_alloc&) {

@@ -411,6 +411,10 @@ typedef struct starling_client_options {
    * Leases begin anew. */
   int32_t restore;
   int32_t reserved; /* 0 */
+  /* The key file of this client, for a server with keys: docs/security.md. NULL: no key. */
+  const char* key_file;
+  /* The server's public key in Z85, if the key file does not have it, or has another; or NULL. */
+  const char* server_key;
 } starling_client_options;
 
 typedef struct starling_server_info {
@@ -506,6 +510,8 @@ typedef struct starling_subscription_options {
   uint64_t query_count;
   const uint64_t* subject_ids; /* of every-object queries only these objects' lists; NULL: all */
   uint64_t subject_count;
+  const char* key_file; /* as in starling_client_options */
+  const char* server_key;
 } starling_subscription_options;
 
 typedef int32_t starling_event_kind;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "starling/clients/c/error.hpp"
+#include "starling/clients/c/starling.h"
 
 namespace starling::c {
 
@@ -15,6 +16,10 @@ namespace starling::c {
 /// never change; a later version has larger structs.
 template <class Struct>
 inline constexpr std::size_t first_size = sizeof(Struct);
+template <>
+inline constexpr std::size_t first_size<starling_client_options> = 40;
+template <>
+inline constexpr std::size_t first_size<starling_subscription_options> = 80;
 
 /// No struct of starling.h ever gets larger. A larger size is memory that was never set.
 inline constexpr std::size_t struct_bytes_max = 4096;

@@ -125,9 +125,12 @@ class SubscriptionHandle final : public Handle {
 using Subscription = Use<SubscriptionHandle>;
 
 protocol::SubscriberOptions subscriber_options(const starling_subscription_options& given) {
-  protocol::SubscriberOptions options{
-      .results = text_of(given.results, "options.results"),
-      .client = client_options(given.commands, given.name, given.timeout_ms)};
+  protocol::SubscriberOptions options{.results = text_of(given.results, "options.results"),
+                                      .client = client_options({.commands = given.commands,
+                                                                .name = given.name,
+                                                                .timeout_ms = given.timeout_ms,
+                                                                .key_file = given.key_file,
+                                                                .server_key = given.server_key})};
   options.subscription.stream = stream_name_of(given.stream);
   const auto queries = array_of(given.query_ids, given.query_count, "options.query_ids");
   options.subscription.query_ids.assign(queries.begin(), queries.end());
@@ -154,7 +157,9 @@ starling_code starling_subscription_options_init(starling_subscription_options* 
                                                  .query_ids = nullptr,
                                                  .query_count = 0,
                                                  .subject_ids = nullptr,
-                                                 .subject_count = 0});
+                                                 .subject_count = 0,
+                                                 .key_file = nullptr,
+                                                 .server_key = nullptr});
   });
 }
 

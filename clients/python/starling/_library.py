@@ -127,7 +127,8 @@ class IndexOptions(Sized):
 class ClientOptions(Sized):
     _fields_ = [
         ("size", c_size_t), ("commands", c_char_p), ("name", c_char_p), ("timeout_ms", c_int64),
-        ("restore", c_int32), ("reserved", c_int32),
+        ("restore", c_int32), ("reserved", c_int32), ("key_file", c_char_p),
+        ("server_key", c_char_p),
     ]
 
 
@@ -145,6 +146,7 @@ class SubscriptionOptions(Sized):
         ("size", c_size_t), ("commands", c_char_p), ("results", c_char_p), ("name", c_char_p),
         ("timeout_ms", c_int64), ("stream", c_char_p), ("query_ids", c_void_p),
         ("query_count", c_uint64), ("subject_ids", c_void_p), ("subject_count", c_uint64),
+        ("key_file", c_char_p), ("server_key", c_char_p),
     ]
 
 

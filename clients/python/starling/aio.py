@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .client import Client as BlockingClient
 from .lists import Lists
-from .subscription import COMMANDS, RESULTS, TIMEOUT, Event
+from .subscription import COMMANDS, RESULTS, TIMEOUT, Event, Path
 from .subscription import Subscription as BlockingSubscription
 
 P = ParamSpec("P")
@@ -54,11 +54,14 @@ class Client:
         *,
         name: str = "python",
         restore: bool = True,
+        key: Optional[Path] = None,
+        server_key: Optional[str] = None,
     ) -> Client:
         """Connects, and waits for the server for at most `timeout` seconds."""
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starling")
         work = functools.partial(
-            BlockingClient, commands, results, timeout, name=name, restore=restore)
+            BlockingClient, commands, results, timeout, name=name, restore=restore, key=key,
+            server_key=server_key)
         try:
             return cls(await asyncio.get_running_loop().run_in_executor(thread, work), thread)
         except BaseException:

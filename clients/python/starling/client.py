@@ -18,7 +18,7 @@ from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
 from .errors import check, text_of
 from .lists import Batch, Lists, Result, Tick, make_batch, make_tick
-from .subscription import COMMANDS, RESULTS, TIMEOUT, Subscription, to_ms
+from .subscription import COMMANDS, RESULTS, TIMEOUT, Path, Subscription, set_key, to_ms
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,12 @@ class Client:
         timeout: longest wait for a reply in seconds, reconnections included.
         name: for the server's log.
         restore: whether to put names, streams and queries again after a restart of the server.
+        key: the path of this client's key file, for a server with keys (docs/security.md). None:
+            that of the environment variable STARLING_KEY, if it is set. The connection is then
+            encrypted, and `subscribe` uses the same key.
+        server_key: the server's public key, if the key file does not have it, or has another.
 
-    Raises TimedOut if no server answers, and StarlingError if it refuses.
+    Raises TimedOut if no server answers, and StarlingError if it refuses, the key too.
     """
 
     def __init__(
@@ -74,18 +78,22 @@ class Client:
         *,
         name: str = "python",
         restore: bool = True,
+        key: Optional[Path] = None,
+        server_key: Optional[str] = None,
     ) -> None:
         call = _library.library()
         self._call = call
         self._handle = Handle("client", call.client_destroy)
         self._commands, self._results = commands, results
         self._timeout_ms, self._name = to_ms(timeout), name
+        self._key, self._server_key = key, server_key
         options = _library.ClientOptions()
         check(call.client_options_init(ctypes.byref(options), options.size))
         options.commands = to_bytes(commands, "commands")
         options.name = to_bytes(name, "name")
         options.timeout_ms = self._timeout_ms
         options.restore = bool(restore)
+        set_key(options, key, server_key)
         raw = ctypes.c_void_p()
         check(call.client_connect(ctypes.byref(options), ctypes.byref(raw)))
         self._handle.take(raw)
@@ -297,8 +305,8 @@ class Client:
         """
         return Subscription(
             stream, commands=self._commands, results=self._results,
-            timeout=self._timeout_ms / 1000, name=self._name, queries=queries, subjects=subjects,
-            names=self.names)
+            timeout=self._timeout_ms / 1000, name=self._name, key=self._key,
+            server_key=self._server_key, queries=queries, subjects=subjects, names=self.names)
 
     def close(self) -> None:
         """Ends the connection."""

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Union
 
 import numpy.typing as npt
 
@@ -20,7 +21,23 @@ COMMANDS = "tcp://127.0.0.1:7411"
 RESULTS = "tcp://127.0.0.1:7412"
 TIMEOUT = 30.0
 
+Path = Union[str, "os.PathLike[str]"]
+
 _POLL_MS = 200  # how long one wait in the library lasts, so that Ctrl-C is seen
+
+
+def set_key(
+    options: Union[_library.ClientOptions, _library.SubscriptionOptions],
+    key: Optional[Path],
+    server_key: Optional[str],
+) -> None:
+    """Sets the members of a key. Without `key`, the key file is that of STARLING_KEY, if that is
+    set."""
+    path = os.environ.get("STARLING_KEY") or None if key is None else os.fspath(key)
+    if path is not None:
+        options.key_file = to_bytes(path, "key")
+    if server_key is not None:
+        options.server_key = to_bytes(server_key, "server_key")
 
 
 @dataclass(frozen=True)
@@ -57,6 +74,8 @@ class Subscription:
         results: str = RESULTS,
         timeout: float = TIMEOUT,
         name: str = "python",
+        key: Optional[Path] = None,
+        server_key: Optional[str] = None,
         queries: Optional[npt.ArrayLike] = None,
         subjects: Optional[npt.ArrayLike] = None,
         names: Optional[Names] = None,
@@ -72,6 +91,7 @@ class Subscription:
         options.name = to_bytes(name, "name")
         options.stream = to_bytes(stream, "stream")
         options.timeout_ms = to_ms(timeout)
+        set_key(options, key, server_key)
         kept = []  # alive until the library has copied them
         for what, ids in (("query", queries), ("subject", subjects)):
             if ids is not None:
