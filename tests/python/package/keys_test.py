@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""starling.Client and starling.aio with key files, against real servers."""
+
+import asyncio
+import os
+import re
+import subprocess
+import unittest
+from unittest import mock
+
+from package_case import PATIENCE_S, ServerCase
+import starling
+from starling import aio
+
+
+class Keys(ServerCase):
+    def make_key(self, name, server=None):
+        """Returns the path of a new key file and its public key."""
+        path = self.folder / f"{name}.key"
+        more = [] if server is None else ["--server-key", server]
+        said = subprocess.run(
+            [os.environ["STARLING_PROGRAM"], "keygen", name, "--out", path, *more], text=True,
+            capture_output=True, check=True, timeout=PATIENCE_S).stdout
+        return path, re.search(r'public = "(.*)"', said).group(1)
+
+    def connect(self, **options):
+        client = starling.Client(self.endpoints["commands"], self.endpoints["results"], PATIENCE_S,
+                                 **options)
+        self.addCleanup(client.close)
+        return client
+
+    def refusal(self, code, **options):
+        with self.assertRaises(starling.StarlingError) as caught:
+            self.connect(**options)
+        self.assertEqual(caught.exception.code.name, code)
+        return caught.exception.sentence
+
+
+class KeysWithoutAServer(Keys):
+    def setUp(self):
+        super().setUp()
+        self.endpoints = {"commands": "tcp://127.0.0.1:1", "results": "tcp://127.0.0.1:1"}
+
+    def test_a_bad_file_is_an_invalid_argument(self):
+        path, public = self.make_key("rider")
+        self.assertIn("names no server", self.refusal("INVALID_ARGUMENT", key=path))
+        self.assertIn("is no key", self.refusal("INVALID_ARGUMENT", key=path, server_key="x"))
+        path.chmod(0o640)
+        for key in (path, str(path)):
+            self.assertIn("run chmod 600 on it", self.refusal("INVALID_ARGUMENT", key=key))
+        self.assertIn("keygen", self.refusal("INVALID_ARGUMENT", key=self.folder / "none"))
+        self.assertIn("key_file", self.refusal("INVALID_ARGUMENT", server_key=public))
+
+    def test_a_key_is_a_path(self):
+        for key in (3, b"rider.key", ["rider.key"]):
+            with self.assertRaises(TypeError):
+                self.connect(key=key)
+        with self.assertRaises(TypeError):
+            self.connect(key="rider.key", server_key=3)
+
+    def test_the_environment_may_name_it(self):
+        path, _ = self.make_key("rider")
+        with mock.patch.dict(os.environ, {"STARLING_KEY": str(path)}):
+            self.assertIn("names no server", self.refusal("INVALID_ARGUMENT"))
+
+
+class KeysOfNoUse(Keys):
+    def test_a_server_without_keys_is_no_server_for_a_client_with_one(self):
+        self.serve()
+        path, _ = self.make_key("rider", self.make_key("server")[1])
+        self.assertIn("has no keys", self.refusal("REFUSED", key=path))
+
+        async def follow():
+            await aio.Client.connect(self.endpoints["commands"], key=path)
+
+        with self.assertRaises(starling.StarlingError) as caught:
+            asyncio.run(follow())
+        self.assertIn("has no keys", caught.exception.sentence)
+        with self.assertRaises(starling.StarlingError):
+            starling.Subscription("near", commands=self.endpoints["commands"],
+                                  results=self.endpoints["results"], key=path)
+        self.assertEqual(self.connect().info().restarts, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
