@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/bench/server/server_bench.hpp"
 #include "starling/bench/ticks/filter_bench.hpp"
@@ -267,6 +268,7 @@ std::function<int()> add_server(CLI::App& command) {
                                            list_of(bench::server_workloads()));
   server->footer(bench::server_figures_help());
   const auto options = std::make_shared<bench::ServerBenchOptions>();
+  const auto key = std::make_shared<KeyFlags>();
   server
       ->add_option("workloads", options->workloads,
                    "The workloads to run. Without a name, all but million, views and soak")
@@ -337,9 +339,12 @@ std::function<int()> add_server(CLI::App& command) {
       ->add_option("--serve-flag", options->serve_flags,
                    "A flag for every measured server: --serve-flag=--decode-threads=2")
       ->type_name("FLAG");
+  add_key_flags(*server, *key);
   server->add_flag("--json", options->json, "Print one JSON object per row");
-  return [options] {
-    options->program = std::filesystem::read_symlink("/proc/self/exe").string();
+  return [options, key] {
+    options->program = {.path = std::filesystem::read_symlink("/proc/self/exe").string(),
+                        .key = {}};
+    if (!key->file.empty()) options->program.key = key_of(*key);
     bench::run_server_bench(*options, std::cout);
     return 0;
   };

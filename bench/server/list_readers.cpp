@@ -12,6 +12,7 @@
 
 #include "starling/bench/server/server_load.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/protocol/client/connect.hpp"
 #include "starling/protocol/client/subscription.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/protocol/wire/zmq_frames.hpp"
@@ -29,6 +30,7 @@ class ListReaders::Reader {
       : socket_(context_, zmq::socket_type::sub) {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::subscribe, protocol::topic_of(stream));
+    protocol::use_key(socket_, server.key());
     socket_.connect(server.results());
     thread_ = std::thread([this] {
       while (!stopping_)

@@ -14,7 +14,7 @@ namespace starling::bench {
 
 struct ServerBenchOptions {
   std::vector<std::string> workloads;    ///< names; empty: every workload with runs_unasked
-  std::string program;                   ///< path of `starling`, whose `serve` is measured
+  ServerProgram program;                 ///< its `serve` is measured
   std::vector<std::string> serve_flags;  ///< added after the flags of the workload
   double duration_s = 0;                 ///< for workloads with a duration; 0: the workload's own
   double scale = 1;                      ///< factor for objects, queries, rates and subscribers

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -65,20 +66,13 @@ class TemporaryFolder {
 
 }  // namespace
 
-ServerChild::ServerChild(const std::string& program, const std::vector<std::string>& flags) {
+ServerChild::ServerChild(ServerProgram program, const std::vector<std::string>& flags)
+    : program_(std::move(program)) {
   const TemporaryFolder folder;
-  std::vector<std::string> arguments{program,
-                                     "serve",
-                                     "--commands",
-                                     "tcp://127.0.0.1:*",
-                                     "--results",
-                                     "tcp://127.0.0.1:*",
-                                     "--http",
-                                     "127.0.0.1:0",
-                                     "--log-level",
-                                     "warning",
-                                     "--endpoints-file",
-                                     folder.endpoints()};
+  std::vector<std::string> arguments{
+      program_.path,       "serve",           "--commands",  "tcp://127.0.0.1:*", "--results",
+      "tcp://127.0.0.1:*", "--http",          "127.0.0.1:0", "--log-level",       "warning",
+      "--endpoints-file",  folder.endpoints()};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
@@ -88,7 +82,7 @@ ServerChild::ServerChild(const std::string& program, const std::vector<std::stri
   if (pid_ < 0) throw std::runtime_error("cannot start a process for the server");
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    execv(program.c_str(), argv.data());
+    execv(program_.path.c_str(), argv.data());
     _exit(127);
   }
   wait_until_ready(folder.endpoints());

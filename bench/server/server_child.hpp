@@ -4,10 +4,13 @@
 // use this class.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include "starling/protocol/keys/key_file.hpp"
 
 namespace starling::bench {
 
@@ -16,17 +19,23 @@ struct ProcessMemory {
   double hwm_mib = 0;  ///< resident at most (VmHWM)
 };
 
+struct ServerProgram {
+  std::string path{};                      ///< of `starling`
+  std::optional<protocol::KeyPair> key{};  ///< of the clients, if the server has keys
+};
+
 class ServerChild {
  public:
   /// Starts `PROGRAM serve` with `flags`; this class sets the endpoints. Throws std::runtime_error
   /// if the server is not ready within 20 s. The constructor calls fork, so construct the object
   /// before a benchmark starts threads.
-  ServerChild(const std::string& program, const std::vector<std::string>& flags);
+  ServerChild(ServerProgram program, const std::vector<std::string>& flags);
   /// Asks the server to stop, and kills it if it still runs after 20 s.
   ~ServerChild();
   ServerChild(const ServerChild&) = delete;
   ServerChild& operator=(const ServerChild&) = delete;
 
+  const std::optional<protocol::KeyPair>& key() const { return program_.key; }
   const std::string& commands() const { return commands_; }
   const std::string& results() const { return results_; }
   const std::string& http() const { return http_; }  ///< for example "127.0.0.1:7413"
@@ -38,6 +47,7 @@ class ServerChild {
   void wait_until_ready(const std::string& endpoints_path);
   bool has_ended();
 
+  ServerProgram program_;
   pid_t pid_ = 0;
   std::string commands_;
   std::string results_;

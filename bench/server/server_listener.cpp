@@ -16,12 +16,13 @@ constexpr std::int64_t poll_ms = 100;
 
 Listener::Listener(const ServerChild& server, std::string stream, Handler handler)
     : handler_(std::move(handler)),
-      subscriber_(context_,
-                  {.results = server.results(),
-                   .client = {.commands = server.commands(), .name = "starling bench"},
-                   .subscription = {.stream = std::move(stream)}},
-                  {.applied = [this](const protocol::DecodedTick& tick) { note(tick.header); },
-                   .lost = [this](std::uint64_t ticks) { lost_ += ticks; }}) {
+      subscriber_(
+          context_,
+          {.results = server.results(),
+           .client = {.commands = server.commands(), .name = "starling bench", .key = server.key()},
+           .subscription = {.stream = std::move(stream)}},
+          {.applied = [this](const protocol::DecodedTick& tick) { note(tick.header); },
+           .lost = [this](std::uint64_t ticks) { lost_ += ticks; }}) {
   while (!subscriber_.state().is_live()) subscriber_.poll(poll_ms);
   thread_ = std::thread([this] {
     while (!stopping_) subscriber_.poll(poll_ms);

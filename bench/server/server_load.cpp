@@ -76,7 +76,8 @@ std::vector<protocol::QuerySpec> Feed::queries() const {
 }
 
 LoadClient::LoadClient(const ServerChild& server)
-    : client_(context_, {.commands = server.commands(), .name = "starling bench"}) {}
+    : client_(context_,
+              {.commands = server.commands(), .name = "starling bench", .key = server.key()}) {}
 
 void LoadClient::put_stream(std::string_view name, std::span<const protocol::QuerySpec> queries) {
   client_.put_stream({.name = name, .on = ReportOn::order, .with = {}}).value();

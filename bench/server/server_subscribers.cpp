@@ -18,6 +18,7 @@
 #include "starling/bench/server/server_workloads.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/percentile.hpp"
+#include "starling/protocol/client/connect.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
 
 namespace starling::bench {
@@ -45,7 +46,7 @@ using ArrivalsByTick = std::map<std::uint64_t, Arrivals>;
 /// commands.
 class Reader {
  public:
-  Reader(zmq::context_t& context, const std::string& results,
+  Reader(zmq::context_t& context, const ServerChild& server,
          const std::vector<std::string>& streams)
       : poll_fd_(epoll_create1(0)) {
     sockets_.reserve(streams.size());
@@ -53,7 +54,8 @@ class Reader {
       zmq::socket_t& socket = sockets_.emplace_back(context, zmq::socket_type::sub);
       socket.set(zmq::sockopt::linger, 0);
       socket.set(zmq::sockopt::subscribe, protocol::topic_of(stream));
-      socket.connect(results);
+      protocol::use_key(socket, server.key());
+      socket.connect(server.results());
       epoll_event event{.events = EPOLLIN, .data = {.ptr = &socket}};
       if (epoll_ctl(poll_fd_, EPOLL_CTL_ADD, socket.get(zmq::sockopt::fd), &event) != 0)
         throw std::system_error(errno, std::generic_category(), "cannot wait for a subscriber");
@@ -115,14 +117,14 @@ class Reader {
 
 using Readers = std::vector<std::unique_ptr<Reader>>;
 
-Readers subscribe(zmq::context_t& context, const std::string& results, std::uint32_t subscribers,
+Readers subscribe(zmq::context_t& context, const ServerChild& server, std::uint32_t subscribers,
                   const std::vector<std::string>& streams) {
   std::vector<std::vector<std::string>> wanted(std::min(reader_threads, subscribers));
   for (std::uint32_t i = 0; i < subscribers; ++i)
     wanted[i % wanted.size()].push_back(streams[i % streams.size()]);
   Readers readers;
   for (const auto& each : wanted)
-    readers.push_back(std::make_unique<Reader>(context, results, each));
+    readers.push_back(std::make_unique<Reader>(context, server, each));
   return readers;
 }
 
@@ -182,7 +184,7 @@ void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& ha
 
   zmq::context_t context;
   context.set(zmq::ctxopt::max_sockets, static_cast<int>(subscribers) + sockets_besides);
-  Readers readers = subscribe(context, server.results(), subscribers, streams);
+  Readers readers = subscribe(context, server, subscribers, streams);
   EndlessFeed load(client, feed);
   const auto start = Clock::now();
   load.run_at(updates_per_s * options.scale, [&](std::uint64_t) {

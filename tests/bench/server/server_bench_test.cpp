@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 
 ServerBenchOptions smallest(const std::string& workload, bool json) {
   return {.workloads = {workload},
-          .program = STARLING_PROGRAM,
+          .program = {.path = STARLING_PROGRAM},
           .serve_flags = {"--threads", "1"},
           .duration_s = 0.3,
           .scale = 0.01,
