@@ -36,8 +36,9 @@ enum class ErrorCode : std::uint16_t {
   page_expired,        ///< the snapshot behind this page is no longer held
   shutting_down,
   answer_failed,  ///< the engine could not answer this question
+  not_allowed,    ///< the principal lacks a role, or what it asks for is another principal's
 };
-inline constexpr auto last_error_code = ErrorCode::answer_failed;
+inline constexpr auto last_error_code = ErrorCode::not_allowed;
 
 /// Why one row of an accepted batch had no effect.
 enum class RowReason : std::uint8_t {
@@ -64,8 +65,14 @@ enum class RowReason : std::uint8_t {
   component_too_large,   ///< a component of a vector is beyond +-2^56
   component_negative,    ///< a component is negative, which the metric does not allow
   value_infinite,        ///< the value of an object is infinite
+  not_allowed,           ///< the id is outside the principal's ranges in the keys file
+  not_owner,             ///< the query or name belongs to another principal
+  // The principal is at its quota in the keys file.
+  too_many_queries_of_principal,
+  too_many_neighbors_of_principal,
+  too_many_names_of_principal,
 };
-inline constexpr auto last_row_reason = RowReason::value_infinite;
+inline constexpr auto last_row_reason = RowReason::too_many_names_of_principal;
 
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(RowReason reason);

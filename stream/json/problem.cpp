@@ -85,6 +85,8 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::tau_too_early:
     case ErrorCode::not_manual:
       return 400;
+    case ErrorCode::not_allowed:
+      return 403;
     case ErrorCode::unknown_stream:
       return 404;
     case ErrorCode::frame_too_large:

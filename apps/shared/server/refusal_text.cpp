@@ -60,6 +60,18 @@ std::string_view sentence_of(RowReason reason) {
       return "a component of the vector is negative, which the server's metric does not allow";
     case RowReason::value_infinite:
       return "the value is infinite";
+    case RowReason::not_allowed:
+      return "the id is not one that you may use; ask the server's owner to widen your ranges in "
+             "the keys file";
+    case RowReason::not_owner:
+      return "it belongs to another principal, and only that one or an admin may change it";
+    case RowReason::too_many_queries_of_principal:
+      return "you have as many queries as your quota in the keys file allows";
+    case RowReason::too_many_neighbors_of_principal:
+      return "your queries together ask for as many neighbours as your quota in the keys file "
+             "allows";
+    case RowReason::too_many_names_of_principal:
+      return "you have put as many names as your quota in the keys file allows";
   }
   return "the server gives a reason that this version does not know";
 }
