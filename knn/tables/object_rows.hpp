@@ -50,6 +50,13 @@ struct TagUpdate {
   std::uint32_t clear = 0;
 };
 
+/// Who updates tags. The first owner that sets or clears bits of an object owns the object's bits
+/// of all TagUpdates, until the object is removed.
+struct TagOwner {
+  std::uint32_t owner = 0;
+  bool may_change_others = true;  ///< may also change the bits of other owners
+};
+
 struct ObjectRemoval {
   ObjectId id{};
   std::int64_t time_us = 0;
@@ -72,6 +79,7 @@ enum class UpdateStatus : std::uint8_t {
   unknown_object,     ///< tags for an object that was never seen or is forgotten
   too_many_objects,   ///< the table is at its limit
   value_infinite,     ///< a vector's value is infinite
+  not_owner,          ///< the tag bits of the object belong to another owner
 };
 
 std::string_view to_string(UpdateStatus status);
@@ -120,6 +128,7 @@ struct ObjectTableState {
     ObjectRow row;
     ObjectId id{};
     std::uint32_t tags_owned = 0;
+    std::uint32_t tags_owner = 0;
     std::int64_t tags_time_us = std::numeric_limits<std::int64_t>::min();
     std::uint32_t followers = 0;
   };

@@ -78,6 +78,8 @@ std::string_view to_string(UpdateStatus status) {
       return "too many objects";
     case UpdateStatus::value_infinite:
       return "value infinite";
+    case UpdateStatus::not_owner:
+      return "the tags have another owner";
   }
   return "unknown";
 }
@@ -175,9 +177,11 @@ void ObjectTable::prefetch_staged(std::size_t rows, const Staging& staging) cons
 }
 
 UpdateCounts ObjectTable::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
-                                      std::span<UpdateStatus> statuses, Staging& staging) {
-  return for_each_row(rows, statuses,
-                      [&](const auto& row) { return update_tags_one(row, time_us_max, staging); });
+                                      std::span<UpdateStatus> statuses, Staging& staging,
+                                      const TagOwner& owner) {
+  return for_each_row(rows, statuses, [&](const auto& row) {
+    return update_tags_one(row, time_us_max, owner, staging);
+  });
 }
 
 UpdateCounts ObjectTable::remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
@@ -220,7 +224,7 @@ UpdateStatus ObjectTable::find_or_add(const Row& row, Slot likely, std::int64_t 
 }
 
 UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t time_us_max,
-                                          Staging& staging) {
+                                          const TagOwner& owner, Staging& staging) {
   if (const UpdateStatus status = judge_time(row.time_us, time_us_max);
       status != UpdateStatus::accepted)
     return status;
@@ -228,7 +232,10 @@ UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t tim
   if (slot == no_slot || records_[slot].time_us == never_seen_us)
     return UpdateStatus::unknown_object;
   TagClock& clock = tag_clock(slot);
+  if (clock.owned != 0 && clock.owner != owner.owner && !owner.may_change_others)
+    return UpdateStatus::not_owner;
   if (row.time_us < clock.time_us) return UpdateStatus::late;
+  if (clock.owned == 0) clock.owner = owner.owner;
   clock.time_us = row.time_us;
   clock.owned |= row.set | row.clear;
   ObjectRecord& record = records_[slot];
@@ -253,7 +260,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   record.tags = 0;
   if (options_.dimension > 0) targets_[slot] = {};
   TagClock& clock = tag_clock(slot);
-  clock = {0, std::max(clock.time_us, row.time_us)};
+  clock = {0, 0, std::max(clock.time_us, row.time_us)};
   if (is_alive(slot)) {
     kill(slot, staging);
   } else {

@@ -48,7 +48,8 @@ class ObjectTable {
   void update(std::span<const ObjectBatch> batches, Staging& staging, ThreadPool& pool);
   void update_vectors(std::span<const VectorBatch> batches, Staging& staging, ThreadPool& pool);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
-                           std::span<UpdateStatus> statuses, Staging& staging);
+                           std::span<UpdateStatus> statuses, Staging& staging,
+                           const TagOwner& owner = {});
   /// Removing an unknown object also leaves a tombstone, because its updates may still arrive.
   UpdateCounts remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
@@ -99,6 +100,7 @@ class ObjectTable {
  private:
   struct TagClock {
     std::uint32_t owned = 0;
+    std::uint32_t owner = 0;  ///< of these bits
     std::int64_t time_us = std::numeric_limits<std::int64_t>::min();
   };
   /// What rows change beside the records of their objects.
@@ -127,7 +129,8 @@ class ObjectTable {
                            Slot& slot);
   template <class Row>
   UpdateStatus take(const Row& row, Slot slot, Totals& totals);
-  UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max, Staging& staging);
+  UpdateStatus update_tags_one(const TagUpdate& row, std::int64_t time_us_max,
+                               const TagOwner& owner, Staging& staging);
   UpdateStatus remove_one(const ObjectRemoval& row, std::int64_t time_us_max, Staging& staging);
   template <class Row, class Update>
   UpdateCounts update_in_order(std::span<const Row> rows, std::span<UpdateStatus> statuses,

@@ -30,6 +30,7 @@ ObjectTableState ObjectTable::export_state() const {
     }
     if (slot < tag_clocks_.size()) {
       copy.tags_owned = tag_clocks_[slot].owned;
+      copy.tags_owner = tag_clocks_[slot].owner;
       copy.tags_time_us = tag_clocks_[slot].time_us;
     }
     if (const auto it = followers_.find(slot); it != followers_.end()) copy.followers = it->second;
@@ -61,7 +62,7 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
       targets_[row.slot] = state.targets[i];
     }
     if (copy.tags_time_us != TagClock{}.time_us)
-      tag_clock(row.slot) = {copy.tags_owned, copy.tags_time_us};
+      tag_clock(row.slot) = {copy.tags_owned, copy.tags_owner, copy.tags_time_us};
     if (copy.followers > 0) followers_[row.slot] = copy.followers;
     if (is_alive(row.slot)) {
       ++totals_.alive_count;

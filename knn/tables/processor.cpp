@@ -103,8 +103,8 @@ void Processor::update_vectors(std::span<const VectorBatch> batches) {
 }
 
 UpdateCounts Processor::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
-                                    std::span<UpdateStatus> statuses) {
-  return objects_.update_tags(rows, time_us_max, statuses, engine_->staging());
+                                    std::span<UpdateStatus> statuses, const TagOwner& owner) {
+  return objects_.update_tags(rows, time_us_max, statuses, engine_->staging(), owner);
 }
 
 UpdateCounts Processor::remove_objects(std::span<const ObjectRemoval> rows,
@@ -127,11 +127,18 @@ void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> qu
     statuses[i] = queries_.put(stream, queries[i], objects_, engine_->staging());
 }
 
+void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
+                            std::span<QueryStatus> statuses, const QueryOwner& owner) {
+  check_invariant(statuses.size() == queries.size(), "there is one status for each query");
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    statuses[i] = queries_.put(stream, queries[i], owner, objects_, engine_->staging());
+}
+
 void Processor::remove_queries(StreamId stream, std::span<const QueryId> ids,
-                               std::span<QueryStatus> statuses) {
+                               std::span<QueryStatus> statuses, const QueryOwner& owner) {
   check_invariant(statuses.size() == ids.size(), "there is one status for each query");
   for (std::size_t i = 0; i < ids.size(); ++i)
-    statuses[i] = queries_.remove(stream, ids[i], objects_, engine_->staging());
+    statuses[i] = queries_.remove(stream, ids[i], owner, objects_, engine_->staging());
 }
 
 const Lattice& Processor::lattice() const {

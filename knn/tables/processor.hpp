@@ -101,7 +101,7 @@ class Processor {
   void update(std::span<const ObjectBatch> batches);
   void update_vectors(std::span<const VectorBatch> batches);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
-                           std::span<UpdateStatus> statuses);
+                           std::span<UpdateStatus> statuses, const TagOwner& owner = {});
   UpdateCounts remove_objects(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                               std::span<UpdateStatus> statuses);
 
@@ -121,8 +121,11 @@ class Processor {
   /// for each query.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses);
+  /// The same for an owner, to whom the queries belong afterwards, whatever their `owner` says.
+  void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
+                   std::span<QueryStatus> statuses, const QueryOwner& owner);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
-                      std::span<QueryStatus> statuses);
+                      std::span<QueryStatus> statuses, const QueryOwner& owner = {});
   /// With set_may_grow(false), the tables take no further objects and queries, as if they were
   /// full. What they hold goes on.
   void set_may_grow(bool may_grow) {

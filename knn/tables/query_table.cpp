@@ -57,6 +57,12 @@ std::string_view to_string(QueryStatus status) {
       return "means are for vector spaces";
     case QueryStatus::no_weights:
       return "an inner product may be negative, so it is no weight";
+    case QueryStatus::not_owner:
+      return "the query has another owner";
+    case QueryStatus::beyond_query_quota:
+      return "the owner is at its quota of queries";
+    case QueryStatus::beyond_neighbor_quota:
+      return "the owner is at its quota of neighbours";
   }
   return "unknown";
 }
@@ -75,7 +81,7 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition) {
   if (!free_streams_.empty()) {
     const StreamId id = free_streams_.back();
     free_streams_.pop_back();
-    stream_at(id) = {definition, StreamState::live, {}, stream_at(id).is_restaged};
+    stream_at(id) = {definition, StreamState::live, {}, 0, stream_at(id).is_restaged};
     streams_by_name_.emplace(name, id);
   } else {
     // The number of a removed stream is not free until a tick has reported the removal. There may
@@ -83,7 +89,7 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition) {
     if (streams_.size() >= std::uint64_t{2} * options_.streams_max)
       return StreamStatus::too_many_streams;
     streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
-    streams_.push_back({definition, StreamState::live, {}, false});
+    streams_.push_back({definition, StreamState::live, {}, 0, false});
   }
   ++stream_count_;
   return StreamStatus::accepted;
@@ -158,15 +164,31 @@ bool QueryTable::fits(const Room& room, const ObjectTable& objects) const {
   return alive == 0 || room.neighbors_per_object <= rest / alive;
 }
 
-bool QueryTable::may_own(std::uint64_t owner, Slot slot) const {
-  if (slot != no_slot && entries_[slot].definition.owner == owner) return true;
-  const auto count = owner_query_counts_.find(owner);
-  return (count == owner_query_counts_.end() ? 0 : count->second) < options_.owner_queries_max;
+/// Returns whether the owner may put the query, which replaces the one in `slot`, if there is one.
+QueryStatus QueryTable::check_owner(const QueryDefinition& definition, const QueryOwner& owner,
+                                    Slot slot) const {
+  const QueryDefinition* const old = slot == no_slot ? nullptr : &entries_[slot].definition;
+  const bool is_own = old != nullptr && old->owner == owner.owner;
+  if (old != nullptr && !is_own && !owner.may_change_others) return QueryStatus::not_owner;
+  const auto found = taken_.find(owner.owner);
+  const OwnerTaken taken = found == taken_.end() ? OwnerTaken{} : found->second;
+  if (!is_own && taken.queries >= owner.queries_max.value_or(options_.owner_queries_max))
+    return owner.queries_max ? QueryStatus::beyond_query_quota
+                             : QueryStatus::too_many_queries_of_owner;
+  const std::uint64_t others = taken.neighbors - (is_own ? old->k : 0);
+  if (owner.neighbors_max && others + definition.k > *owner.neighbors_max)
+    return QueryStatus::beyond_neighbor_quota;
+  return QueryStatus::accepted;
+}
+
+bool QueryTable::is_foreign(Slot slot) const {
+  const Entry& entry = entries_[slot];
+  return entry.definition.owner != stream(entry.stream).owner;
 }
 
 std::uint64_t QueryTable::owner_query_count_most() const {
   std::uint64_t most = 0;
-  for (const auto& [owner, count] : owner_query_counts_) most = std::max(most, count);
+  for (const auto& [owner, taken] : taken_) most = std::max(most, taken.queries);
   return most;
 }
 
@@ -178,7 +200,10 @@ std::uint64_t QueryTable::neighbor_count(const ObjectTable& objects) const {
 void QueryTable::enter(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) += definition.k;
-  ++owner_query_counts_[definition.owner];
+  OwnerTaken& taken = taken_[definition.owner];
+  ++taken.queries;
+  taken.neighbors += definition.k;
+  if (is_foreign(slot)) ++stream_at(entries_[slot].stream).foreign_count;
   if (definition.anchor.kind == AnchorKind::every_object) {
     OwnerLists& lists = every_object_[definition.owner];
     every_object_owners_.erase({lists.neighbors_per_object, definition.owner});
@@ -193,8 +218,10 @@ void QueryTable::enter(Slot slot) {
 void QueryTable::leave(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
   room_.of(definition) -= definition.k;
-  if (const auto count = owner_query_counts_.find(definition.owner); --count->second == 0)
-    owner_query_counts_.erase(count);
+  const auto taken = taken_.find(definition.owner);
+  taken->second.neighbors -= definition.k;
+  if (--taken->second.queries == 0) taken_.erase(taken);
+  if (is_foreign(slot)) --stream_at(entries_[slot].stream).foreign_count;
   if (definition.anchor.kind == AnchorKind::every_object) {
     const auto found = every_object_.find(definition.owner);
     OwnerLists& lists = found->second;
@@ -212,9 +239,16 @@ void QueryTable::leave(Slot slot) {
 
 QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
                             ObjectTable& objects, Staging& staging) {
+  return put(stream, definition, {.owner = definition.owner}, objects, staging);
+}
+
+QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
+                            const QueryOwner& owner, ObjectTable& objects, Staging& staging) {
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
   Slot slot = find(stream, definition.id);
-  if (!may_own(definition.owner, slot)) return QueryStatus::too_many_queries_of_owner;
+  if (const QueryStatus status = check_owner(definition, owner, slot);
+      status != QueryStatus::accepted)
+    return status;
   Room room = room_;
   if (slot != no_slot) room.of(entries_[slot].definition) -= entries_[slot].definition.k;
   room.of(definition) += definition.k;
@@ -238,15 +272,18 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
   if (entry.object != no_slot) objects.unfollow(entry.object);
   entry.object = object;
   entry.definition = definition;
+  entry.definition.owner = owner.owner;
   enter(slot);
   stage(slot, staging);
   return QueryStatus::accepted;
 }
 
-QueryStatus QueryTable::remove(StreamId stream, QueryId id, ObjectTable& objects,
-                               Staging& staging) {
+QueryStatus QueryTable::remove(StreamId stream, QueryId id, const QueryOwner& owner,
+                               ObjectTable& objects, Staging& staging) {
   const Slot slot = find(stream, id);
   if (slot == no_slot) return QueryStatus::unknown_query;
+  if (!owner.may_change_others && entries_[slot].definition.owner != owner.owner)
+    return QueryStatus::not_owner;
   drop(slot, objects, staging);
   return QueryStatus::accepted;
 }
@@ -462,7 +499,7 @@ QueryTableState QueryTable::export_state() const {
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   check_invariant(streams_.empty(), "a state is imported only into an empty table");
   for (const StreamDefinition& definition : state.streams)
-    streams_.push_back({definition, StreamState::live, {}, false});
+    streams_.push_back({definition, StreamState::live, {}, 0, false});
   for (const StreamId id : state.free_streams) stream_at(id).state = StreamState::gone;
   for (const StreamId id : state.removed_streams) stream_at(id).state = StreamState::leaving;
   free_streams_ = state.free_streams;

@@ -57,12 +57,24 @@ enum class QueryStatus : std::uint8_t {
   k_too_large,
   too_many_queries,
   too_many_queries_of_owner,
-  too_many_objects,    ///< the object table has no room for the followed id
-  too_many_neighbors,  ///< all lists together would exceed neighbors_max
-  wrong_dimension,     ///< a fixed anchor has another number of components than the space
-  no_labels,           ///< a vote is asked for outside a vector space
-  no_values,           ///< a mean is asked for outside a vector space
-  no_weights,          ///< a mean is to be weighted by inner products, which may be negative
+  too_many_objects,       ///< the object table has no room for the followed id
+  too_many_neighbors,     ///< all lists together would exceed neighbors_max
+  wrong_dimension,        ///< a fixed anchor has another number of components than the space
+  no_labels,              ///< a vote is asked for outside a vector space
+  no_values,              ///< a mean is asked for outside a vector space
+  no_weights,             ///< a mean is to be weighted by inner products, which may be negative
+  not_owner,              ///< the query belongs to another owner
+  beyond_query_quota,     ///< QueryOwner::queries_max
+  beyond_neighbor_quota,  ///< QueryOwner::neighbors_max
+};
+
+/// Who puts or removes queries, and what this owner may do.
+struct QueryOwner {
+  std::uint64_t owner = 0;        ///< QueryDefinition::owner of its queries
+  bool may_change_others = true;  ///< may also replace and remove the queries of other owners
+  /// The most queries of this owner; std::nullopt: QueryTableOptions::owner_queries_max.
+  std::optional<std::uint64_t> queries_max{};
+  std::optional<std::uint64_t> neighbors_max{};  ///< the largest sum of k of its queries
 };
 
 std::string_view to_string(StreamStatus status);
@@ -125,12 +137,21 @@ class QueryTable {
   std::uint64_t query_count(StreamId id) const {
     return streams_[static_cast<std::size_t>(id)].members.size();
   }
+  /// Returns how many of the stream's queries have another owner than the stream.
+  std::uint64_t foreign_query_count(StreamId id) const {
+    return streams_[static_cast<std::size_t>(id)].foreign_count;
+  }
   /// Returns the streams whose removal the oldest tick under way has taken.
   std::span<const StreamId> leaving_streams() const { return removed_begun_.front().streams; }
 
+  /// The query belongs to `owner.owner` from now on. Without an owner, to definition.owner, which
+  /// may change all queries.
   QueryStatus put(StreamId stream, const QueryDefinition& definition, ObjectTable& objects,
                   Staging& staging);
-  QueryStatus remove(StreamId stream, QueryId id, ObjectTable& objects, Staging& staging);
+  QueryStatus put(StreamId stream, const QueryDefinition& definition, const QueryOwner& owner,
+                  ObjectTable& objects, Staging& staging);
+  QueryStatus remove(StreamId stream, QueryId id, const QueryOwner& owner, ObjectTable& objects,
+                     Staging& staging);
 
   /// After set_may_grow(false), a query is refused as if the table was full, unless it replaces one
   /// and asks for no more neighbours.
@@ -198,8 +219,9 @@ class QueryTable {
   struct Stream {
     StreamDefinition definition;
     StreamState state = StreamState::live;
-    std::vector<QuerySlot> members;  ///< its queries
-    bool is_restaged = false;        ///< it is in restaged_
+    std::vector<QuerySlot> members;   ///< its queries
+    std::uint64_t foreign_count = 0;  ///< of the queries: those of other owners
+    bool is_restaged = false;         ///< it is in restaged_
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
@@ -223,6 +245,11 @@ class QueryTable {
     SlotList queries;
     std::vector<StreamId> streams;
   };
+  /// What the live queries of one owner take.
+  struct OwnerTaken {
+    std::uint64_t queries = 0;
+    std::uint64_t neighbors = 0;  ///< the sum of k
+  };
   /// Every-object queries of one owner.
   struct OwnerLists {
     std::uint64_t neighbors_per_object = 0;
@@ -245,7 +272,9 @@ class QueryTable {
 
   QueryStatus check(const QueryDefinition& definition) const;
   bool fits(const Room& room, const ObjectTable& objects) const;
-  bool may_own(std::uint64_t owner, Slot slot) const;
+  QueryStatus check_owner(const QueryDefinition& definition, const QueryOwner& owner,
+                          Slot slot) const;
+  bool is_foreign(Slot slot) const;
   void enter(Slot slot);
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
@@ -275,10 +304,9 @@ class QueryTable {
   std::uint64_t count_ = 0;
   Room room_;
   bool may_grow_ = true;
-  std::unordered_map<std::uint64_t, std::uint64_t>
-      owner_query_counts_;                            ///< by owner; only owners that have queries
-  std::set<std::pair<std::int64_t, Slot>> leases_;    ///< ordered by end, in us
-  std::map<std::uint64_t, OwnerLists> every_object_;  ///< by owner; only those that have some
+  std::unordered_map<std::uint64_t, OwnerTaken> taken_;  ///< by owner; only owners with queries
+  std::set<std::pair<std::int64_t, Slot>> leases_;       ///< ordered by end, in us
+  std::map<std::uint64_t, OwnerLists> every_object_;     ///< by owner; only those that have some
   std::set<std::pair<std::uint64_t, std::uint64_t>>
       every_object_owners_;  ///< ordered by neighbors_per_object; then the owner
 };

@@ -24,6 +24,8 @@ RowReason to_reason(UpdateStatus status) {
       return RowReason::too_many_objects;
     case UpdateStatus::value_infinite:
       return RowReason::value_infinite;
+    case UpdateStatus::not_owner:
+      return RowReason::not_owner;
   }
   assertion_failed("every update status has a reason");
 }
@@ -42,6 +44,12 @@ RowReason to_reason(QueryStatus status) {
       return RowReason::too_many_objects;
     case QueryStatus::too_many_neighbors:
       return RowReason::too_many_neighbors;
+    case QueryStatus::not_owner:
+      return RowReason::not_owner;
+    case QueryStatus::beyond_query_quota:
+      return RowReason::too_many_queries_of_principal;
+    case QueryStatus::beyond_neighbor_quota:
+      return RowReason::too_many_neighbors_of_principal;
     case QueryStatus::k_zero:
     case QueryStatus::k_too_large:
     case QueryStatus::wrong_dimension:

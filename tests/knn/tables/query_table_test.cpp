@@ -42,7 +42,7 @@ class QueryTableTest : public ::testing::Test {
     return table_->put(stream, definition, *objects_, half_);
   }
   QueryStatus remove(std::uint64_t id) {
-    return table_->remove(first_stream, QueryId{id}, *objects_, half_);
+    return table_->remove(first_stream, QueryId{id}, {}, *objects_, half_);
   }
   void add_objects(std::uint64_t first, std::uint64_t end) {
     for (std::uint64_t id = first; id < end; ++id) {
