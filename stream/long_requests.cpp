@@ -39,7 +39,6 @@ struct RequestHandler::LongRequest {
   std::vector<UpdateStatus> object_statuses{};
   std::vector<QueryStatus> query_statuses{};
   std::vector<protocol::RowReason> reasons{};
-  std::vector<QueryId> ids{};
   std::size_t next = 0;           ///< the first row that is not applied yet
   bool is_out_of_memory = false;  ///< the client sends the request again
 };
@@ -50,7 +49,6 @@ bool RequestHandler::apply_in_slices(const Caller& caller, PreparedRequest& prep
   let_grow(prepared.received.bytes.size());
   const auto work = std::make_shared<LongRequest>(LongRequest{caller, std::move(prepared)});
   prepared.credit = {};
-  const std::uint64_t session = caller.head.session;
   const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
   std::visit(
       Overloaded{
@@ -58,7 +56,8 @@ bool RequestHandler::apply_in_slices(const Caller& caller, PreparedRequest& prep
             work->object_statuses.resize(set.rows.size());
             slice(work, set.rows.size(), [this, work, &set, time_us_max](auto first, auto count) {
               parts_.processor.update_tags(std::span(set.rows).subspan(first, count), time_us_max,
-                                           std::span(work->object_statuses).subspan(first, count));
+                                           std::span(work->object_statuses).subspan(first, count),
+                                           tag_owner(work->caller));
             });
           },
           [&](const protocol::RemoveObjects&, protocol::RowSet<ObjectRemoval>& set) {
@@ -77,31 +76,27 @@ bool RequestHandler::apply_in_slices(const Caller& caller, PreparedRequest& prep
             let_grow_for(set);
             work->query_statuses.resize(set.rows.size());
             slice(work, set.rows.size(),
-                  [this, work, &set, session, stream = *stream](auto first, auto count) {
-                    const auto rows = std::span(set.rows).subspan(first, count);
-                    for (QueryDefinition& row : rows) row.owner = session;
+                  [this, work, &set, stream = *stream](auto first, auto count) {
                     parts_.processor.put_queries(
-                        stream, rows, std::span(work->query_statuses).subspan(first, count));
+                        stream, std::span(set.rows).subspan(first, count),
+                        std::span(work->query_statuses).subspan(first, count),
+                        query_owner(work->caller));
                   });
           },
           [&](const protocol::RemoveQueries& body, std::monostate) {
             const auto stream = settled().queries().find_stream(body.stream);
             if (!stream) return end_long(*work, unknown_stream(body.stream));
-            work->query_statuses.resize(body.ids.size());
             work->reasons.resize(body.ids.size());
             slice(work, body.ids.size(),
                   [this, work, ids = body.ids, stream = *stream](auto first, auto count) {
-                    work->ids.clear();
-                    for (const std::uint64_t id : ids.subspan(first, count))
-                      work->ids.push_back(QueryId{id});
-                    parts_.processor.remove_queries(
-                        stream, work->ids, std::span(work->query_statuses).subspan(first, count));
+                    remove_query_rows(work->caller, stream, ids.subspan(first, count),
+                                      std::span(work->reasons).subspan(first, count));
                   });
           },
           [&](const protocol::PutNames& body, std::monostate) {
             work->reasons.resize(body.ids.size());
-            slice(work, body.ids.size(), [this, work, &body, session](auto first, auto count) {
-              put_names(session, body, first, std::span(work->reasons).subspan(first, count));
+            slice(work, body.ids.size(), [this, work, &body](auto first, auto count) {
+              put_names(work->caller, body, first, std::span(work->reasons).subspan(first, count));
             });
           },
           [&](const protocol::RemoveStream& body, std::monostate) {
@@ -177,12 +172,7 @@ protocol::BatchReply RequestHandler::outcome_of(LongRequest& work) {
                         [&](protocol::RowSet<QueryDefinition>& set) {
                           return of_set(set, Queries(work.query_statuses));
                         },
-                        [&](auto&) {
-                          return work.query_statuses.empty()
-                                     ? protocol::summarize(work.reasons)
-                                     : reply_to<protocol::BatchReply>(Queries(work.query_statuses),
-                                                                      work.reasons, {});
-                        },
+                        [&](auto&) { return protocol::summarize(work.reasons); },
                     },
                     work.request.rows);
 }

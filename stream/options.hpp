@@ -38,6 +38,8 @@ struct ServerOptions {
   std::string keys_path{};
   /// Where the audit log is appended; "-" is stderr. Empty: there is none.
   std::string audit_path{};
+  /// Gets each line of the audit log as well. Must not wait. May be empty.
+  std::function<void(const std::string& line)> watch_audit{};
   /// Whether endpoints may be reached by other machines. The log then warns again and again.
   bool insecure = false;
   std::int64_t insecure_warning_us = 60'000'000;  ///< between two such warnings

@@ -95,13 +95,18 @@ void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request
 void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
   const std::uint64_t connection = caller.peer.connection;
   const std::int64_t now_us = steady_now_us();
+  const PrincipalId principal = caller.principal->id;
   if (request.resume_session != 0 && !sessions_.owns(connection, request.resume_session)) {
     if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
-    if (!sessions_.contains(request.resume_session)) guesses_.take(connection, now_us);
+    if (!sessions_.has(principal, request.resume_session)) guesses_.take(connection, now_us);
   }
-  const auto opened =
-      sessions_.open(connection, request.resume_session, request.first_sequence, now_us);
+  const auto opened = sessions_.open(
+      connection, request.resume_session, request.first_sequence, now_us,
+      {principal, caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max)});
   if (!opened) {
+    const auto& quota = caller.principal->quotas.sessions;
+    if (quota && sessions_.count_of(principal) >= *quota)
+      return refuse(caller, beyond_sessions(caller));
     auto limit = reached("sessions-max", options_);
     return refuse(
         caller,
@@ -151,7 +156,8 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
   const std::uint64_t number = request.page >> page_index_bits;
   const std::size_t page = request.page & ((std::size_t{1} << page_index_bits) - 1);
   const auto snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
-  if (snapshot == nullptr || page >= snapshot->page_count())
+  if (snapshot == nullptr || page >= snapshot->page_count() ||
+      !caller.principal->may_use_stream(snapshot->stream))
     return refuse(caller, ErrorCode::page_expired,
                   "The server no longer holds the snapshot of this page; start again with page 0.");
   if (page_rows(caller, 1) == 0) return;
@@ -177,6 +183,7 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
     const auto error = unknown_stream(request.stream);
     return refuse(caller, error.problem.code, error.problem.sentence);
   }
+  if (auto refusal = beyond_snapshots(caller, 0)) return refuse(caller, *std::move(refusal));
   // One at a time goes on, so that every reader comes to its turn.
   if (snapshots_.count() > 0 && !let_grow(0)) {
     auto limit = reached("memory-bytes-max", options_);
@@ -285,7 +292,13 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
         snapshots_.cancel(asked->caller.head.session);
         return refuse_for_memory(asked->caller);
       }
-      snapshots_.pin(asked->caller.head.session, number, snapshot, steady_now_us());
+      if (snapshot->page_count() > 1)
+        if (auto refusal = beyond_snapshots(asked->caller, snapshot->bytes())) {
+          snapshots_.cancel(asked->caller.head.session);
+          return refuse(asked->caller, *std::move(refusal));
+        }
+      snapshots_.pin(asked->caller.head.session, number, snapshot, steady_now_us(),
+                     asked->caller.principal->id);
       if (snapshot->page_count() == 1) snapshots_.release(number);
       parts_.send(asked->caller.peer, *frame);
     };

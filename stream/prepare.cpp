@@ -11,6 +11,7 @@
 
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/access/rights.hpp"
 #include "starling/stream/overloaded.hpp"
 
 namespace starling::stream {
@@ -43,6 +44,8 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits,
   prepared.request = protocol::decode_request(prepared.frame, limits);
   protocol::DecodedRequest& request = prepared.request;
   if (request.problem) return;
+  request.problem = refusal_of(prepared.principal.get(), request.body);
+  if (request.problem) return;
   if (const auto* neighbors = std::get_if<protocol::GetNeighbors>(&request.body))
     request.problem = protocol::convert_questions(*neighbors, space, prepared.questions);
   if (!protocol::is_batch(request.body)) return;
@@ -52,6 +55,7 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits,
     case CreditLedger::Taken::taken:
       prepared.credit = wanted;
       prepared.rows = convert_rows(request.body, space);
+      reject_foreign_rows(*prepared.principal, prepared.rows);
       break;
     case CreditLedger::Taken::beyond_rows:
       request.problem = out_of_credit({"credit-rows", ledger.granted().rows});
@@ -75,8 +79,10 @@ protocol::Problem unknown_session() {
 }
 
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
-                                const protocol::ServedSpace& space, CreditLedger& ledger) {
+                                const protocol::ServedSpace& space, CreditLedger& ledger,
+                                std::shared_ptr<const Principal> principal) {
   PreparedRequest prepared;
+  prepared.principal = std::move(principal);
   prepared.received = std::move(received);
   try {
     prepare(prepared, limits, space, ledger);

@@ -5,6 +5,7 @@
 // may call it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "starling/knn/engine/answers.hpp"
@@ -14,12 +15,14 @@
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
+#include "starling/stream/access/principal.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 
 namespace starling::stream {
 
 struct PreparedRequest {
+  std::shared_ptr<const Principal> principal;  ///< the sender; null: no longer in the keys file
   ReceivedBytes received;
   protocol::AlignedBytes frame;
   protocol::DecodedRequest request;     ///< refers to the memory of `frame`
@@ -29,10 +32,12 @@ struct PreparedRequest {
 };
 
 /// Returns the prepared request. If the request must be refused, request.problem of the result says
-/// why. A lack of memory is such a problem, and for a batch also an unknown session. The caller
+/// why. A lack of rights or of memory is such a problem, and for a batch also an unknown session.
+/// Rows that the principal may not send are rejected (rights.hpp). The caller
 /// must give `credit` of the result back in every case.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
-                                const protocol::ServedSpace& space, CreditLedger& ledger);
+                                const protocol::ServedSpace& space, CreditLedger& ledger,
+                                std::shared_ptr<const Principal> principal);
 
 /// Returns the problem of a request whose session does not exist or has ended.
 protocol::Problem unknown_session();

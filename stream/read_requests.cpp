@@ -72,6 +72,17 @@ struct Walk {
   std::size_t table_end;
 };
 
+/// Returns the number of streams that the principal may use.
+std::size_t visible_streams(const QueryTable& queries, const Principal& principal) {
+  if (principal.streams.empty()) return queries.stream_count();
+  std::size_t count = 0;
+  for (std::size_t number = 0; number < queries.stream_id_end(); ++number) {
+    const auto id = static_cast<StreamId>(number);
+    if (queries.is_live(id) && principal.may_use_stream(queries.stream(id).name)) ++count;
+  }
+  return count;
+}
+
 /// Returns the rest of the lease in milliseconds, at least 1; 0 if the query has no lease.
 std::uint64_t lease_left_ms(const QueryDefinition& query, std::optional<std::int64_t> now_us) {
   if (query.lease_end_us == QueryDefinition::no_lease) return 0;
@@ -102,13 +113,16 @@ void RequestHandler::list_streams(const Caller& caller, const protocol::ListStre
   const std::int64_t since_us = steady_now_us();
   const QueryTable& queries = settled().queries();
   const Tick last_tick = settled().last_tick();
-  protocol::Streams reply{
-      .epoch = parts_.publisher.epoch(), .stream_count = queries.stream_count(), .streams = {}};
+  const Principal& principal = *caller.principal;
+  protocol::Streams reply{.epoch = parts_.publisher.epoch(),
+                          .stream_count = visible_streams(queries, principal),
+                          .streams = {}};
   Walk walk(request.page, queries.stream_id_end(), queries_walked_max);
   for (; walk.next < walk.page_end && reply.streams.size() < rows_max; ++walk.next) {
     const auto id = static_cast<StreamId>(walk.next);
     if (!queries.is_live(id)) continue;
     const StreamDefinition& stream = queries.stream(id);
+    if (!principal.may_use_stream(stream.name)) continue;
     reply.streams.push_back(
         {.name = stream.name,
          .on = stream.on,

@@ -12,6 +12,7 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/stream/access/rights.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/state/system_random.hpp"
 
@@ -39,13 +40,14 @@ RequestHandler::~RequestHandler() = default;
 
 void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const protocol::DecodedRequest& decoded = request.request;
-  const Caller caller{peer, decoded.head};
+  const Caller caller{peer, decoded.head, request.principal, name_of(decoded.body)};
   const std::uint64_t session = caller.head.session;
   const std::int64_t now_us = steady_now_us();
   const bool is_known = sessions_.touch(peer.connection, session, now_us);
   // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
+  if (decoded.sequenced && is_known) refuse_rows_beyond_quota(caller, request);
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
   settled();  // updates that came before this request are applied and answered before it
@@ -72,14 +74,17 @@ void RequestHandler::handle_settled(const Caller& caller, PreparedRequest& reque
   // Whether another connection's session exists or has credit is not this connection's business.
   const bool is_of_session =
       decoded.problem && (decoded.problem->code == ErrorCode::out_of_credit ||
-                          decoded.problem->code == ErrorCode::unknown_session);
+                          decoded.problem->code == ErrorCode::unknown_session ||
+                          (decoded.problem->code == ErrorCode::not_allowed &&
+                           !std::holds_alternative<protocol::Hello>(decoded.body)));
   if (decoded.sequenced && is_known) {
     handle_sequenced(caller, request);
   } else if (!is_known && has_guessed_too_often(caller, session)) {
     refuse_guess(caller);
   } else if (decoded.problem && (is_known || !is_of_session)) {
     refuse(caller, *decoded.problem);
-  } else if (is_known || std::holds_alternative<protocol::Hello>(decoded.body)) {
+  } else if (is_known ||
+             (!decoded.problem && std::holds_alternative<protocol::Hello>(decoded.body))) {
     handle_other(caller, request);
   } else {
     if (session != 0) guesses_.take(caller.peer.connection, now_us);
@@ -144,8 +149,10 @@ bool RequestHandler::let_grow(std::uint64_t bytes) {
   return has_room;
 }
 
-protocol::ReachedLimit RequestHandler::limit_of(protocol::RowReason reason) const {
+protocol::ReachedLimit RequestHandler::limit_of(protocol::RowReason reason,
+                                                const Caller& caller) const {
   using protocol::RowReason;
+  if (auto quota = reached_quota(reason, *caller.principal); !quota.name.empty()) return quota;
   const bool is_of_memory =
       reason == RowReason::too_many_objects || reason == RowReason::too_many_queries ||
       reason == RowReason::too_many_neighbors || reason == RowReason::too_many_names;
@@ -177,6 +184,7 @@ void RequestHandler::refuse(const Caller& caller, ErrorCode code, std::string se
 
 void RequestHandler::refuse(const Caller& caller, protocol::Problem problem) {
   parts_.metrics.refused(problem.code);
+  if (problem.code == ErrorCode::not_allowed) audit_refusal(caller, problem.sentence);
   if (spdlog::should_log(spdlog::level::debug) && may_log(caller.peer))
     spdlog::debug("session {} request {}: {}", sessions_.number_of(caller.head.session),
                   caller.head.request_id, problem.sentence);

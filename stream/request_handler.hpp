@@ -21,6 +21,9 @@
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/access/accounts.hpp"
+#include "starling/stream/access/audit.hpp"
+#include "starling/stream/access/principal.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
@@ -65,6 +68,10 @@ class RequestHandler {
     /// Returns the number of subscriptions to a topic.
     std::function<std::uint64_t(std::string_view topic)> subscription_count;
     std::function<void()> has_room_again;  ///< called when has_room() may have become true
+    /// Whether the server has a keys file. What a request makes then belongs to its principal,
+    /// otherwise to its session.
+    bool has_keys;
+    Audit& audit;  ///< gets each refusal for want of rights
   };
 
   RequestHandler(const ServerOptions& options, Parts parts);
@@ -122,6 +129,10 @@ class RequestHandler {
   struct Caller {
     Peer peer;
     protocol::RequestHead head;
+    /// The principal of the connection when the request came. Not null if the request is carried
+    /// out.
+    std::shared_ptr<const Principal> principal{};
+    std::string_view request{};  ///< its name in the schema
     protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence}; }
   };
 
@@ -167,21 +178,38 @@ class RequestHandler {
   // Sequenced requests (sequenced_requests.cpp)
   void handle_sequenced(const Caller& caller, PreparedRequest& request);
   void execute(const Caller& caller, PreparedRequest& request);
-  SequencedReply apply(PreparedRequest& request);
+  SequencedReply apply(const Caller& caller, PreparedRequest& request);
   template <class Row, class Apply>
   protocol::BatchReply apply_rows(protocol::RowSet<Row>& set, Apply apply);
-  SequencedReply put_stream(std::uint64_t session, const protocol::PutStream& request);
-  std::optional<SequencedReply> refusal_of(const protocol::RemoveStream& request);
+  SequencedReply put_stream(const Caller& caller, const protocol::PutStream& request);
+  protocol::ErrorReply too_many_streams(protocol::ReachedLimit limit) const;
+  std::optional<SequencedReply> refusal_of(const Caller& caller,
+                                           const protocol::RemoveStream& request);
   void begin_remove_stream(StreamId stream);
-  SequencedReply put_queries(std::uint64_t session, const protocol::PutQueries& request,
+  SequencedReply put_queries(const Caller& caller, const protocol::PutQueries& request,
                              protocol::RowSet<QueryDefinition>& set);
-  SequencedReply remove_queries(const protocol::RemoveQueries& request);
-  void put_names(std::uint64_t session, const protocol::PutNames& request, std::size_t first,
+  SequencedReply remove_queries(const Caller& caller, const protocol::RemoveQueries& request);
+  void remove_query_rows(const Caller& caller, StreamId stream, std::span<const std::uint64_t> ids,
+                         std::span<protocol::RowReason> reasons);
+  void put_names(const Caller& caller, const protocol::PutNames& request, std::size_t first,
                  std::span<protocol::RowReason> reasons);
   void advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash);
   void answer(const Caller& caller, SequencedReply reply);
   void count(const Caller& caller, SequencedReply& reply);
   void send_reply(const Caller& caller, const SequencedReply& reply);
+
+  // Whom things belong to, and what a principal may take of the server (owners.cpp)
+  std::uint64_t owner_of(const Caller& caller) const;
+  QueryOwner query_owner(const Caller& caller) const;
+  TagOwner tag_owner(const Caller& caller) const;
+  std::optional<protocol::ErrorReply> refusal_of_owner(const Caller& caller, StreamId stream) const;
+  std::uint64_t& streams_taken(const Caller& caller);
+  std::optional<protocol::ReachedLimit> stream_limit(const Caller& caller);
+  void audit_refusal(const Caller& caller, std::string_view what);
+  void audit_rows(const Caller& caller, const protocol::BatchReply& reply);
+  void refuse_rows_beyond_quota(const Caller& caller, PreparedRequest& request);
+  protocol::Problem beyond_sessions(const Caller& caller);
+  std::optional<protocol::Problem> beyond_snapshots(const Caller& caller, std::uint64_t more_bytes);
 
   // All other requests (other_requests.cpp)
   void handle_other(const Caller& caller, PreparedRequest& request);
@@ -214,7 +242,7 @@ class RequestHandler {
   bool let_grow(std::uint64_t bytes);
   void let_grow_for(const protocol::RowSet<QueryDefinition>& set);
   /// Returns the limit that rejects rows with `reason` now.
-  protocol::ReachedLimit limit_of(protocol::RowReason reason) const;
+  protocol::ReachedLimit limit_of(protocol::RowReason reason, const Caller& caller) const;
 
   /// Handles any request but a fresh update of objects.
   void handle_settled(const Caller& caller, PreparedRequest& request, bool is_known);
@@ -236,6 +264,7 @@ class RequestHandler {
   ServerOptions options_;
   Parts parts_;
   SessionTable sessions_;
+  Accounts accounts_;
   PeerBuckets guesses_;
   PeerBuckets log_lines_;
   SnapshotStore snapshots_;

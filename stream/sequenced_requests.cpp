@@ -13,6 +13,7 @@
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/stream/access/accounts.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/overloaded.hpp"
 #include "starling/stream/request_handler.hpp"
@@ -98,13 +99,12 @@ void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
     return advance_tick(caller, advance->tau_us, request.request.hash);
   sessions_.begin(caller.head.session, caller.head.sequence, request.request.hash);
   if (const auto* remove = std::get_if<protocol::RemoveStream>(&request.request.body))
-    if (auto refusal = refusal_of(*remove)) return answer(caller, std::move(*refusal));
-  if (!apply_in_slices(caller, request)) answer(caller, apply(request));
+    if (auto refusal = refusal_of(caller, *remove)) return answer(caller, std::move(*refusal));
+  if (!apply_in_slices(caller, request)) answer(caller, apply(caller, request));
 }
 
-SequencedReply RequestHandler::apply(PreparedRequest& request) {
+SequencedReply RequestHandler::apply(const Caller& caller, PreparedRequest& request) {
   using Statuses = std::span<UpdateStatus>;
-  const std::uint64_t session = request.request.head.session;
   const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
   Processor& processor = settled();
   let_grow(request.received.bytes.size());
@@ -112,7 +112,7 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
       Overloaded{
           [&](const protocol::UpdateTags&, protocol::RowSet<TagUpdate>& set) {
             return apply_rows(set, [&](auto rows, Statuses statuses) {
-              processor.update_tags(rows, time_us_max, statuses);
+              processor.update_tags(rows, time_us_max, statuses, tag_owner(caller));
             });
           },
           [&](const protocol::RemoveObjects&, protocol::RowSet<ObjectRemoval>& set) {
@@ -121,17 +121,17 @@ SequencedReply RequestHandler::apply(PreparedRequest& request) {
             });
           },
           [&](const protocol::PutQueries& body, protocol::RowSet<QueryDefinition>& set) {
-            return put_queries(session, body, set);
+            return put_queries(caller, body, set);
           },
-          [&](const protocol::RemoveQueries& body, std::monostate) { return remove_queries(body); },
+          [&](const protocol::RemoveQueries& body, std::monostate) {
+            return remove_queries(caller, body);
+          },
           [&](const protocol::PutNames& body, std::monostate) {
             std::vector<RowReason> reasons(body.ids.size());
-            put_names(session, body, 0, reasons);
+            put_names(caller, body, 0, reasons);
             return protocol::summarize(reasons);
           },
-          [&](const protocol::PutStream& body, std::monostate) {
-            return put_stream(session, body);
-          },
+          [&](const protocol::PutStream& body, std::monostate) { return put_stream(caller, body); },
           [&](const protocol::RemoveStream& body, std::monostate) {
             const StreamId stream = *processor.queries().find_stream(body.name);
             begin_remove_stream(stream);
@@ -156,44 +156,54 @@ protocol::BatchReply RequestHandler::apply_rows(protocol::RowSet<Row>& set, Appl
   return reply;
 }
 
-SequencedReply RequestHandler::put_stream(std::uint64_t session,
+protocol::ErrorReply RequestHandler::too_many_streams(protocol::ReachedLimit limit) const {
+  std::string sentence = "There are as many streams as " + to_string(limit) +
+                         " allows; put the queries into one that exists, remove one with "
+                         "RemoveStream (its place is free after the next tick at the latest), or ";
+  sentence += is_quota(limit) ? "ask the server's owner to raise your quota in the keys file."
+                              : "start the server with a larger --" + limit.name + ".";
+  return {{ErrorCode::too_many_streams, std::move(sentence), std::move(limit)}, 0};
+}
+
+SequencedReply RequestHandler::put_stream(const Caller& caller,
                                           const protocol::PutStream& request) {
-  std::uint64_t& taken = sessions_.taken(session).streams;
-  const bool is_new = !settled().queries().find_stream(request.name);
-  const auto too_many = [](protocol::ReachedLimit limit) {
-    std::string sentence = "There are as many streams as " + to_string(limit) +
-                           " allows; put the queries into one that exists, remove one with "
-                           "RemoveStream (its place is free after the next tick at the latest), or "
-                           "start the server with a larger --" +
-                           limit.name + ".";
-    return error_reply(ErrorCode::too_many_streams, std::move(sentence), std::move(limit));
-  };
-  if (is_new && is_memory_short_) return too_many(reached("memory-bytes-max", options_));
-  if (is_new && taken >= options_.sessions.streams_max)
-    return too_many(reached("session-streams-max", options_));
+  const auto known = settled().queries().find_stream(request.name);
+  if (known)
+    if (auto refusal = refusal_of_owner(caller, *known)) return *std::move(refusal);
+  if (!known && is_memory_short_) return too_many_streams(reached("memory-bytes-max", options_));
+  if (!known)
+    if (auto limit = stream_limit(caller)) return too_many_streams(*std::move(limit));
   const StreamStatus status = settled().put_stream({.name = std::string(request.name),
                                                     .on = request.on,
                                                     .with = request.with,
-                                                    .owner = session});
+                                                    .owner = owner_of(caller)});
   switch (status) {
     case StreamStatus::accepted:
-      if (is_new) {
-        ++taken;
+      if (!known) {
+        ++streams_taken(caller);
         parts_.publisher.open(*settled().queries().find_stream(request.name));
       }
       return protocol::Done{};
     case StreamStatus::bad_name:
       return error_reply(ErrorCode::bad_text, "A stream's name has 1 to 255 bytes and no NUL.");
     case StreamStatus::too_many_streams:
-      return too_many(reached("streams-max", options_));
+      return too_many_streams(reached("streams-max", options_));
   }
   assertion_failed("every stream status is answered");
 }
 
-std::optional<SequencedReply> RequestHandler::refusal_of(const protocol::RemoveStream& request) {
+std::optional<SequencedReply> RequestHandler::refusal_of(const Caller& caller,
+                                                         const protocol::RemoveStream& request) {
   const QueryTable& queries = settled().queries();
   const auto stream = queries.find_stream(request.name);
   if (!stream) return unknown_stream(request.name);
+  if (auto refusal = refusal_of_owner(caller, *stream)) return *std::move(refusal);
+  const std::uint64_t foreign = queries.foreign_query_count(*stream);
+  if (foreign > 0 && !query_owner(caller).may_change_others)
+    return error_reply(ErrorCode::not_allowed,
+                       "The stream has " + std::to_string(foreign) +
+                           " queries of other principals, which would be removed with it; wait "
+                           "until they are removed, or ask an admin to remove the stream.");
   if (const std::uint64_t count = queries.query_count(*stream); count > options_.limits.rows_max) {
     auto limit = reached("rows-max", options_);
     return error_reply(ErrorCode::too_many_rows,
@@ -208,7 +218,11 @@ std::optional<SequencedReply> RequestHandler::refusal_of(const protocol::RemoveS
 /// Removes the stream, but not its queries.
 void RequestHandler::begin_remove_stream(StreamId stream) {
   Processor& processor = settled();
-  sessions_.give_back_stream(processor.queries().stream(stream).owner);
+  const std::uint64_t owner = processor.queries().stream(stream).owner;
+  if (parts_.has_keys)
+    accounts_.give_back_stream(static_cast<PrincipalId>(owner));
+  else
+    sessions_.give_back_stream(owner);
   losses_.drop_stream(stream);
   processor.begin_remove_stream(stream);
 }
@@ -219,43 +233,67 @@ void RequestHandler::let_grow_for(const protocol::RowSet<QueryDefinition>& set) 
   let_grow(set.rows.size() * memory_bytes_per_query + neighbors * memory_bytes_per_neighbor);
 }
 
-SequencedReply RequestHandler::put_queries(std::uint64_t session,
+SequencedReply RequestHandler::put_queries(const Caller& caller,
                                            const protocol::PutQueries& request,
                                            protocol::RowSet<QueryDefinition>& set) {
   const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
-  for (QueryDefinition& row : set.rows) row.owner = session;
   let_grow_for(set);
   if (auto refusal = protocol::set_leases(request, parts_.ticker.base_time_us(), set))
     return protocol::ErrorReply{std::move(*refusal), 0};
   std::vector<QueryStatus> statuses(set.rows.size());
-  settled().put_queries(*stream, set.rows, statuses);
+  settled().put_queries(*stream, set.rows, statuses, query_owner(caller));
   protocol::merge_statuses<QueryStatus>(statuses, set.reasons);
   return protocol::summarize(set.reasons, set.columns);
 }
 
-SequencedReply RequestHandler::remove_queries(const protocol::RemoveQueries& request) {
+SequencedReply RequestHandler::remove_queries(const Caller& caller,
+                                              const protocol::RemoveQueries& request) {
   const auto stream = settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
-  std::vector<QueryId> ids;
-  ids.reserve(request.ids.size());
-  for (const std::uint64_t id : request.ids) ids.push_back(QueryId{id});
-  std::vector<QueryStatus> statuses(ids.size());
-  settled().remove_queries(*stream, ids, statuses);
-  std::vector<RowReason> reasons(ids.size());
-  protocol::merge_statuses<QueryStatus>(statuses, reasons);
+  std::vector<RowReason> reasons(request.ids.size());
+  remove_query_rows(caller, *stream, request.ids, reasons);
   return protocol::summarize(reasons);
 }
 
+/// Removes the queries that the caller may remove. `reasons` has an entry for each id.
+void RequestHandler::remove_query_rows(const Caller& caller, StreamId stream,
+                                       std::span<const std::uint64_t> ids,
+                                       std::span<RowReason> reasons) {
+  std::vector<QueryId> own;
+  own.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (caller.principal->may_use_query(ids[i]))
+      own.push_back(QueryId{ids[i]});
+    else
+      reasons[i] = RowReason::not_allowed;
+  std::vector<QueryStatus> statuses(own.size());
+  parts_.processor.remove_queries(stream, own, statuses, query_owner(caller));
+  protocol::merge_statuses<QueryStatus>(statuses, reasons);
+}
+
 /// Puts the names from `first` on, as many as `reasons` has entries.
-void RequestHandler::put_names(std::uint64_t session, const protocol::PutNames& request,
+void RequestHandler::put_names(const Caller& caller, const protocol::PutNames& request,
                                std::size_t first, std::span<RowReason> reasons) {
+  const std::uint64_t session = caller.head.session;
+  const Principal& principal = *caller.principal;
   std::uint64_t of_ended_session = 0;
-  std::uint64_t& taken =
-      sessions_.contains(session) ? sessions_.taken(session).names : of_ended_session;
-  const NameTable::Teller teller{taken, options_.sessions.names_max};
-  for (std::size_t i = 0; i < reasons.size(); ++i)
-    reasons[i] = names_.put(ObjectId{request.ids[first + i]}, request.texts[first + i], teller);
+  std::uint64_t& taken = parts_.has_keys               ? accounts_.of(principal.id).names
+                         : sessions_.contains(session) ? sessions_.taken(session).names
+                                                       : of_ended_session;
+  const auto& quota = principal.quotas.names;
+  const NameTable::Teller teller{.names = taken,
+                                 .names_max = quota.value_or(options_.sessions.names_max),
+                                 .too_many = quota ? RowReason::too_many_names_of_principal
+                                                   : RowReason::too_many_names_of_session,
+                                 .owner = static_cast<std::uint32_t>(principal.id),
+                                 .may_change_others = principal.has(Role::admin)};
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const std::uint64_t id = request.ids[first + i];
+    reasons[i] = principal.may_use_object(id)
+                     ? names_.put(ObjectId{id}, request.texts[first + i], teller)
+                     : RowReason::not_allowed;
+  }
 }
 
 void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {
@@ -321,11 +359,14 @@ void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
                    parts_.metrics.rows(RowReason::late, batch.late);
                    for (protocol::ReasonCount& each : batch.reasons) {
                      parts_.metrics.rows(each.reason, each.count);
-                     each.limit = limit_of(each.reason);
+                     each.limit = limit_of(each.reason, caller);
                    }
+                   audit_rows(caller, batch);
                  },
                  [&](const protocol::ErrorReply& error) {
                    parts_.metrics.refused(error.problem.code);
+                   if (error.problem.code == ErrorCode::not_allowed)
+                     audit_refusal(caller, error.problem.sentence);
                    if (spdlog::should_log(spdlog::level::debug) && may_log(caller.peer))
                      spdlog::debug("session {} sequence {}: {}",
                                    sessions_.number_of(caller.head.session), caller.head.sequence,

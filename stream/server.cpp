@@ -126,8 +126,12 @@ struct Server::State {
   }
 
   AuditOptions audit_options() {
-    if (audit_file == nullptr) return {};
-    return {.write = [this](const std::string& line) { audit_file->write(line); },
+    if (audit_file == nullptr && !options.watch_audit) return {};
+    return {.write =
+                [this](const std::string& line) {
+                  if (audit_file) audit_file->write(line);
+                  if (options.watch_audit) options.watch_audit(line);
+                },
             .lines = options.log_lines};
   }
 
@@ -199,7 +203,9 @@ struct Server::State {
                 [this] {
                   decoder.go_on();
                   if (stopping) asio::post(loop, [this] { stop_if_idle(); });
-                }};
+                },
+            .has_keys = access.has_keys(),
+            .audit = access.audit()};
   }
 
   HttpOptions http_options() const {
@@ -305,7 +311,7 @@ struct Server::State {
   void receive(Peer peer, ReceivedBytes received) {
     if (received.bytes.size() > decode_on_loop_bytes_max)
       return decode(std::move(peer), std::move(received));
-    PreparedRequest prepared = prepare(std::move(received));
+    PreparedRequest prepared = prepare(peer, std::move(received));
     if (!prepared.request.sequenced || (decoder.waiting() == 0 && handler.is_free())) {
       handler.handle(peer, std::move(prepared));
       return handler.apply_updates();
@@ -317,7 +323,8 @@ struct Server::State {
   void decode(Peer peer, ReceivedBytes received) {
     decoding_bytes += received.bytes.size();
     decoder.submit([this, peer = std::move(peer), received = std::move(received)]() mutable {
-      return completion_of(std::move(peer), prepare(std::move(received)));
+      PreparedRequest prepared = prepare(peer, std::move(received));
+      return completion_of(std::move(peer), std::move(prepared));
     });
   }
 
@@ -334,9 +341,14 @@ struct Server::State {
     });
   }
 
-  PreparedRequest prepare(ReceivedBytes received) {
+  std::shared_ptr<const Principal> principal_of(const Peer& peer) const {
+    return access.ring().principal(peer.principal);
+  }
+
+  PreparedRequest prepare(const Peer& peer, ReceivedBytes received) {
     const std::int64_t since_us = steady_now_us();
-    PreparedRequest prepared = prepare_request(std::move(received), options.limits, space, credit);
+    PreparedRequest prepared =
+        prepare_request(std::move(received), options.limits, space, credit, principal_of(peer));
     metrics.decoded(ms_since(since_us));
     return prepared;
   }

@@ -25,13 +25,17 @@ class NameTable {
  public:
   explicit NameTable(const NameLimits& limits) : limits_(limits) {}
 
-  /// The session that sends names.
+  /// The session or principal that sends names.
   struct Teller {
     std::uint64_t& names;     ///< how many names it has added so far; put() increments the number
     std::uint64_t names_max;  ///< how many names it may add
+    /// Why names beyond names_max are rejected.
+    protocol::RowReason too_many = protocol::RowReason::too_many_names_of_session;
+    std::uint32_t owner = 0;        ///< to whom its names belong
+    bool may_change_others = true;  ///< may also send the names of other owners again
   };
   /// Stores the name `text` of the object `id`. Returns RowReason::none, or why the name is
-  /// rejected: text_is_not_its_id, name_collision, too_many_names_of_session, too_many_names or
+  /// rejected: text_is_not_its_id, not_owner, name_collision, Teller::too_many, too_many_names or
   /// too_many_name_bytes. A decimal name, such as "42", is the id itself and is never stored.
   protocol::RowReason put(ObjectId id, std::string_view text, const Teller& teller);
 
@@ -47,10 +51,15 @@ class NameTable {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  struct Name {
+    std::string text;
+    std::uint32_t owner = 0;
+  };
+
   NameLimits limits_;
   std::size_t bytes_ = 0;
   bool may_grow_ = true;
-  std::unordered_map<std::uint64_t, std::string> texts_;
+  std::unordered_map<std::uint64_t, Name> texts_;
   mutable std::mutex growing_;  ///< held while texts_ grows, and by find_beside()
 };
 

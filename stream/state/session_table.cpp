@@ -17,15 +17,19 @@ SessionTable::SessionTable(const SessionLimits& limits, std::function<std::uint6
 std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                                                        std::uint64_t resume_session,
                                                        std::uint64_t first_sequence,
-                                                       std::int64_t now_us) {
-  if (const auto found = sessions_.find(resume_session); found != sessions_.end()) {
+                                                       std::int64_t now_us,
+                                                       const SessionOwner& owner) {
+  if (has(owner.principal, resume_session)) {
+    const auto found = sessions_.find(resume_session);
     found->second.connection = connection;
     touch(connection, resume_session, now_us);
     return Opened{resume_session, true, found->second.last_sequence};
   }
   std::optional<Forgotten> replaced;
-  if (sessions_.size() >= limits_.sessions_max) {
-    const auto replace = session_to_replace(now_us);
+  const bool is_at_quota = count_of(owner.principal) >= owner.sessions_max;
+  if (is_at_quota || sessions_.size() >= limits_.sessions_max) {
+    const auto replace =
+        session_to_replace(now_us, is_at_quota ? std::optional(owner.principal) : std::nullopt);
     if (replace == sessions_.end()) return std::nullopt;
     replaced = {replace->first, replace->second.number};
     forget(replace);
@@ -34,17 +38,31 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
   while (id == 0 || sessions_.contains(id)) id = random_();
   sessions_[id] = {.number = ++last_number_,
                    .connection = connection,
+                   .principal = owner.principal,
                    .heard_us = now_us,
                    .last_sequence = first_sequence - 1,
                    .taken = {},
                    .sent = {},
                    .is_used = false,
                    .place = unused_.insert(unused_.end(), id)};
+  ++counts_[owner.principal];
   return Opened{id, false, first_sequence - 1, replaced};
+}
+
+bool SessionTable::has(zmtp::PrincipalId principal, std::uint64_t session) const {
+  const auto found = sessions_.find(session);
+  return found != sessions_.end() && found->second.principal == principal;
+}
+
+std::size_t SessionTable::count_of(zmtp::PrincipalId principal) const {
+  const auto found = counts_.find(principal);
+  return found == counts_.end() ? 0 : found->second;
 }
 
 void SessionTable::forget(Sessions::iterator session) {
   list_of(session->second).erase(session->second.place);
+  const auto count = counts_.find(session->second.principal);
+  if (--count->second == 0) counts_.erase(count);
   sessions_.erase(session);
 }
 
@@ -54,10 +72,17 @@ bool SessionTable::has_unanswered(std::uint64_t session) const {
                              [](const Sent& sent) { return !sent.reply; });
 }
 
-SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t now_us) {
-  if (!unused_.empty()) return sessions_.find(unused_.front());
+/// Returns the session that gives way to a new one. If a principal is given, one of its sessions.
+SessionTable::Sessions::iterator SessionTable::session_to_replace(
+    std::int64_t now_us, std::optional<zmtp::PrincipalId> principal) {
+  const auto may_give_way = [&](const Sessions::iterator& session) {
+    return !principal || session->second.principal == *principal;
+  };
+  for (const std::uint64_t id : unused_)
+    if (const auto session = sessions_.find(id); may_give_way(session)) return session;
   for (const std::uint64_t id : used_) {
     const auto session = sessions_.find(id);
+    if (!may_give_way(session)) continue;
     if (now_us - session->second.heard_us < limits_.gives_way_us) break;
     if (!has_unanswered(id)) return session;
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 
@@ -40,6 +42,13 @@ struct SessionLimits {
 struct SessionTaken {
   std::uint64_t streams = 0;
   std::uint64_t names = 0;
+};
+
+/// Whose connection opens a session.
+struct SessionOwner {
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  /// The most sessions of this principal.
+  std::uint64_t sessions_max = std::numeric_limits<std::uint64_t>::max();
 };
 
 /// The reply to a sequenced request.
@@ -71,15 +80,23 @@ class SessionTable {
     std::uint64_t last_sequence = 0;      ///< the session's next request has the next number
     std::optional<Forgotten> replaced{};  ///< the session that was forgotten for the new one
   };
-  /// Resumes `resume_session` for `connection` if the session exists. Otherwise opens a new
+  /// Resumes `resume_session` for `connection` if the session exists and belongs to the same
+  /// principal. Otherwise opens a new
   /// session, whose first request has the number `first_sequence`. If there are already
   /// sessions_max sessions, the new session replaces the oldest session that was opened and never
   /// used. A flood of Hello requests therefore keeps no other client out. If there is none, the new
   /// session replaces the session that has been silent longest, for gives_way_us at least, among
   /// those without an unanswered request. If there is none either, opens no session and returns
-  /// std::nullopt.
+  /// std::nullopt. If the principal has as many sessions as it may have, the new one replaces one
+  /// of the principal's own, by the same rules.
   std::optional<Opened> open(std::uint64_t connection, std::uint64_t resume_session,
-                             std::uint64_t first_sequence, std::int64_t now_us);
+                             std::uint64_t first_sequence, std::int64_t now_us,
+                             const SessionOwner& owner = {});
+
+  /// Returns whether the principal has this session, on whatever connection.
+  bool has(zmtp::PrincipalId principal, std::uint64_t session) const;
+  /// Returns the number of the principal's sessions.
+  std::size_t count_of(zmtp::PrincipalId principal) const;
 
   bool contains(std::uint64_t session) const { return sessions_.contains(session); }
   /// Returns true if the session exists and belongs to the connection.
@@ -150,6 +167,7 @@ class SessionTable {
   struct Session {
     std::uint64_t number = 0;
     std::uint64_t connection = 0;
+    zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
     SessionTaken taken;
@@ -164,13 +182,15 @@ class SessionTable {
   }
   void forget(Sessions::iterator session);
   bool has_unanswered(std::uint64_t session) const;
-  Sessions::iterator session_to_replace(std::int64_t now_us);
+  Sessions::iterator session_to_replace(std::int64_t now_us,
+                                        std::optional<zmtp::PrincipalId> principal);
 
   SessionLimits limits_;
   std::function<std::uint64_t()> random_;
   std::function<bool(std::uint64_t)> has_arriving_;
   std::uint64_t last_number_ = 0;
   Sessions sessions_;
+  std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;  ///< of sessions, by principal
   std::list<std::uint64_t> unused_;  ///< opened and never used, the oldest first
   std::list<std::uint64_t> used_;    ///< the others, the one that has been silent longest first
 };

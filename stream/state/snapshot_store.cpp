@@ -60,6 +60,12 @@ std::span<const QueryReport> Snapshot::page(std::size_t index) const {
                                     page_starts[index + 1] - page_starts[index]);
 }
 
+std::size_t Snapshot::bytes() const {
+  const auto of = [](const auto& array) { return array.capacity() * sizeof(array[0]); };
+  return of(answers.lists) + of(answers.neighbors) + of(answers.states) + of(reports) +
+         of(page_starts);
+}
+
 std::size_t SnapshotStore::most_held() const {
   std::size_t most = 0;
   for (const auto& [session, account] : accounts_) most = std::max(most, account.held);
@@ -88,8 +94,16 @@ SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::in
 }
 
 void SnapshotStore::pin(std::uint64_t session, std::uint64_t number,
-                        std::shared_ptr<const Snapshot> snapshot, std::int64_t now_us) {
-  pinned_.emplace(number, Pinned{session, now_us, std::move(snapshot)});
+                        std::shared_ptr<const Snapshot> snapshot, std::int64_t now_us,
+                        zmtp::PrincipalId principal) {
+  pinned_.emplace(number, Pinned{session, principal, now_us, std::move(snapshot)});
+}
+
+std::uint64_t SnapshotStore::bytes_of(zmtp::PrincipalId principal) const {
+  std::uint64_t bytes = 0;
+  for (const auto& [number, pinned] : pinned_)
+    if (pinned.principal == principal) bytes += pinned.snapshot->bytes();
+  return bytes;
 }
 
 void SnapshotStore::cancel(std::uint64_t session) {

@@ -19,6 +19,7 @@
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 
@@ -40,6 +41,8 @@ struct Snapshot {
            Answers copied, std::vector<QuerySlot> queries, bool is_by_id,
            std::size_t page_bytes_max = protocol::chunk_bytes_max);
 
+  /// Returns about how many bytes of memory the snapshot holds.
+  std::size_t bytes() const;
   std::size_t page_count() const { return page_starts.size() - 1; }
   std::span<const QueryReport> page(std::size_t index) const;
 
@@ -71,7 +74,9 @@ class SnapshotStore {
   /// Stores the snapshot for which reserve() has made a reservation. `number` is from
   /// next_number(). The number of each page contains it.
   void pin(std::uint64_t session, std::uint64_t number, std::shared_ptr<const Snapshot> snapshot,
-           std::int64_t now_us);
+           std::int64_t now_us, zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous);
+  /// Returns the bytes of the principal's snapshots.
+  std::uint64_t bytes_of(zmtp::PrincipalId principal) const;
   /// Returns a number for pin(). It is never 0.
   std::uint64_t next_number() { return next_number_++; }
   /// Ends a reservation without a snapshot, because the engine made no copy.
@@ -93,6 +98,7 @@ class SnapshotStore {
  private:
   struct Pinned {
     std::uint64_t session = 0;
+    zmtp::PrincipalId principal{};
     std::int64_t used_us = 0;
     std::shared_ptr<const Snapshot> snapshot;
   };

@@ -50,9 +50,9 @@ TEST(CreditLedger, ABatchBeyondTheCreditIsRefusedByTheLimitsNameAndValue) {
     CreditLedger ledger({.rows = limit.name == "credit-rows" ? limit.value : 1000,
                          .bytes = limit.name == "credit-bytes" ? limit.value : 1000});
     ledger.open(1);
-    const auto problem =
-        prepare_request(received, {}, protocol::ServedSpace(SpaceOptions{}), ledger)
-            .request.problem;
+    const auto problem = prepare_request(received, {}, protocol::ServedSpace(SpaceOptions{}),
+                                         ledger, std::make_shared<const Principal>(everybody()))
+                             .request.problem;
     ASSERT_TRUE(problem);
     EXPECT_EQ(problem->code, protocol::ErrorCode::out_of_credit);
     EXPECT_EQ(problem->limit, limit);

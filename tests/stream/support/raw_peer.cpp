@@ -6,11 +6,16 @@
 
 namespace starling::stream {
 
-RawPeer::RawPeer(zmq::context_t& context, const std::string& endpoint)
+RawPeer::RawPeer(zmq::context_t& context, const std::string& endpoint, const RawKeys& keys)
     : socket_(context, zmq::socket_type::dealer) {
   const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
   socket_.set(zmq::sockopt::rcvtimeo, static_cast<int>(timeout.count()));
   socket_.set(zmq::sockopt::linger, 0);
+  if (!keys.server_public.empty()) {
+    socket_.set(zmq::sockopt::curve_serverkey, keys.server_public);
+    socket_.set(zmq::sockopt::curve_publickey, keys.public_key);
+    socket_.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+  }
   socket_.connect(endpoint);
 }
 

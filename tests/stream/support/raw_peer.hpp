@@ -25,9 +25,17 @@ struct RawReply {
   }
 };
 
+/// The CURVE keys of a client, in Z85.
+struct RawKeys {
+  std::string server_public{};
+  std::string public_key{};
+  std::string secret_key{};
+};
+
 class RawPeer {
  public:
-  RawPeer(zmq::context_t& context, const std::string& endpoint);
+  /// Encrypts if there are keys.
+  RawPeer(zmq::context_t& context, const std::string& endpoint, const RawKeys& keys = {});
 
   void send(const std::string& bytes);
   void send_parts(const std::vector<std::string>& parts);

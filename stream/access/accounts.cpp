@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the rows of a second, and names the quotas: see accounts.hpp.
+#include "starling/stream/access/accounts.hpp"
+
+#include <algorithm>
+
+namespace starling::stream {
+
+using protocol::ReachedLimit;
+using protocol::RowReason;
+
+namespace {
+
+constexpr std::string_view quota_prefix = "quota.";
+
+constexpr double second_us = 1e6;
+// Longer debts are cut, so that no number of rows overflows the time.
+constexpr double debt_us_max = 3600 * second_us;
+
+}  // namespace
+
+std::int64_t Accounts::wait_us(const Principal& principal, std::uint64_t rows,
+                               std::int64_t now_us) {
+  const auto& quota = principal.quotas.rows_per_second;
+  if (!quota || rows == 0) return 0;
+  Account& account = of(principal.id);
+  // The time at which the rows taken so far are paid for, with a second in advance.
+  const std::int64_t due_us =
+      std::max(account.rows_due_us, now_us - static_cast<std::int64_t>(second_us));
+  if (due_us > now_us) return due_us - now_us;
+  const double rate = static_cast<double>(std::max<std::uint64_t>(*quota, 1));
+  const double cost_us = static_cast<double>(rows) / rate * second_us;
+  account.rows_due_us = due_us + static_cast<std::int64_t>(std::min(cost_us, debt_us_max));
+  return 0;
+}
+
+void Accounts::give_back_stream(PrincipalId principal) {
+  std::uint64_t& streams = of(principal).streams;
+  if (streams > 0) --streams;
+}
+
+bool is_quota(const ReachedLimit& limit) {
+  return limit.name.starts_with(quota_prefix);
+}
+
+ReachedLimit reached_quota(std::string_view name, std::uint64_t value) {
+  return {std::string(quota_prefix) + std::string(name), value};
+}
+
+std::string quota_text(const Principal& principal, const ReachedLimit& quota) {
+  return "ask the server's owner to raise " + quota.name + " of \"" + principal.name +
+         "\" in the keys file";
+}
+
+ReachedLimit reached_quota(RowReason reason, const Principal& principal) {
+  const Quotas& quotas = principal.quotas;
+  switch (reason) {
+    case RowReason::too_many_queries_of_principal:
+      return reached_quota("queries", quotas.queries.value_or(0));
+    case RowReason::too_many_neighbors_of_principal:
+      return reached_quota("neighbors", quotas.neighbors.value_or(0));
+    case RowReason::too_many_names_of_principal:
+      return reached_quota("names", quotas.names.value_or(0));
+    default:
+      return {};
+  }
+}
+
+}  // namespace starling::stream

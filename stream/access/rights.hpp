@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which role each request needs, and which streams, objects and queries a principal may name in it.
+// prepare.cpp asks about requests before they reach the tables, and RequestHandler about the rows
+// of requests that need no conversion.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "starling/protocol/rows/prepared_rows.hpp"
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/protocol/wire/socket_codec.hpp"
+#include "starling/stream/access/principal.hpp"
+
+namespace starling::stream {
+
+/// Returns the roles one of which a request needs. Empty: everybody who may connect may send it.
+Roles roles_for(const protocol::RequestBody& body);
+/// The same for what a client asks about a WebSocket itself.
+Roles roles_for(const protocol::SocketBody& body);
+
+/// Returns the name of a request in the wire's schema, such as "PutQueries".
+std::string_view name_of(const protocol::RequestBody& body);
+std::string_view name_of(const protocol::SocketBody& body);
+
+/// Returns why the principal may not send the request at all: it lacks a role, or may not use the
+/// stream that the request names. The code is not_allowed. std::nullopt: it may. `principal` may be
+/// null: it is no longer in the keys file.
+std::optional<protocol::Problem> refusal_of(const Principal* principal,
+                                            const protocol::RequestBody& body);
+std::optional<protocol::Problem> refusal_of(const Principal* principal,
+                                            const protocol::SocketBody& body);
+
+/// Rejects the rows whose object or query is outside the principal's ranges, with the reason
+/// not_allowed. Takes about a nanosecond for a row, and nothing if the principal has no ranges.
+void reject_foreign_rows(const Principal& principal, protocol::PreparedRows& rows);
+
+}  // namespace starling::stream

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of RequestHandler about principals: whom queries, streams, names and tags belong
+// to, and the quotas of the keys file. Without a keys file, what a session makes belongs to it, and
+// everybody may change it.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/access/accounts.hpp"
+#include "starling/stream/limit_table.hpp"
+#include "starling/stream/request_handler.hpp"
+
+namespace starling::stream {
+
+using protocol::ErrorCode;
+
+std::uint64_t RequestHandler::owner_of(const Caller& caller) const {
+  return parts_.has_keys ? static_cast<std::uint64_t>(caller.principal->id) : caller.head.session;
+}
+
+QueryOwner RequestHandler::query_owner(const Caller& caller) const {
+  const Principal& principal = *caller.principal;
+  return {.owner = owner_of(caller),
+          .may_change_others = principal.has(Role::admin),
+          .queries_max = principal.quotas.queries,
+          .neighbors_max = principal.quotas.neighbors};
+}
+
+TagOwner RequestHandler::tag_owner(const Caller& caller) const {
+  return {.owner = static_cast<std::uint32_t>(caller.principal->id),
+          .may_change_others = caller.principal->has(Role::admin)};
+}
+
+/// Returns the refusal of a request that would change or remove a stream of another owner.
+std::optional<protocol::ErrorReply> RequestHandler::refusal_of_owner(const Caller& caller,
+                                                                     StreamId stream) const {
+  const StreamDefinition& definition = parts_.processor.queries().stream(stream);
+  const QueryOwner owner = query_owner(caller);
+  if (owner.may_change_others || definition.owner == owner.owner) return std::nullopt;
+  return protocol::ErrorReply{
+      {ErrorCode::not_allowed,
+       "The stream \"" + definition.name +
+           "\" belongs to another principal, and only that one or an admin may change or remove "
+           "it; make a stream of another name, or ask the server's owner to add the role admin to "
+           "\"" +
+           caller.principal->name + "\" in the keys file."},
+      0};
+}
+
+std::uint64_t& RequestHandler::streams_taken(const Caller& caller) {
+  return parts_.has_keys ? accounts_.of(caller.principal->id).streams
+                         : sessions_.taken(caller.head.session).streams;
+}
+
+/// Returns the limit that forbids the caller a further stream; std::nullopt: none does.
+std::optional<protocol::ReachedLimit> RequestHandler::stream_limit(const Caller& caller) {
+  const auto& quota = caller.principal->quotas.streams;
+  const std::uint64_t taken = streams_taken(caller);
+  if (taken < quota.value_or(options_.sessions.streams_max)) return std::nullopt;
+  return quota ? reached_quota("streams", *quota) : reached("session-streams-max", options_);
+}
+
+void RequestHandler::audit_refusal(const Caller& caller, std::string_view what) {
+  const std::string_view name = caller.principal ? std::string_view(caller.principal->name) : "";
+  parts_.audit.refused(name, caller.request, what, caller.peer.connection);
+}
+
+/// Tells the audit log of the rows that were rejected for want of rights.
+void RequestHandler::audit_rows(const Caller& caller, const protocol::BatchReply& reply) {
+  using protocol::RowReason;
+  for (const protocol::ReasonCount& each : reply.reasons)
+    if (each.reason == RowReason::not_allowed || each.reason == RowReason::not_owner)
+      audit_refusal(caller, std::to_string(each.count) +
+                                " rows rejected: " + std::string(to_string(each.reason)));
+}
+
+/// Takes the rows of a new batch from the quota of its principal. If the quota is used up, the
+/// request gets the problem `busy`: the client sends it again with the same number.
+void RequestHandler::refuse_rows_beyond_quota(const Caller& caller, PreparedRequest& request) {
+  if (request.request.problem || !caller.principal->quotas.rows_per_second) return;
+  const std::uint64_t rows = protocol::credit_rows(request.request.body);
+  const auto& head = caller.head;
+  const auto kind = sessions_.admit(head.session, head.sequence, request.request.hash).kind;
+  if (kind != SessionTable::Admission::Kind::fresh) return;
+  const std::int64_t wait_us = accounts_.wait_us(*caller.principal, rows, steady_now_us());
+  if (wait_us == 0) return;
+  auto quota = reached_quota("rows_per_second", *caller.principal->quotas.rows_per_second);
+  std::string sentence = "\"" + caller.principal->name + "\" has sent as many rows as " +
+                         to_string(quota) + " allows; send this batch and all after it again in " +
+                         std::to_string(wait_us / 1000 + 1) + " ms, or " +
+                         quota_text(*caller.principal, quota) + ".";
+  request.request.problem =
+      protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
+}
+
+protocol::Problem RequestHandler::beyond_sessions(const Caller& caller) {
+  auto quota = reached_quota("sessions", caller.principal->quotas.sessions.value_or(0));
+  std::string sentence = "\"" + caller.principal->name + "\" has as many sessions as " +
+                         to_string(quota) +
+                         " allows, and all are in use; end one with EndSession, continue one with "
+                         "resume_session, or " +
+                         quota_text(*caller.principal, quota) + ".";
+  return {ErrorCode::too_many_sessions, std::move(sentence), std::move(quota)};
+}
+
+/// Returns the refusal of a snapshot that would need `more_bytes`, if they are beyond the quota of
+/// the principal.
+std::optional<protocol::Problem> RequestHandler::beyond_snapshots(const Caller& caller,
+                                                                  std::uint64_t more_bytes) {
+  const auto& quota_bytes = caller.principal->quotas.snapshot_bytes;
+  if (!quota_bytes) return std::nullopt;
+  const std::uint64_t held = snapshots_.bytes_of(caller.principal->id);
+  if (more_bytes == 0 ? held < *quota_bytes : held + more_bytes <= *quota_bytes)
+    return std::nullopt;
+  auto quota = reached_quota("snapshot_bytes", *quota_bytes);
+  std::string sentence = "The snapshots of \"" + caller.principal->name + "\" would exceed " +
+                         to_string(quota) +
+                         "; read the last page of those that you have begun, ask for fewer "
+                         "queries, or " +
+                         quota_text(*caller.principal, quota) + ".";
+  // A snapshot that never fits must not be asked for again and again.
+  const bool may_fit_later = held > 0 && more_bytes <= *quota_bytes;
+  return protocol::Problem{may_fit_later ? ErrorCode::busy : ErrorCode::too_many_rows,
+                           std::move(sentence), std::move(quota)};
+}
+
+}  // namespace starling::stream
