@@ -15,8 +15,21 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
+
+namespace {
+
+// Files with errors can break rules that toml++ only asserts, for example that a key begins with a
+// letter. Here they are errors as others are, in every build.
+constexpr void check_toml(bool holds) {
+  if (!holds) throw std::invalid_argument("a key or a value is missing or misplaced");
+}
+
+}  // namespace
+
+#undef NDEBUG  // with it, toml++ would leave its checks out
+#define TOML_ASSERT(condition) check_toml(static_cast<bool>(condition))
+#include <toml++/toml.h>
 
 namespace starling::stream {
 
@@ -297,6 +310,9 @@ KeysFile Reader::read(std::string_view text) const {
     root = toml::parse(text, path_);
   } catch (const toml::parse_error& error) {
     fail(error.source(), "this is not TOML: " + std::string(error.description()));
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error("the keys file " + path_ +
+                             ", line unknown: this is not TOML: " + error.what());
   }
   check_members(root, "a keys file", {"server", "principal", "anonymous"});
   KeysFile file{.server_key = server_key(root)};

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests a server with keys: who is let in, what they may subscribe to, and what a reload of the
 // keys file changes. The clients are libzmq's.
+#include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -172,6 +175,22 @@ TEST_F(KeyedServer, AReloadCutsTheRevokedWithinASecondAndNobodyElse) {
   EXPECT_NE(revoked.next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED) << "it was let in again";
   EXPECT_EQ(other.next_event(std::chrono::milliseconds(200)), 0) << "b was cut";
   EXPECT_TRUE(audit_says(R"("event":"keys_reloaded","principals":1,"revoked":["a"]})"));
+}
+
+TEST_F(KeyedServer, TheSignalHangUpReloadsAgainAndAgain) {
+  server->stop();
+  options.stop_on_signals = true;
+  server = std::make_unique<RunningServer>(options);
+  for (int i = 0; i < 3; ++i) {
+    folder.write(text_of_a() + (i % 2 == 0 ? "" : principal_text("b", b.public_key, reader)));
+    ASSERT_EQ(::kill(::getpid(), SIGHUP), 0);
+    const std::string principals = i % 2 == 0 ? "1" : "2";
+    EXPECT_TRUE(happens([&] {
+      const std::string log = audit_log();
+      return std::ranges::count(log, '\n') == i + 1 &&
+             log.rfind("\"keys_reloaded\",\"principals\":" + principals) != std::string::npos;
+    })) << audit_log();
+  }
 }
 
 TEST_F(KeyedServer, AReloadLetsNewKeysIn) {
