@@ -36,6 +36,7 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t loop_ms_max = 1000;
+constexpr std::size_t line_bytes_max = 4096;
 constexpr std::size_t patterns_max = 1024;  // of one member
 
 using QuotaField = std::optional<std::uint64_t> Quotas::*;
@@ -305,6 +306,15 @@ std::vector<KeysEntry> Reader::entries(const toml::node& node) const {
 }
 
 KeysFile Reader::read(std::string_view text) const {
+  // Keys with very many dots would nest tables deeper than the stack.
+  std::size_t line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > line_bytes_max)
+      throw std::runtime_error("the keys file " + path_ + ", line " + std::to_string(line) +
+                               ": it has more than 4096 bytes; a list may have several lines");
+    begin = end + 1;
+  }
   toml::table root;
   try {
     root = toml::parse(text, path_);
