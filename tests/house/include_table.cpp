@@ -171,7 +171,7 @@ const std::vector<Room>& house_rooms() {
                 "apps/shared/server", "protocol/keys"}},
       {"clients/c",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/plugin",
-        "protocol/wire", "protocol/rows", "protocol/client"}},
+        "protocol/keys", "protocol/wire", "protocol/rows", "protocol/client"}},
   };
   return rooms;
 }
