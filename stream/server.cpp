@@ -143,6 +143,13 @@ struct Server::State {
   zmtp::IoThreadRange commands_threads() const {
     return {0, options.io_threads == 1 ? 1 : options.io_threads - options.results_io_threads};
   }
+  std::function<std::optional<std::uint64_t>(PrincipalId)> reply_quotas() const {
+    if (!access.principal) return {};
+    return [this](PrincipalId id) -> std::optional<std::uint64_t> {
+      const auto principal = access.principal(id);
+      return principal ? principal->quotas.reply_bytes : std::nullopt;
+    };
+  }
   CommandSocketOptions command_options() const {
     return {.endpoint = options.commands_endpoint,
             .reach_allowed = zmtp_reach_allowed(options),
@@ -150,6 +157,7 @@ struct Server::State {
             .receive_bytes_max = options.decode_bytes_max,
             .peer_reply_bytes_max = options.peer_reply_bytes_max,
             .reply_bytes_max = options.reply_bytes_max,
+            .principal_reply_bytes_max = reply_quotas(),
             .linger_ms = options.linger_ms,
             .io_threads = commands_threads(),
             .connections_max = options.connections_max,

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view quota_prefix = "quota.";
 
-constexpr double second_us = 1e6;
+constexpr double us_a_second = 1e6;
 // Longer debts are cut, so that no number of rows overflows the time.
-constexpr double debt_us_max = 3600 * second_us;
+constexpr double debt_us_max = 3600 * us_a_second;
 
 }  // namespace
 
@@ -26,10 +26,10 @@ std::int64_t Accounts::wait_us(const Principal& principal, std::uint64_t rows,
   Account& account = of(principal.id);
   // The time at which the rows taken so far are paid for, with a second in advance.
   const std::int64_t due_us =
-      std::max(account.rows_due_us, now_us - static_cast<std::int64_t>(second_us));
+      std::max(account.rows_due_us, now_us - static_cast<std::int64_t>(us_a_second));
   if (due_us > now_us) return due_us - now_us;
   const double rate = static_cast<double>(std::max<std::uint64_t>(*quota, 1));
-  const double cost_us = static_cast<double>(rows) / rate * second_us;
+  const double cost_us = static_cast<double>(rows) / rate * us_a_second;
   account.rows_due_us = due_us + static_cast<std::int64_t>(std::min(cost_us, debt_us_max));
   return 0;
 }

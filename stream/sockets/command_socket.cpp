@@ -190,6 +190,17 @@ struct CommandSocket::State final : zmtp::Traffic {
     handlers.request(peer, {body.owner(), body.bytes()});
   }
 
+  /// Returns whether `charge` more bytes are beyond what may wait for the principal.
+  bool is_beyond_quota(zmtp::PrincipalId principal, std::size_t charge) const {
+    if (!options.principal_reply_bytes_max) return false;
+    const auto bytes_max = options.principal_reply_bytes_max(principal);
+    if (!bytes_max) return false;
+    std::uint64_t waiting = charge;
+    for (const auto& [number, link] : links)
+      if (link->principal == principal) waiting += link->reply_bytes;
+    return waiting > *bytes_max;
+  }
+
   Sent send(const Peer& peer, const protocol::Frame& body) {
     const auto found = links.find(peer.connection);
     if (found == links.end() || !found->second->is_open) return Sent::peer_gone;
@@ -200,7 +211,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     const bool is_short = of_peer == 0 && charge <= short_bytes_max;
     const bool is_full = (of_peer > 0 && of_peer + charge > options.peer_reply_bytes_max) ||
                          (!is_short && waiting_bytes + charge > options.reply_bytes_max);
-    if (is_full) return Sent::peer_full;
+    if (is_full || (!is_short && is_beyond_quota(link->principal, charge))) return Sent::peer_full;
     std::vector<zmtp::WirePart> parts;
     parts.reserve(2);
     if (peer.has_delimiter) parts.emplace_back();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -34,6 +35,9 @@ struct CommandSocketOptions {
   std::size_t receive_bytes_max = std::size_t{256} << 20;
   std::size_t peer_reply_bytes_max = std::size_t{32} << 20;  ///< that wait for one peer
   std::size_t reply_bytes_max = std::size_t{256} << 20;      ///< that wait for all peers together
+  /// Returns the most bytes that wait for all connections of a principal together; std::nullopt:
+  /// only the limits above count. May be empty. The loop calls it.
+  std::function<std::optional<std::uint64_t>(zmtp::PrincipalId)> principal_reply_bytes_max{};
   int linger_ms = 0;
   zmtp::IoThreadRange io_threads{};
   /// Connections beyond this number are closed at once.
