@@ -51,7 +51,7 @@ endfunction()
 # and by copies where Starling is installed.
 set(starling_include_root ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${starling_include_root}/starling)
-foreach(folder apps bench clients cpu gpu knn protocol sim stream)
+foreach(folder apps bench clients cpu gpu knn log protocol sim stream)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${starling_include_root}/starling/${folder}
        SYMBOLIC)
 endforeach()

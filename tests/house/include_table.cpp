@@ -83,6 +83,7 @@ const std::vector<Room>& house_rooms() {
        {"gpu/device", "gpu/vectors/corpus", "gpu/vectors/methods"}},
       {"gpu/vectors/methods/russica_2023",
        {"gpu/device", "gpu/vectors/corpus", "gpu/vectors/methods"}},
+      {"log", {"knn/base"}},
       {"protocol/wire", {"knn/base", "knn/words"}},
       {"protocol/keys", {}},
       {"protocol/client", {"knn/base", "knn/words", "protocol/wire", "protocol/keys"}},

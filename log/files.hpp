@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations on files that the log needs, in one folder. SystemFiles is the real one; tests
+// give one that loses power. All calls throw IoError, whose sentence names the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace starling::log {
+
+/// The system refused an operation on a file or folder.
+class IoError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+/// The disk or the quota has no room for a new file. Nothing was changed.
+class NoSpace : public IoError {
+ public:
+  using IoError::IoError;
+};
+/// Another process holds the folder.
+class FolderLocked : public IoError {
+ public:
+  using IoError::IoError;
+};
+
+/// An open file.
+class File {
+ public:
+  virtual ~File() = default;
+  virtual std::uint64_t bytes() const = 0;
+  /// Fills `out` from `offset` on, and returns how many bytes there were: fewer only at the end.
+  virtual std::size_t read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+  /// Writes all of `bytes`. After an error any part of them may be written.
+  virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// Returns when all that was written is on the disk. After an error it is not known what is, and
+  /// a second call tells nothing: do not call it again.
+  virtual void sync() = 0;
+};
+
+/// A folder that holds a log.
+class Files {
+ public:
+  virtual ~Files() = default;
+  /// Returns the names of all entries, in ascending order.
+  virtual std::vector<std::string> list() const = 0;
+  virtual std::unique_ptr<File> open(std::string_view name) = 0;
+  /// Makes a file of `bytes` zeros whose place on the disk is reserved. Throws NoSpace if there is
+  /// no room. An older file of this name is replaced.
+  virtual std::unique_ptr<File> create(std::string_view name, std::uint64_t bytes) = 0;
+  /// Gives a file another name. Power loss leaves the old name or the new one.
+  virtual void rename(std::string_view from, std::string_view to) = 0;
+  virtual void remove(std::string_view name) = 0;
+  /// Returns when all creations, renames and removals are on the disk.
+  virtual void sync_folder() = 0;
+  /// Returns the free bytes of the folder's file system.
+  virtual std::uint64_t free_bytes() const = 0;
+};
+
+}  // namespace starling::log

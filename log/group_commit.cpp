@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defines when groups are committed: see group_commit.hpp.
+#include "starling/log/group_commit.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "starling/knn/base/assert.hpp"
+
+namespace starling::log {
+
+GroupCommit::GroupCommit(Writer& writer, GroupCommitOptions options, GroupCommitHandlers handlers)
+    : writer_(writer),
+      options_(std::move(options)),
+      handlers_(std::move(handlers)),
+      pending_(writer.next_sequence()),
+      taken_(writer.next_sequence()) {
+  check_invariant(options_.buffer_bytes_max <= group_bytes_max, "a group is shorter than that");
+}
+
+bool GroupCommit::has_room(std::uint64_t payload_bytes) const {
+  const std::lock_guard lock(mutex_);
+  return has_room_locked(payload_bytes);
+}
+
+bool GroupCommit::has_room_locked(std::uint64_t payload_bytes) const {
+  if (has_failed_ || is_stopping_ || is_full_ || !pending_.has_room(payload_bytes)) return false;
+  if (pending_.is_empty() && taken_bytes_ == 0) return true;
+  return pending_.bytes() + taken_bytes_ + record_bytes(payload_bytes) <= options_.buffer_bytes_max;
+}
+
+std::uint64_t GroupCommit::append(RecordType type, std::uint16_t version,
+                                  std::span<const std::span<const std::byte>> parts) {
+  std::uint64_t payload_bytes = 0;
+  for (const auto part : parts) payload_bytes += part.size();
+  const std::lock_guard lock(mutex_);
+  // The disk may have become full, or failed, since has_room was asked: the record then waits.
+  check_invariant(pending_.has_room(payload_bytes), "a record is appended without room for it");
+  const bool is_first = pending_.is_empty();
+  if (is_first) first_waits_us_ = options_.now_us();
+  const std::uint64_t sequence = pending_.append(type, version, parts);
+  if (is_first || due_in_us_locked() == 0) changed_.notify_one();
+  return sequence;
+}
+
+void GroupCommit::commit_now() {
+  const std::lock_guard lock(mutex_);
+  is_asked_ = !pending_.is_empty();
+  changed_.notify_one();
+}
+
+std::int64_t GroupCommit::due_in_us() const {
+  const std::lock_guard lock(mutex_);
+  return due_in_us_locked();
+}
+
+std::int64_t GroupCommit::due_in_us_locked() const {
+  if (has_failed_) return -1;
+  if (is_full_ && !is_stopping_) return std::max<std::int64_t>(retry_us_ - options_.now_us(), 0);
+  if (taken_bytes_ != 0 && is_stopping_) return 0;
+  if (pending_.is_empty()) return -1;
+  const bool is_due = options_.policy == CommitPolicy::sync || is_asked_ || is_stopping_ ||
+                      pending_.bytes() >= options_.buffer_bytes_max / 2;
+  if (is_due) return 0;
+  return std::max<std::int64_t>(first_waits_us_ + options_.delay_us - options_.now_us(), 0);
+}
+
+void GroupCommit::take_group() {
+  const std::lock_guard lock(mutex_);
+  if (taken_bytes_ != 0) return;  // found no room on the disk, and is tried again
+  std::swap(pending_, taken_);
+  pending_.restart(taken_.next_sequence());
+  taken_bytes_ = taken_.bytes();
+  is_asked_ = false;
+}
+
+bool GroupCommit::step() {
+  if (due_in_us() != 0) return false;
+  take_group();
+  try {
+    writer_.commit(taken_);
+  } catch (const NoSpace& error) {
+    end_without_space(error);
+    return true;
+  } catch (const WriterDead& error) {
+    fail(error.what());
+    return true;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    taken_.restart(taken_.next_sequence());
+    taken_bytes_ = 0;
+    is_full_ = false;
+  }
+  if (handlers_.on_durable) handlers_.on_durable(writer_.next_sequence());
+  return true;
+}
+
+void GroupCommit::end_without_space(const NoSpace& error) {
+  bool was_full = false;
+  bool is_stopping = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_full = std::exchange(is_full_, true);
+    is_stopping = is_stopping_;
+    retry_us_ = options_.now_us() + options_.space_retry_us;
+  }
+  if (is_stopping) return fail(error.what());
+  if (!was_full && handlers_.on_no_space) handlers_.on_no_space(error.what());
+}
+
+void GroupCommit::fail(const std::string& sentence) {
+  {
+    const std::lock_guard lock(mutex_);
+    has_failed_ = true;
+  }
+  if (handlers_.on_failure) handlers_.on_failure(sentence);
+}
+
+void GroupCommit::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void GroupCommit::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_stopping_, true)) return;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+  while (step()) {
+  }
+}
+
+void GroupCommit::run() {
+  for (;;) {
+    while (step()) {
+    }
+    std::unique_lock lock(mutex_);
+    const std::int64_t due_us = due_in_us_locked();
+    if (due_us == 0) continue;
+    if (is_stopping_ || has_failed_) return;
+    if (due_us < 0)
+      changed_.wait(lock);
+    else
+      changed_.wait_for(lock, std::chrono::microseconds(due_us));
+  }
+}
+
+}  // namespace starling::log

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records that will be made durable together. Producers append payloads; hashes are computed
+// when the writer seals the group, so that they cost the producing thread nothing.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "starling/log/record.hpp"
+#include "starling/log/segment.hpp"
+
+namespace starling::log {
+
+class PendingGroup {
+ public:
+  /// The first record will have this sequence number.
+  explicit PendingGroup(std::uint64_t next_sequence) { restart(next_sequence); }
+
+  /// Returns whether a record with such a payload still fits in a group.
+  bool has_room(std::uint64_t payload_bytes) const {
+    return payload_bytes <= payload_bytes_max &&
+           bytes() + record_bytes(payload_bytes) <= group_bytes_max;
+  }
+  /// Appends a record whose payload is the parts in order, and returns its sequence number.
+  /// Requires has_room, and a type other than commit.
+  std::uint64_t append(RecordType type, std::uint16_t version,
+                       std::span<const std::span<const std::byte>> parts);
+  std::uint64_t append(RecordType type, std::uint16_t version, std::span<const std::byte> payload) {
+    return append(type, version, std::span(&payload, 1));
+  }
+
+  bool is_empty() const { return buffer_.empty(); }
+  /// The bytes that the group takes in a segment, with its commit record.
+  std::uint64_t bytes() const { return buffer_.size() + commit_bytes; }
+  std::uint64_t first_sequence() const { return first_sequence_; }
+  std::uint64_t next_sequence() const { return next_sequence_; }
+
+  /// Sets numbers and hashes, and adds the commit record. `position` is the place in the log where
+  /// the group begins, and becomes the place behind it. The bytes are valid until restart().
+  std::span<const std::byte> seal(LogPosition& position, std::uint64_t seed);
+
+  /// Forgets all records; keeps the memory.
+  void restart(std::uint64_t next_sequence);
+
+ private:
+  std::vector<std::byte> buffer_;
+  std::uint64_t first_sequence_ = 0;
+  std::uint64_t next_sequence_ = 0;
+};
+
+}  // namespace starling::log

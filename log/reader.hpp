@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a log group by group, with the memory of one group, and tells a torn tail from damage.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/log/files.hpp"
+#include "starling/log/segment.hpp"
+
+namespace starling::log {
+
+/// A record that was read. The payload is valid while the handler of its group runs.
+struct Record {
+  RecordType type{};
+  std::uint16_t version = 0;
+  std::uint64_t sequence = 0;
+  std::span<const std::byte> payload;
+};
+
+/// A whole group, without its commit record.
+struct Group {
+  std::uint64_t number = 0;
+  std::span<const Record> records;
+};
+using GroupHandler = std::function<void(const Group&)>;
+
+/// Bytes behind the last whole group, which power loss left unfinished. A changed bit in the very
+/// last group looks the same.
+struct TornTail {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Where a log ends, and where it goes on.
+struct LogEnd {
+  SegmentHeader header;  ///< of the last segment
+  std::string file;
+  std::uint64_t last_group_offset = 0;  ///< 0 if the last segment has no groups
+  std::uint64_t offset = 0;             ///< of the next group
+  LogPosition position;
+};
+
+struct LogSummary {
+  std::uint64_t segments = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t records = 0;  ///< without commits
+  std::uint64_t bytes = 0;    ///< of headers and whole groups
+  std::optional<TornTail> torn_tail;
+  std::optional<LogEnd> end;  ///< nothing if the folder has no log
+};
+
+/// Gives all whole groups to the handler, in order. Changes nothing. Throws DamagedLog at the first
+/// bad place, LogFromTheFuture, IoError, and what the handler throws.
+LogSummary read_log(Files& files, const GroupHandler& handler);
+
+struct LogCheck {
+  LogSummary read;
+  std::vector<DamagedLog> damage;  ///< the first of each segment
+};
+
+/// Reads everything, and goes on with the next segment after a bad place.
+LogCheck check_log(Files& files);
+
+}  // namespace starling::log

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of the log: a header and a payload for each record, and the commit record that ends a
+// group (docs/decisions/0019-log.md). The writer seals groups with it, the reader checks them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+namespace starling::log {
+
+static_assert(std::endian::native == std::endian::little, "the log's numbers are little endian");
+
+/// 128 random bits that name a log. All hashes depend on them: bytes of another log, or bytes that
+/// a client chose, do not pass for records of this one.
+using LogId = std::array<std::uint8_t, 16>;
+
+/// What a record is. Users of the log add their own values from 1; the log itself knows only
+/// `commit`.
+enum class RecordType : std::uint16_t { commit = 0 };
+
+/// The longest payload of a record.
+constexpr std::uint64_t payload_bytes_max = std::uint64_t{64} << 20;
+/// The most bytes of a group, with headers, padding and the commit record. Bounds a reader's
+/// memory.
+constexpr std::uint64_t group_bytes_max = std::uint64_t{256} << 20;
+/// Every record begins at a multiple of this.
+constexpr std::uint64_t record_alignment = 8;
+
+/// Precedes each payload. Padding with zeros follows the payload, up to a multiple of 8 bytes.
+struct RecordHeader {
+  std::uint32_t payload_bytes = 0;
+  RecordType type = RecordType::commit;
+  std::uint16_t version = 0;   ///< of the payload; the users of `type` define it
+  std::uint64_t sequence = 0;  ///< consecutive; a commit has the number of the next record
+  std::uint64_t group = 0;
+  std::uint64_t payload_hash = 0;  ///< XXH3 of payload and padding, seeded with the log's seed
+  std::uint64_t header_hash = 0;   ///< XXH3 of the fields above, seeded likewise
+};
+static_assert(sizeof(RecordHeader) == 40 && std::is_trivially_copyable_v<RecordHeader> &&
+              std::has_unique_object_representations_v<RecordHeader>);
+
+/// The payload of a commit record.
+struct CommitPayload {
+  std::uint64_t first_sequence = 0;  ///< of the group
+  std::uint64_t record_count = 0;    ///< without the commit record
+  std::uint64_t chain = 0;           ///< the hash of all records of the log up to here
+};
+static_assert(sizeof(CommitPayload) == 24 && std::is_trivially_copyable_v<CommitPayload> &&
+              std::has_unique_object_representations_v<CommitPayload>);
+
+/// The bytes of a commit record.
+constexpr std::uint64_t commit_bytes = sizeof(RecordHeader) + sizeof(CommitPayload);
+
+/// Rounds up to a multiple of the alignment.
+constexpr std::uint64_t padded_bytes(std::uint64_t bytes) {
+  return (bytes + record_alignment - 1) / record_alignment * record_alignment;
+}
+/// Returns the bytes of a record with such a payload.
+constexpr std::uint64_t record_bytes(std::uint64_t payload_bytes) {
+  return sizeof(RecordHeader) + padded_bytes(payload_bytes);
+}
+
+/// Returns the seed of a log's hashes.
+std::uint64_t seed_of(const LogId& id);
+
+/// Returns XXH3 of the bytes.
+std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t seed);
+
+/// Returns the chain that follows `chain` after a record with this header.
+std::uint64_t next_chain(std::uint64_t chain, const RecordHeader& header);
+
+/// Sets both hashes of the header at the front of `record`, which holds a whole record, and returns
+/// the header.
+RecordHeader seal_record(std::span<std::byte> record, std::uint64_t seed);
+
+/// Returns the header at the front of `bytes` if it is whole and its hash holds. Does not look at
+/// the payload.
+std::optional<RecordHeader> read_header(std::span<const std::byte> bytes, std::uint64_t seed);
+
+/// Returns whether the payload's hash holds. `record` holds a whole record with this header.
+bool is_payload_whole(const RecordHeader& header, std::span<const std::byte> record,
+                      std::uint64_t seed);
+
+}  // namespace starling::log

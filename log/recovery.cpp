@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defines recovery and removal of old segments: see recovery.hpp.
+#include "starling/log/recovery.hpp"
+
+#include <algorithm>
+
+namespace starling::log {
+namespace {
+
+constexpr std::uint64_t write_bytes = std::uint64_t{1} << 20;
+
+void write_zeros(File& file, std::uint64_t offset, std::uint64_t bytes) {
+  const std::vector<std::byte> zeros(std::min(bytes, write_bytes));
+  for (std::uint64_t done = 0; done < bytes; done += zeros.size())
+    file.write(offset + done, std::span(zeros).first(std::min(zeros.size(), bytes - done)));
+}
+
+/// After a sync that failed, the system takes the last group for written though it is not, and
+/// would not write it again by itself.
+void rewrite(File& file, std::uint64_t offset, std::uint64_t end) {
+  std::vector<std::byte> bytes(end - offset);
+  file.read(offset, bytes);
+  file.write(offset, bytes);
+}
+
+}  // namespace
+
+LogSummary recover_log(Files& files, const GroupHandler& handler) {
+  LogSummary summary = read_log(files, handler);
+  if (std::ranges::binary_search(files.list(), unfinished_segment_name))
+    files.remove(unfinished_segment_name);
+  if (summary.end) {
+    const LogEnd& end = *summary.end;
+    const auto file = files.open(end.file);
+    if (summary.torn_tail) write_zeros(*file, end.offset, summary.torn_tail->bytes);
+    rewrite(*file, end.last_group_offset, end.offset);
+    file->sync();
+  }
+  files.sync_folder();
+  return summary;
+}
+
+std::uint64_t drop_segments_before(Files& files, std::uint64_t sequence) {
+  const auto names = segment_names(files);
+  std::uint64_t dropped = 0;
+  while (dropped + 1 < names.size() && sequence_of_name(names[dropped + 1]) <= sequence) {
+    files.remove(names[dropped++]);
+    files.sync_folder();  // or power loss could undo this removal and not the next
+  }
+  return dropped;
+}
+
+}  // namespace starling::log

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defines open_folder, with POSIX calls: see system_files.hpp.
+#include "starling/log/system_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace starling::log {
+namespace {
+
+constexpr const char* lock_name = "lock";
+
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+  throw IoError(what + " " + path + ": " + reason(error));
+}
+
+/// Repeats a call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int get() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+class SystemFile final : public File {
+ public:
+  SystemFile(Descriptor descriptor, std::string path)
+      : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
+
+  std::uint64_t bytes() const override {
+    struct stat status {};
+    if (::fstat(descriptor_.get(), &status) != 0) fail("cannot ask the size of", path_, errno);
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+
+  std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t count = uninterrupted([&] {
+        return ::pread(descriptor_.get(), out.data() + done, out.size() - done,
+                       static_cast<off_t>(offset + done));
+      });
+      if (count < 0) fail("cannot read", path_, errno);
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t count = uninterrupted([&] {
+        return ::pwrite(descriptor_.get(), bytes.data() + done, bytes.size() - done,
+                        static_cast<off_t>(offset + done));
+      });
+      if (count < 0) fail("cannot write", path_, errno);
+      if (count == 0) fail("cannot write", path_, EIO);
+      done += static_cast<std::size_t>(count);
+    }
+  }
+
+  void sync() override {
+    if (uninterrupted([&] { return ::fdatasync(descriptor_.get()); }) != 0)
+      fail("cannot write to the disk", path_, errno);
+  }
+
+ private:
+  Descriptor descriptor_;
+  std::string path_;
+};
+
+class SystemFiles final : public Files {
+ public:
+  SystemFiles(std::string path, FolderUse use) : path_(std::move(path)), use_(use) {
+    const bool is_new = use == FolderUse::write && ::mkdir(path_.c_str(), 0700) == 0;
+    if (use == FolderUse::write && !is_new && errno != EEXIST)
+      fail("cannot make the folder", path_, errno);
+    folder_ = Descriptor(
+        uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (!folder_.is_open()) fail("cannot open the folder", path_, errno);
+    if (is_new) sync_parent();
+    if (use == FolderUse::write) lock();
+  }
+
+  std::vector<std::string> list() const override {
+    const int copy = uninterrupted(
+        [&] { return ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    if (copy < 0) fail("cannot read the folder", path_, errno);
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(copy), &::closedir);
+    if (!folder) {
+      const int error = errno;
+      ::close(copy);
+      fail("cannot read the folder", path_, error);
+    }
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* const entry = ::readdir(folder.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != ".." && name != lock_name) names.push_back(name);
+      errno = 0;
+    }
+    if (errno != 0) fail("cannot read the folder", path_, errno);
+    std::ranges::sort(names);
+    return names;
+  }
+
+  std::unique_ptr<File> open(std::string_view name) override {
+    const int access = use_ == FolderUse::write ? O_RDWR : O_RDONLY;
+    return std::make_unique<SystemFile>(open_at(name, access | O_NOFOLLOW, "cannot open"),
+                                        path_of(name));
+  }
+
+  std::unique_ptr<File> create(std::string_view name, std::uint64_t bytes) override {
+    Descriptor made = open_at(name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, "cannot make");
+    int error = 0;
+    do {  // posix_fallocate returns its error
+      error = ::posix_fallocate(made.get(), 0, static_cast<off_t>(bytes));
+    } while (error == EINTR);
+    if (error == 0) return std::make_unique<SystemFile>(std::move(made), path_of(name));
+    ::unlinkat(folder_.get(), std::string(name).c_str(), 0);
+    refuse_creation(name, bytes, error);
+  }
+
+  void rename(std::string_view from, std::string_view to) override {
+    if (::renameat(folder_.get(), std::string(from).c_str(), folder_.get(),
+                   std::string(to).c_str()) != 0)
+      fail("cannot rename", path_of(from), errno);
+  }
+
+  void remove(std::string_view name) override {
+    if (::unlinkat(folder_.get(), std::string(name).c_str(), 0) != 0)
+      fail("cannot remove", path_of(name), errno);
+  }
+
+  void sync_folder() override {
+    if (uninterrupted([&] { return ::fsync(folder_.get()); }) != 0)
+      fail("cannot write to the disk the folder", path_, errno);
+  }
+
+  std::uint64_t free_bytes() const override {
+    struct statvfs status {};
+    if (::fstatvfs(folder_.get(), &status) != 0) fail("cannot ask the room of", path_, errno);
+    return std::uint64_t{status.f_bavail} * status.f_frsize;
+  }
+
+ private:
+  std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+  /// Puts the new folder's own entry on the disk.
+  void sync_parent() const {
+    const Descriptor parent(uninterrupted(
+        [&] { return ::openat(folder_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (!parent.is_open() || uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
+      fail("cannot write to the disk the folder above", path_, errno);
+  }
+
+  Descriptor open_at(std::string_view name, int flags, const char* what) const {
+    Descriptor opened(uninterrupted([&] {
+      return ::openat(folder_.get(), std::string(name).c_str(), flags | O_CLOEXEC, 0600);
+    }));
+    if (opened.is_open()) return opened;
+    const int error = errno;
+    if ((flags & O_CREAT) != 0) refuse_creation(name, 0, error);
+    fail(what, path_of(name), error);
+  }
+
+  [[noreturn]] void refuse_creation(std::string_view name, std::uint64_t bytes, int error) const {
+    if (error != ENOSPC && error != EDQUOT) fail("cannot make", path_of(name), error);
+    throw NoSpace("no room for " + std::to_string(bytes) + " bytes in " + path_ + ": " +
+                  reason(error) + ". Free space, or let old segments go; writing then goes on");
+  }
+
+  void lock() {
+    lock_ = open_at(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW, "cannot make");
+    if (uninterrupted([&] { return ::flock(lock_.get(), LOCK_EX | LOCK_NB); }) == 0) return;
+    if (errno != EWOULDBLOCK) fail("cannot lock", path_of(lock_name), errno);
+    throw FolderLocked("another process uses the log in " + path_ +
+                       ". End it first, or choose another folder");
+  }
+
+  std::string path_;
+  FolderUse use_;
+  Descriptor folder_;
+  Descriptor lock_;
+};
+
+}  // namespace
+
+std::unique_ptr<Files> open_folder(const std::string& path, FolderUse use) {
+  return std::make_unique<SystemFiles>(path, use);
+}
+
+}  // namespace starling::log

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defines the writer: see writer.hpp.
+#include "starling/log/writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "starling/knn/base/assert.hpp"
+
+namespace starling::log {
+
+Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
+    : files_(files), options_(std::move(options)), header_{.id = log.id, .begin = {}, .user = log.user} {
+  check_invariant(segment_names(files).empty(), "a new log needs a folder without one");
+  position_.chain = seed_of(log.id);
+  header_.begin = position_;
+  header_.created_us = options_.wall_us();
+  file_ = create_segment(files_, header_, options_.segment_bytes);
+  offset_ = segment_header_bytes(header_);
+  segment_end_ = file_->bytes();
+}
+
+Writer::Writer(Files& files, const LogEnd& end, WriterOptions options)
+    : files_(files),
+      options_(std::move(options)),
+      header_(end.header),
+      position_(end.position),
+      file_(files.open(end.file)),
+      offset_(end.offset),
+      segment_end_(file_->bytes()) {}
+
+void Writer::commit(PendingGroup& group) {
+  if (is_dead()) throw WriterDead(dead_);
+  if (group.is_empty()) return;
+  try {
+    make_room(group.bytes());
+    LogPosition behind = position_;
+    const auto bytes = group.seal(behind, seed_of(header_.id));
+    file_->write(offset_, bytes);
+    file_->sync();
+    offset_ += bytes.size();
+    position_ = behind;
+  } catch (const NoSpace&) {
+    throw;
+  } catch (const IoError& error) {
+    die(error);
+  }
+}
+
+void Writer::make_room(std::uint64_t bytes) {
+  if (offset_ + bytes <= segment_end_) return;
+  SegmentHeader header = header_;
+  // A segment without groups has the name that the next would have, and is replaced.
+  if (header_.begin != position_) ++header.number;
+  header.begin = position_;
+  header.created_us = options_.wall_us();
+  const std::uint64_t begin = segment_header_bytes(header);
+  file_ = create_segment(files_, header, std::max(options_.segment_bytes, begin + bytes));
+  header_ = std::move(header);
+  offset_ = begin;
+  segment_end_ = file_->bytes();
+}
+
+void Writer::die(const IoError& error) {
+  dead_ = std::string(error.what()) +
+          ". Nothing more is written to the log, since it is unknown what is on the disk. See to "
+          "the disk, then start again: the log is then read from the disk";
+  throw WriterDead(dead_);
+}
+
+}  // namespace starling::log

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes groups durable, one after the other, and begins a new segment where one is full. One thread
+// calls it: its own user, or the thread of GroupCommit.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/log/pending_group.hpp"
+#include "starling/log/reader.hpp"
+
+namespace starling::log {
+
+/// A write or a sync failed, so that it is not known what is on the disk. The writer refuses all
+/// further work: only a restart, which reads the log again, can tell.
+class WriterDead : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct WriterOptions {
+  std::uint64_t segment_bytes = std::uint64_t{256} << 20;  ///< reserved when a segment begins
+  std::function<std::int64_t()> wall_us = &wall_now_us;    ///< for the segments' time of creation
+};
+
+struct NewLog {
+  LogId id{};                   ///< random
+  std::vector<std::byte> user;  ///< at most user_header_bytes_max
+};
+
+class Writer {
+ public:
+  /// Begins a log in a folder that has none. Throws NoSpace, IoError.
+  Writer(Files& files, const NewLog& log, WriterOptions options);
+  /// Goes on where recover_log ended. Throws IoError.
+  Writer(Files& files, const LogEnd& end, WriterOptions options);
+
+  /// Writes the group, and returns when it is on the disk. An empty group is durable already.
+  /// Throws NoSpace if a new segment finds no room: the group is as before, and the call may be
+  /// made again. Throws WriterDead after any other error, and ever after.
+  void commit(PendingGroup& group);
+
+  /// All records before this one are durable; the next group begins with it.
+  std::uint64_t next_sequence() const { return position_.next_sequence; }
+  bool is_dead() const { return !dead_.empty(); }
+
+ private:
+  void make_room(std::uint64_t bytes);
+  [[noreturn]] void die(const IoError& error);
+
+  Files& files_;
+  WriterOptions options_;
+  SegmentHeader header_;
+  LogPosition position_;
+  std::unique_ptr<File> file_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t segment_end_ = 0;
+  std::string dead_;  ///< why
+};
+
+}  // namespace starling::log
