@@ -42,7 +42,11 @@ class SimulatedFile final : public File {
       content_->dirty_pages.clear();  // as Linux does: the pages count as written, and are not
       throw IoError("cannot write to the disk: Input/output error");
     }
-    content_->on_disk = content_->cached;
+    for (const std::uint64_t page : content_->dirty_pages) {
+      const std::uint64_t begin = page * simulated_page_bytes;
+      const std::uint64_t end = std::min<std::uint64_t>(begin + simulated_page_bytes, bytes());
+      for (std::uint64_t i = begin; i < end; ++i) content_->on_disk[i] = content_->cached[i];
+    }
     content_->dirty_pages.clear();
   }
 
