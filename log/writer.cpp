@@ -10,7 +10,9 @@
 namespace starling::log {
 
 Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
-    : files_(files), options_(std::move(options)), header_{.id = log.id, .begin = {}, .user = log.user} {
+    : files_(files),
+      options_(std::move(options)),
+      header_{.id = log.id, .begin = {}, .user = log.user} {
   check_invariant(segment_names(files).empty(), "a new log needs a folder without one");
   position_.chain = seed_of(log.id);
   header_.begin = position_;
