@@ -144,9 +144,9 @@ struct Server::State {
     return {0, options.io_threads == 1 ? 1 : options.io_threads - options.results_io_threads};
   }
   std::function<std::optional<std::uint64_t>(PrincipalId)> reply_quotas() const {
-    if (!access.principal) return {};
+    if (!access.has_keys()) return {};
     return [this](PrincipalId id) -> std::optional<std::uint64_t> {
-      const auto principal = access.principal(id);
+      const auto principal = access.ring().principal(id);
       return principal ? principal->quotas.reply_bytes : std::nullopt;
     };
   }

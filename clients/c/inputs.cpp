@@ -15,7 +15,8 @@ namespace starling::c {
 namespace {
 
 static_assert(STARLING_ROW_LATE == static_cast<int>(protocol::RowReason::late));
-static_assert(STARLING_ROW_VALUE_INFINITE == static_cast<int>(protocol::last_row_reason));
+static_assert(STARLING_ROW_TOO_MANY_NAMES_OF_PRINCIPAL ==
+              static_cast<int>(protocol::last_row_reason));
 static_assert(STARLING_VECTOR == static_cast<int>(Space::vector));
 static_assert(STARLING_KULLBACK_LEIBLER == static_cast<int>(Metric::kullback_leibler));
 static_assert(STARLING_EVERY_OBJECT == static_cast<int>(AnchorKind::every_object));

@@ -125,7 +125,13 @@ enum {
   STARLING_ROW_COMPONENT_NOT_FINITE = 19,
   STARLING_ROW_COMPONENT_TOO_LARGE = 20, /* beyond +-2^56 */
   STARLING_ROW_COMPONENT_NEGATIVE = 21,  /* which the metric does not allow */
-  STARLING_ROW_VALUE_INFINITE = 22
+  STARLING_ROW_VALUE_INFINITE = 22,
+  STARLING_ROW_NOT_ALLOWED = 23, /* the id is outside the ranges of the client's key */
+  STARLING_ROW_NOT_OWNER = 24,   /* the query or name is another client's */
+  /* The client is at the quota of its key. */
+  STARLING_ROW_TOO_MANY_QUERIES_OF_PRINCIPAL = 25,
+  STARLING_ROW_TOO_MANY_NEIGHBORS_OF_PRINCIPAL = 26,
+  STARLING_ROW_TOO_MANY_NAMES_OF_PRINCIPAL = 27
 };
 
 /* Returns the words of a status, such as "late". Never NULL. */

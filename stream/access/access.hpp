@@ -24,6 +24,7 @@ class Access {
   Access& operator=(const Access&) = delete;
 
   KeyRing& ring() { return *ring_; }
+  const KeyRing& ring() const { return *ring_; }
   Audit& audit() { return audit_; }
   bool has_keys() const { return ring_->has_keys(); }
 
