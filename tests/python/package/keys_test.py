@@ -83,5 +83,47 @@ class KeysOfNoUse(Keys):
         self.assertEqual(self.connect().info().restarts, 0)
 
 
+class KeysOfAServer(Keys):
+    def setUp(self):
+        super().setUp()
+        _, server = self.make_key("server")
+        self.key, public = self.make_key("rider", server)
+        self.stranger, _ = self.make_key("stranger", server)
+        keys = self.folder / "keys.toml"
+        keys.write_text(f"""
+[server]
+key = "server.key"
+[[principal]]
+name = "rider"
+public = "{public}"
+roles = ["publish", "query", "subscribe", "tick", "stats"]
+""")
+        keys.chmod(0o600)
+        self.serve("--keys", keys, "--tick", "manual")
+
+    def test_a_client_and_its_subscription_are_admitted(self):
+        client = self.connect(key=self.key)
+        client.put_stream("near")
+        client.put_queries("near", "opera", k=1, at=(10, 20))
+        self.assertEqual(client.update(["bus"], [[10, 21]], 1).accepted, 1)
+        with client.subscribe("near") as subscription:
+            self.assertEqual(subscription.next(PATIENCE_S).kind, "snapshot")
+            client.advance(1_000_000)
+            event = subscription.next(PATIENCE_S)
+            self.assertEqual(event.lists["opera"].texts.tolist(), ["bus"])
+
+    def test_so_is_a_client_for_asyncio(self):
+        async def ask():
+            async with await aio.Client.connect(
+                    self.endpoints["commands"], self.endpoints["results"], key=self.key) as client:
+                return (await client.info()).restarts
+
+        self.assertEqual(asyncio.run(ask()), 0)
+
+    def test_no_key_and_a_strangers_are_refused(self):
+        self.assertIn("admits only clients with a key", self.refusal("REFUSED"))
+        self.assertIn("does not admit the key", self.refusal("REFUSED", key=self.stranger))
+
+
 if __name__ == "__main__":
     unittest.main()
