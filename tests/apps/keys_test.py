@@ -5,15 +5,12 @@ the program as the only argument."""
 import hashlib
 import os
 import re
-import signal
 import stat
-import subprocess
 import sys
-import time
 import tomllib
 import unittest
 
-from server_case import PATIENCE_S, ServerCase
+from server_case import ServerCase
 
 ServerCase.program = sys.argv.pop()
 Z85 = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
@@ -81,7 +78,7 @@ class KeygenTest(ServerCase):
         self.assertFalse((self.folder / "new").exists())
 
 
-class KeyCase(ServerCase):
+class CommandKeysTest(ServerCase):
     def make_key(self, name, server=None):
         """Returns the path of a new key file and its public key."""
         path = self.folder / f"{name}.key"
@@ -89,8 +86,6 @@ class KeyCase(ServerCase):
         done = self.run_program("keygen", name, "--out", path, *more)
         return path, re.search(r'public = "(.*)"', done.stdout).group(1)
 
-
-class CommandKeysTest(KeyCase):
     def test_every_command_names_what_is_wrong_with_its_key_file(self):
         path, _ = self.make_key("rider")
         path.chmod(0o644)
@@ -122,102 +117,6 @@ class CommandKeysTest(KeyCase):
         path, _ = self.make_key("rider")
         done = self.run_program("streams", "--key", path, status=1)
         self.assertIn("names no server", done.stderr)
-
-
-class ServeKeysTest(KeyCase):
-    """Commands against a server with a keys file."""
-
-    def setUp(self):
-        super().setUp()
-        _, self.server_public = self.make_key("server")
-
-    def principal(self, name, *roles):
-        """Makes a key, and returns its path and the lines for the keys file."""
-        path, public = self.make_key(name, self.server_public)
-        return path, (f'[[principal]]\nname = "{name}"\npublic = "{public}"\n'
-                      f"roles = [{', '.join(map(repr, roles))}]\n")
-
-    def write_keys(self, *principals):
-        path = self.folder / "keys.toml"
-        path.write_text('[server]\nkey = "server.key"\n' + "".join(principals))
-        path.chmod(0o600)
-        return path
-
-    def serve_keys(self, *principals, more=()):
-        return self.serve("--keys", self.write_keys(*principals), *more)
-
-    def test_all_commands_work_with_a_key(self):
-        key, lines = self.principal("dispatch", "publish", "query", "subscribe", "stats")
-        self.serve_keys(lines)
-        with_key = {"environment": {"STARLING_KEY": str(key)}}
-        self.ask_server("put", text="id,x,y\ntruck-7,0,0\ntruck-8,30,40\n", **with_key)
-        self.ask_server("put", "stream", "near", "--key", key)
-        self.ask_server("put", "--key", key, "query", "near", "1", "-k", "2", "--x", "0", "--y", "0")
-        asked = self.ask_server("ask", "--csv", "--x", "0", "--y", "0", "--key", key).stdout
-        self.assertIn(",truck-8,50.000", asked)
-        self.assertIn("near", self.ask_server("streams", **with_key).stdout)
-        followed = self.ask_server("subscribe", "near", "--results", self.endpoints["results"], "--ticks",
-                                   "1", "--format", "csv", "--key", key)
-        self.assertIn(",1,2,truck-8,50.000", followed.stdout)
-        self.ask_server("top", "--once", "--refresh", "10ms", **with_key)
-        self.ask_server("info", "--key", key)
-        self.ask_server("remove", "query", "near", "1", "--key", key)
-        self.ask_server("remove", "--key", key, "stream", "near")
-        self.ask_server("remove", "object", "truck-7", **with_key)
-
-    def test_a_replay_and_a_simulation_use_a_server_with_keys(self):
-        key, lines = self.principal("replayer", "publish", "query", "subscribe", "tick", "stats")
-        trace = self.folder / "trace.csv"
-        trace.write_text("id,time_us,x,y\n1,1000000,0,0\n2,1000000,3,4\n1,2000000,3,0\n")
-        self.serve_keys(lines, more=["--tick", "manual"])
-        there = ["--results", self.endpoints["results"], "--key", key]
-        local = self.run_program("replay", trace, "--k", "1").stdout
-        served = self.ask_server("replay", trace, "--k", "1", *there).stdout
-        self.assertEqual(served.count("\n") > 0, local.count("\n") > 0)
-        self.assertIn("admits only clients with a key",
-                      self.ask_server("replay", trace, "--k", "1", status=1).stderr)
-
-    def test_no_key_and_a_strangers_are_refused_at_once(self):
-        _, lines = self.principal("dispatch", "stats")
-        stranger, _ = self.principal("stranger")
-        self.serve_keys(lines)
-        self.assertIn("admits only clients with a key", self.ask_server("streams", status=1).stderr)
-        self.assertIn('does not admit the key "stranger"',
-                      self.ask_server("streams", "--key", stranger, "--timeout", "50s", status=1).stderr)
-        other, _ = self.make_key("other", self.make_key("another-server")[1])
-        self.assertIn("ends each handshake",
-                      self.ask_server("streams", "--key", other, "--timeout", "50s", status=1).stderr)
-
-    def test_a_key_is_revoked_and_admitted_again(self):
-        key, lines = self.principal("dispatch", "publish", "query", "subscribe", "stats")
-        other, kept = self.principal("keeper", "stats")
-        server = self.serve_keys(lines, kept)
-        self.ask_server("put", "stream", "near", "--key", key)
-        reader = subprocess.Popen(
-            [self.program, "subscribe", "near", *self.connect(), "--results",
-             self.endpoints["results"], "--format", "csv", "--key", key],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(reader.stderr.close)
-        self.addCleanup(reader.stdout.close)
-        self.addCleanup(self.end, reader)
-        self.assertIn("tick,", reader.stdout.readline())
-        self.write_keys(kept)
-        server.send_signal(signal.SIGHUP)
-        for line in reader.stderr:
-            if "does not admit the key" in line:
-                break
-        else:
-            self.fail("the subscriber ended")
-        self.assertIn("does not admit the key", self.ask_server("streams", "--key", key, status=1).stderr)
-        self.ask_server("top", "--once", "--refresh", "10ms", "--key", other)
-        self.write_keys(lines, kept)
-        server.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + PATIENCE_S
-        while "does not admit" in subprocess.run(
-                [self.program, "streams", *self.connect(), "--key", key], text=True,
-                capture_output=True, timeout=PATIENCE_S).stderr:
-            self.assertLess(time.monotonic(), deadline)
-        self.assertIsNone(reader.poll())
 
 
 if __name__ == "__main__":
