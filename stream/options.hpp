@@ -9,14 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/limits.hpp"
-#include "starling/stream/access/key_ring.hpp"
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/sockets/reach.hpp"
@@ -26,7 +24,6 @@
 #include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
-#include "starling/stream/tls/tls_context.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 
 namespace starling::stream {
@@ -72,20 +69,13 @@ struct ServerOptions {
   /// guess for a year at ten a second try fewer than 2^41 of the 2^64 ids.
   PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
   NameLimits names;
-  std::size_t searches_max = 64;       ///< GetNeighbors requests that wait or are answered
+  std::size_t searches_max = 64;       ///< GetNeighbors requests that the engine answers at a time
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
   std::string page_folder{};  ///< of the files at / over HTTP; empty: there is no page
   /// What /v1/network answers: the roads under the page's map, as JSON; null: there are none.
   std::shared_ptr<const std::string> network{};
-  /// Whose tokens HTTP takes; null: everybody may do everything over HTTP.
-  std::shared_ptr<const KeyRing> keys{};
-  /// Called on the loop with the address of a client that has shown a wrong token, or none.
-  std::function<void(std::string_view address)> unknown_token{};
-  /// Wrong tokens of one address that are answered with 401; further ones get 429.
-  PeerBucketLimits http_wrong_tokens{.burst = 10, .interval_us = 1'000'000};
-  std::optional<TlsFiles> tls{};  ///< std::nullopt: HTTP without TLS
   EventLimits http_events;
   SocketLimits http_sockets;
   std::size_t http_body_bytes_max = std::size_t{1} << 20;

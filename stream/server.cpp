@@ -36,12 +36,10 @@
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
-#include "starling/stream/state/cached_text.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/loop_turns.hpp"
 #include "starling/stream/state/system_random.hpp"
 #include "starling/stream/ticker.hpp"
-#include "starling/stream/tls/tls_relay.hpp"
 #include "starling/stream/websocket/socket_hub.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
 
@@ -52,9 +50,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::seconds expiry_period{1};
-constexpr std::int64_t metrics_period_us = 1'000'000;
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
-constexpr auto no_right = protocol::ErrorCode::unknown_stream;  // of a WebSocket's principal
 
 /// Returns a new socket. If the socket's constructor throws, throws std::runtime_error with the
 /// endpoint and the text of that exception.
@@ -86,7 +82,6 @@ struct Server::State {
         commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads,
                                       command_options(), command_handlers())),
         results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
-        tls(options.tls ? std::make_unique<TlsRelay>(*options.tls, tls_limits()) : nullptr),
         http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                                http_options(), http_handlers())),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
@@ -226,18 +221,10 @@ struct Server::State {
             .port = options.http_port,
             .reach_allowed = http_reach_allowed(options),
             .connections_max = options.http_connections_max,
-            .body_bytes_max = options.http_body_bytes_max,
-            .secure = tls == nullptr ? SecureConnection() : [this](asio::ip::tcp::socket socket) {
-              return tls->secured(std::move(socket));
-            }};
-  }
-  /// Each connection over HTTP has a place, and so have some whose last bytes are on their way.
-  TlsLimits tls_limits() const {
-    return {.connections_max = 2 * std::size_t{options.http_connections_max} +
-                               options.http_events.readers_max + options.http_sockets.sockets_max};
+            .body_bytes_max = options.http_body_bytes_max};
   }
   HttpHandlers http_handlers() {
-    return {.admit = [this](HttpHead& head) { return api.admit(head); },
+    return {.admit = [this](const HttpHead& head) { return api.admit(head); },
             .handle =
                 [this](HttpRequest request, HttpRespond respond) {
                   api.handle(std::move(request), std::move(respond));
@@ -251,9 +238,6 @@ struct Server::State {
     return {.loop = loop,
             .limits = options.limits,
             .gatekeeper = {.hosts = options.http_hosts, .origins = options.http_origins},
-            .tokens = {.keys = options.keys.get(),
-                       .unknown_token = options.unknown_token,
-                       .wrong_tokens = options.http_wrong_tokens},
             .deliver =
                 [this](Peer peer, ReceivedBytes received) {
                   receive(std::move(peer), std::move(received));
@@ -273,76 +257,41 @@ struct Server::State {
             .socket = [this](const HttpHead& head,
                              const HttpRespond& respond) { views.open(head, respond); },
             .page = [this](const HttpHead& head) { return page.answer(head); },
-            .metrics = [this] { return metrics_page.at(steady_now_us()); },
+            .metrics = [this] { return metrics.text(gauges()); },
             .last_error = [this] { return ticker.last_error(); },
             .recording = options.recording,
             .network = options.network};
   }
 
   EventHub::Parts event_parts() {
-    return {
-        .loop = loop,
-        .limits = options.http_events,
-        .space = options.processor.space.space,
-        .epoch = publisher.epoch(),
-        .send =
-            [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
-              api.gateway(principal).send(std::move(make), std::move(take));
-            },
-        .reply_owner = [this] { return api.reply_owner(); },
-        .fault_of_stream =
-            [this](std::string_view stream) { return handler.fault_of_stream(stream); },
-        .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
+    return {.loop = loop,
+            .limits = options.http_events,
+            .space = options.processor.space.space,
+            .epoch = publisher.epoch(),
+            .send =
+                [this](WireGateway::Make make, WireGateway::Take take) {
+                  api.gateway().send(std::move(make), std::move(take));
+                },
+            .reply_owner = [this] { return api.gateway().reply_owner(); },
+            .fault_of_stream =
+                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
   }
 
   SocketHub::Parts socket_parts() {
-    return {
-        .loop = loop,
-        .limits = options.http_sockets,
-        .space = options.processor.space,
-        .epoch = publisher.epoch(),
-        .deliver = [this](
-                       Peer peer,
-                       ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
-        .fault_of_stream =
-            [this](zmtp::PrincipalId principal, std::string_view stream) {
-              auto fault = fault_of_follow(principal, stream);
-              return fault ? fault : handler.fault_of_stream(stream);
-            },
-        .fault_of_view = [this](zmtp::PrincipalId principal) { return fault_of_view(principal); },
-        .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
-        .is_free = [this] { return !updates.is_busy(); },
-        .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
-  }
-
-  std::optional<protocol::Problem> fault_of_follow(zmtp::PrincipalId id, std::string_view stream) {
-    if (options.keys == nullptr) return std::nullopt;
-    const auto principal = options.keys->principal(id);
-    if (principal != nullptr && principal->has(Role::subscribe) &&
-        principal->may_use_stream(stream))
-      return std::nullopt;
-    return protocol::Problem{no_right,
-                             "This principal may not receive the stream. It needs the role "
-                             "subscribe, and a pattern for the stream in the keys file.",
-                             {}};
-  }
-
-  /// A view shows the positions of all objects, as questions do. Any thread may call it.
-  std::optional<protocol::Problem> fault_of_view(zmtp::PrincipalId id) const {
-    if (options.keys == nullptr) return std::nullopt;
-    const auto principal = options.keys->principal(id);
-    if (principal != nullptr && principal->has(Role::query)) return std::nullopt;
-    return protocol::Problem{no_right,
-                             "This principal may not have a view of the objects. It needs the role "
-                             "query in the keys file.",
-                             {}};
-  }
-
-  /// Ends events and WebSockets of the principals for which `is_meant` returns true. Each request
-  /// over HTTP shows its token again, so other connections need not end.
-  void cut_http(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
-    events.cut(is_meant);
-    views.cut(is_meant);
+    return {.loop = loop,
+            .limits = options.http_sockets,
+            .space = options.processor.space,
+            .epoch = publisher.epoch(),
+            .deliver =
+                [this](Peer peer, ReceivedBytes received) {
+                  receive(std::move(peer), std::move(received));
+                },
+            .fault_of_stream =
+                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
+            .is_free = [this] { return !updates.is_busy(); },
+            .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
   }
 
   void follow_tick(const std::vector<StreamPlan>& plans,
@@ -423,16 +372,14 @@ struct Server::State {
   }
 
   void send(const Peer& peer, const protocol::Frame& frame) {
-    if (peer.in_process && peer.connection == 0) return api.replied(peer.principal, frame.bytes());
+    if (peer.in_process && peer.connection == 0) return api.replied(frame.bytes());
     if (peer.in_process) return views.replied(peer.connection, frame);
     const auto sent = commands->send(peer, frame);
     if (sent == CommandSocket::Sent::queued) return;
     metrics.reply_dropped();
     if (spdlog::should_log(spdlog::level::debug) && handler.may_log(peer))
       spdlog::debug("a reply is dropped: its client {}",
-                    sent == CommandSocket::Sent::peer_gone   ? "has disconnected"
-                    : sent == CommandSocket::Sent::peer_full ? "does not read"
-                                                             : "finds no memory here");
+                    sent == CommandSocket::Sent::peer_gone ? "has disconnected" : "does not read");
   }
 
   std::array<double, zmtp::fault_count> cut_counts() const {
@@ -562,18 +509,6 @@ struct Server::State {
     });
   }
 
-  /// Reads the certificate and its key again. If they are bad, the old ones stay.
-  void reload_tls() {
-    if (tls == nullptr) return;
-    try {
-      const std::string warning = tls->reload();
-      spdlog::info("the certificate of {} is read again", options.tls->certificate);
-      if (!warning.empty()) spdlog::warn("{}", warning);
-    } catch (const std::exception& error) {
-      spdlog::error("the old certificate stays: {}", error.what());
-    }
-  }
-
   void wait_for_signal() {
     signals.add(SIGTERM);
     signals.add(SIGINT);
@@ -606,7 +541,6 @@ struct Server::State {
     ticker.start();
     expire_later();
     warn_if_insecure();
-    if (tls && !tls->warning().empty()) spdlog::warn("{}", tls->warning());
     asio::post(loop, options.alive.ready);
     tell_alive();
     turns.begin();
@@ -666,7 +600,6 @@ struct Server::State {
   Processor processor;
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
-  std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
   std::unique_ptr<HttpServer> http;
   Endpoints endpoints;
   BesideLoop updates;
@@ -676,7 +609,6 @@ struct Server::State {
   HttpApi api;
   EventHub events;
   SocketHub views;
-  CachedText metrics_page{metrics_period_us, [this] { return metrics.text(gauges()); }};
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;
@@ -704,13 +636,8 @@ void Server::run() {
   state_->run();
 }
 
-void Server::cut_http(std::function<bool(zmtp::PrincipalId)> is_meant) {
-  asio::post(state_->loop,
-             [state = state_.get(), is_meant = std::move(is_meant)] { state->cut_http(is_meant); });
-}
-
-void Server::reload_tls() {
-  asio::post(state_->loop, [state = state_.get()] { state->reload_tls(); });
+void Server::reload_keys() {
+  asio::post(state_->loop, [state = state_.get()] { state->reload_keys(); });
 }
 
 void Server::stop() {

@@ -3,13 +3,11 @@
 // loop. apps/serve.cpp runs a Server, and tests run one in their own process.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "starling/knn/engine/engine.hpp"
 #include "starling/stream/options.hpp"
-#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 
@@ -34,14 +32,6 @@ class Server {
   /// requests that were read, and returns.
   /// Throws std::runtime_error if the engine is lost.
   void run();
-
-  /// Ends events and WebSockets of the principals for which `is_meant` returns true, after KeyRing
-  /// has revoked or changed them. Any thread may call it; several threads call `is_meant`.
-  void cut_http(std::function<bool(zmtp::PrincipalId)> is_meant);
-
-  /// Reads the certificate for HTTP and its key again, for connections from now on. The log says
-  /// whether they are good; if not, the old ones stay. Any thread may call it.
-  void reload_tls();
 
   /// Ends run(). Any thread may call stop().
   void stop();

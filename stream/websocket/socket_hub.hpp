@@ -43,11 +43,8 @@ class SocketHub {
     /// Passes an encoded request to the server, as CommandSocket::Handlers::request does. The reply
     /// comes to replied().
     std::function<void(Peer, ReceivedBytes)> deliver;
-    /// Returns std::nullopt if there is a stream of this name and the principal may receive it.
-    std::function<std::optional<protocol::Problem>(zmtp::PrincipalId, std::string_view)>
-        fault_of_stream;
-    /// Returns why the principal may not have a view. Any thread may call it.
-    std::function<std::optional<protocol::Problem>(zmtp::PrincipalId)> fault_of_view;
+    /// Returns std::nullopt if there is a stream of this name.
+    std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
     /// Returns the name of an object; empty: it has none. Any thread may call it.
     std::function<std::string_view(ObjectId)> name_of;
     /// Returns whether `objects` would return at once. Otherwise it waits for an update.
@@ -74,8 +71,6 @@ class SocketHub {
   void take_rows(const Staging& staging, Tick tick, std::int64_t tau_us);
   /// Shows the newest positions. Call it when a tick is published.
   void show();
-  /// Ends the connections of the principals for which `is_meant` returns true.
-  void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
   /// Ends all connections, and accepts no further one.
   void close();
 
@@ -85,9 +80,8 @@ class SocketHub {
   struct State;
 
   std::uint64_t new_reader();
-  void deliver(std::uint64_t reader, zmtp::PrincipalId principal, std::vector<std::byte> message);
-  void follow(std::uint64_t reader, zmtp::PrincipalId principal, std::uint64_t request_id,
-              const std::string& stream);
+  void deliver(std::uint64_t reader, std::vector<std::byte> message);
+  void follow(std::uint64_t reader, std::uint64_t request_id, const std::string& stream);
   void unfollow(const std::string& stream);
   void feed(std::uint64_t number);
   void send_rows(bool then_shows);
@@ -96,7 +90,6 @@ class SocketHub {
   std::unique_ptr<State> state_;
   std::map<std::string, unsigned, std::less<>> followed_;  ///< and by how many
   std::uint64_t readers_ = 0;                              ///< that have ever come
-  std::uint64_t cuts_ = 0;                                 ///< until now
   bool is_closed_ = false;
 };
 

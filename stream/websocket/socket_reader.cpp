@@ -78,7 +78,6 @@ void SocketReader::take(const protocol::DecodedSocketRequest& request) {
 }
 
 void SocketReader::put_view(std::uint64_t request_id, const protocol::View& view) {
-  if (const auto fault = parts_.fault_of_view()) return answer(request_id, fault);
   const bool is_first = !view_;
   view_.emplace(request_id, view,
                 ShownView::Parts{.mirror = parts_.views->mirror,

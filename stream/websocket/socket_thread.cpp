@@ -31,21 +31,19 @@ SocketReader* SocketThread::find(std::uint64_t reader) {
   return found == readers_.end() ? nullptr : found->second.reader.get();
 }
 
-SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId principal) {
+SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader) {
   return {.limits = parts_.limits,
           .counts = counts_,
           .space = parts_.space.space,
           .views = views_.get(),
           .epoch = parts_.epoch,
           .name_of = parts_.name_of,
-          .request = [this, reader, principal](
-                         auto message) { parts_.request(reader, principal, std::move(message)); },
+          .request = [this, reader](auto message) { parts_.request(reader, std::move(message)); },
           .follow =
-              [this, reader, principal](std::uint64_t request_id, std::string stream) {
-                parts_.follow(reader, principal, request_id, std::move(stream));
+              [this, reader](std::uint64_t request_id, std::string stream) {
+                parts_.follow(reader, request_id, std::move(stream));
               },
           .unfollow = [this](const std::string& stream) { parts_.unfollow(stream); },
-          .fault_of_view = [this, principal] { return parts_.fault_of_view(principal); },
           .views_changed = [this] { views_changed(); },
           .ended =
               [this, reader] {
@@ -54,16 +52,14 @@ SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId
               }};
 }
 
-void SocketThread::add(const SocketOpening& opening, asio::ip::tcp::socket socket,
+void SocketThread::add(std::uint64_t reader, asio::ip::tcp::socket socket, const std::string& head,
                        std::shared_ptr<const void> place) {
   if (is_closed_) return;
   const auto added = readers_.emplace(
-      opening.reader,
-      Reader{opening.principal, std::move(place),
-             std::make_unique<SocketReader>(std::move(socket),
-                                            reader_parts(opening.reader, opening.principal))});
+      reader, Reader{std::move(place),
+                     std::make_unique<SocketReader>(std::move(socket), reader_parts(reader))});
   if (readers_.size() == 1) beat_later();
-  added.first->second.reader->start(opening.head, opening.protocol);
+  added.first->second.reader->start(head);
 }
 
 void SocketThread::take_reply(std::uint64_t reader, const protocol::Frame& frame) {
@@ -129,13 +125,6 @@ void SocketThread::beat_later() {
     for (const auto& [name, reader] : readers_) reader.reader->beat(steady_now_us());
     beat_later();
   });
-}
-
-void SocketThread::cut(const std::function<bool(PrincipalId)>& is_meant) {
-  std::vector<SocketReader*> meant;  // an end changes readers_
-  for (const auto& [name, reader] : readers_)
-    if (is_meant(reader.principal)) meant.push_back(reader.reader.get());
-  for (SocketReader* const reader : meant) reader->cut();
 }
 
 void SocketThread::close() {

@@ -67,8 +67,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
             Handlers handlers);
 
   /// Answers the request whose head `head` is, which may have bytes of frames behind it, and reads.
-  /// `protocol` is the subprotocol that the answer names; empty: none.
-  void start(const std::string& head, std::string_view protocol);
+  void start(const std::string& head);
   /// Queues a message. The caller limits what waits.
   void send(SharedMessage message);
   boost::asio::any_io_executor executor() { return stream_.get_executor(); }

@@ -193,7 +193,8 @@ void Session::establish() {
 
 void Session::take_frame(const FrameHead& head, Body body) {
   if (!head.is_command) return take_part(head.more, std::move(body));
-  take_command(body.bytes());  // a PING may come between the parts of a message
+  if (message_.count > 0) return fail(Fault::frame);
+  take_command(body.bytes());
 }
 
 void Session::take_part(bool more, Body body) {
