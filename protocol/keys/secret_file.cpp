@@ -14,24 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "starling/protocol/keys/descriptor.hpp"
+
 namespace starling::protocol {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  /// Returns false if the last bytes could not be written.
-  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
 
 std::string cannot_be(const char* what) {
   const int error = errno;

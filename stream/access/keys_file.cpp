@@ -31,6 +31,8 @@ constexpr void check_toml(bool holds) {
 #define TOML_ASSERT(condition) check_toml(static_cast<bool>(condition))
 #include <toml++/toml.h>
 
+#include "starling/protocol/keys/descriptor.hpp"
+
 namespace starling::stream {
 
 namespace {
@@ -336,20 +338,6 @@ KeysFile Reader::read(std::string_view text) const {
   return file;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 /// Returns the text of the open file, or of its first keys_file_bytes_max + 1 bytes.
 std::optional<std::string> text_of_file(int descriptor) {
   std::string text;
@@ -376,7 +364,8 @@ KeysFile read_keys_file(const std::string& path) {
     throw std::runtime_error("the keys file " + path + " " + what);
   };
   // Without O_NONBLOCK, a named pipe would wait for its writer.
-  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const protocol::Descriptor opened(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (opened.number() < 0 || ::fstat(opened.number(), &status) != 0)
     fail(std::string("cannot be opened: ") + std::strerror(errno));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns a file descriptor. Included by .cpp files that read or write files of keys.
+#pragma once
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace starling::protocol {
+
+class Descriptor {
+ public:
+  /// Owns `number`; -1: nothing is open.
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (is_open()) ::close(number_);
+  }
+
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// Closes the descriptor. Returns false if the last bytes could not be written.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+}  // namespace starling::protocol
