@@ -78,6 +78,11 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, const std::str
       ->default_str(shown_default);
 }
 
+stream::TlsFiles& tls_of(stream::ServerOptions& server) {
+  if (!server.tls) server.tls.emplace();
+  return *server.tls;
+}
+
 void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
   auto& server = flags.server;
   app.add_option("--commands", server.commands_endpoint,
@@ -97,12 +102,24 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--keys", server.keys_path,
                  "The keys file: who may use the server, and what for (docs/security.md). The "
                  "commands and results endpoints are then encrypted, and other machines may reach "
-                 "them. SIGHUP reads the file again")
+                 "them; HTTP takes tokens, and needs --tls-cert for that. SIGHUP reads the file "
+                 "again")
       ->type_name("PATH");
   app.add_option("--audit-log", server.audit_path,
                  "Append a line of JSON to this file for each client that is let in or refused, "
                  "each request that is refused for lack of rights, and each new reading of the "
                  "keys. -: stderr")
+      ->type_name("PATH");
+  app.add_option_function<std::string>(
+         "--tls-cert", [&server](const std::string& path) { tls_of(server).certificate = path; },
+         "Speak only TLS 1.3 at the HTTP endpoint, with the certificate in this file, in PEM. "
+         "Certificates of its issuers come behind it. Needs --tls-key (docs/security.md). SIGHUP "
+         "reads both files again")
+      ->type_name("PATH");
+  app.add_option_function<std::string>(
+         "--tls-key", [&server](const std::string& path) { tls_of(server).key = path; },
+         "The private key of the certificate, in PEM, in a file that only its owner and group may "
+         "read")
       ->type_name("PATH");
   app.add_option("--http-allow-host", server.http_hosts,
                  "A further name of this server that HTTP requests may have as their Host. Without "

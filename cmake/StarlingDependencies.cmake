@@ -30,6 +30,7 @@ set_target_properties(PkgConfig::zmq PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${STARLING_ZMQ_INCLUDE}" INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 find_path(STARLING_TOML_INCLUDE toml++/toml.h REQUIRED)  # headers only
+pkg_check_modules(openssl REQUIRED IMPORTED_TARGET openssl)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(lemon REQUIRED IMPORTED_TARGET lemon)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)

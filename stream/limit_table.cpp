@@ -249,7 +249,7 @@ constexpr auto table = std::to_array<Limit>({
      .field = field(
          [](auto& options) -> auto& { return options.guesses.burst; }, 1'000'000'000)},
     {.name = "searches-max",
-     .bounds = "Requests of one-shot questions that the engine answers at a time",
+     .bounds = "Requests of one-shot questions that the engine answers or that wait for it",
      .reached = "Error busy",
      .field = field([](auto& options) -> auto& { return options.searches_max; }),
      .used = &Gauges::searches},

@@ -75,7 +75,8 @@ Reach zmtp_reach_allowed(const ServerOptions& options) {
 }
 
 Reach http_reach_allowed(const ServerOptions& options) {
-  return options.insecure ? Reach::network : Reach::machine;
+  const bool is_safe = !options.keys_path.empty() && options.tls.has_value();
+  return options.insecure || is_safe ? Reach::network : Reach::machine;
 }
 
 ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
@@ -138,6 +139,11 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
         limits.credit_rows);
   check_names_asked(limits);
   check_page_rows(limits);
+  if (options.tls && (options.tls->certificate.empty() || options.tls->key.empty()))
+    throw std::invalid_argument(
+        options.tls->key.empty()
+            ? "tls-key: TLS needs the private key of the certificate too; name its file"
+            : "tls-cert: TLS needs the certificate of the private key too; name its file");
   return options;
 }
 
@@ -168,6 +174,11 @@ std::vector<std::string> faults_of(const ServerOptions& options, const EngineLim
   for (const std::string& endpoint : {options.commands_endpoint, options.results_endpoint})
     if (options.http_port != 0 && endpoint == "tcp://" + http)
       faults.push_back("http cannot listen on " + endpoint + ", as another endpoint does");
+  try {
+    if (options.tls) load_tls(*options.tls);
+  } catch (const std::runtime_error& error) {
+    faults.emplace_back(error.what());
+  }
   try {
     if (!options.page_folder.empty()) static_cast<void>(PageFiles(options.page_folder));
   } catch (const std::runtime_error& error) {

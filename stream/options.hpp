@@ -24,6 +24,7 @@
 #include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
+#include "starling/stream/tls/tls_context.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 
 namespace starling::stream {
@@ -69,13 +70,16 @@ struct ServerOptions {
   /// guess for a year at ten a second try fewer than 2^41 of the 2^64 ids.
   PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
   NameLimits names;
-  std::size_t searches_max = 64;       ///< GetNeighbors requests that the engine answers at a time
+  std::size_t searches_max = 64;       ///< GetNeighbors requests that wait or are answered
   std::size_t connections_max = 4096;  ///< to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
   std::string page_folder{};  ///< of the files at / over HTTP; empty: there is no page
   /// What /v1/network answers: the roads under the page's map, as JSON; null: there are none.
   std::shared_ptr<const std::string> network{};
+  /// Wrong tokens of one address that are answered with 401; further ones get 429.
+  PeerBucketLimits http_wrong_tokens{.burst = 10, .interval_us = 1'000'000};
+  std::optional<TlsFiles> tls{};  ///< std::nullopt: HTTP without TLS
   EventLimits http_events;
   SocketLimits http_sockets;
   std::size_t http_body_bytes_max = std::size_t{1} << 20;

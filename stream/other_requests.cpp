@@ -322,33 +322,13 @@ protocol::Frame RequestHandler::encode_page(const Caller& caller, const Snapshot
 
 void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
                                    std::vector<OneShotQuery> questions) {
-  if (searches_ >= options_.searches_max) {
-    auto limit = reached("searches-max", options_);
-    return refuse(caller, {ErrorCode::busy,
-                           "The engine is answering as many requests as " + to_string(limit) +
-                               " allows; ask again in 10 ms.",
-                           std::move(limit)});
-  }
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (questions[i].anchor == AnchorKind::follow)
       questions[i].object = settled().find_object(request.questions[i].object);
   last_question_us_ = steady_now_us();
   if (const auto answers = settled().engine().answer_at_once(questions))
     return send_neighbors(caller, *answers);
-  ++searches_;
-  settled().engine().search_finished(
-      std::move(questions), [this, &loop = parts_.loop, caller](Answers answers) {
-        asio::post(loop, [this, caller, answers = std::move(answers)] {
-          --searches_;
-          last_question_us_ = steady_now_us();
-          if (!answers.error.empty()) return refuse_unanswered(caller, answers);
-          try {
-            send_neighbors(caller, answers);
-          } catch (const std::bad_alloc&) {
-            refuse_for_memory(caller);
-          }
-        });
-      });
+  search(caller, request, std::move(questions));
 }
 
 void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers) {

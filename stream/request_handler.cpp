@@ -33,6 +33,7 @@ RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
       memory_({.bytes_max = options.memory_bytes_max,
                .limits = options.memory_limits,
                .use = options.memory_use}),
+      searches_(options.searches_max),
       slices_(parts_.loop),
       beside_(parts_.loop, 1) {}
 

@@ -33,6 +33,7 @@
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/fair_queue.hpp"
 #include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
@@ -114,8 +115,8 @@ class RequestHandler {
   /// Returns whether the last request that would add something found no memory for it.
   bool is_memory_short() const { return is_memory_short_; }
 
-  /// Returns the number of GetNeighbors requests that the engine is answering.
-  std::size_t searches_under_way() const { return searches_; }
+  /// Returns the number of GetNeighbors requests that wait for the engine or are being answered.
+  std::size_t searches_under_way() const { return searches_.count(); }
   /// Returns the time, on the steady clock, when a question last arrived or was answered.
   std::int64_t last_question_us() const { return last_question_us_; }
   const SessionTable& sessions() const { return sessions_; }
@@ -225,6 +226,10 @@ class RequestHandler {
                               std::size_t page) const;
   void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
                      std::vector<OneShotQuery> questions);
+  struct AskedQuestions;
+  void search(const Caller& caller, const protocol::GetNeighbors& request,
+              std::vector<OneShotQuery> questions);
+  bool begin_search(AskedQuestions& asked);
   void send_neighbors(const Caller& caller, const Answers& answers);
   void refuse_unanswered(const Caller& caller, const Answers& answers);
   void get_names(const Caller& caller, const protocol::GetNames& request);
@@ -274,7 +279,7 @@ class RequestHandler {
   MemoryBudget memory_;
   bool is_memory_short_ = false;
   std::int64_t memory_logged_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::size_t searches_ = 0;
+  FairQueue searches_;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival
   std::size_t update_rows_ = 0;         ///< of updates_, together

@@ -36,10 +36,12 @@
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
+#include "starling/stream/state/cached_text.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/loop_turns.hpp"
 #include "starling/stream/state/system_random.hpp"
 #include "starling/stream/ticker.hpp"
+#include "starling/stream/tls/tls_relay.hpp"
 #include "starling/stream/websocket/socket_hub.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
 
@@ -50,6 +52,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::seconds expiry_period{1};
+constexpr std::int64_t metrics_period_us = 1'000'000;
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
 
 /// Returns a new socket. If the socket's constructor throws, throws std::runtime_error with the
@@ -82,6 +85,7 @@ struct Server::State {
         commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads,
                                       command_options(), command_handlers())),
         results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
+        tls(options.tls ? std::make_unique<TlsRelay>(*options.tls, tls_limits()) : nullptr),
         http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                                http_options(), http_handlers())),
         endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
@@ -221,10 +225,18 @@ struct Server::State {
             .port = options.http_port,
             .reach_allowed = http_reach_allowed(options),
             .connections_max = options.http_connections_max,
-            .body_bytes_max = options.http_body_bytes_max};
+            .body_bytes_max = options.http_body_bytes_max,
+            .secure = tls == nullptr ? SecureConnection() : [this](asio::ip::tcp::socket socket) {
+              return tls->secured(std::move(socket));
+            }};
+  }
+  /// Each connection over HTTP has a place, and so have some whose last bytes are on their way.
+  TlsLimits tls_limits() const {
+    return {.connections_max = 2 * std::size_t{options.http_connections_max} +
+                               options.http_events.readers_max + options.http_sockets.sockets_max};
   }
   HttpHandlers http_handlers() {
-    return {.admit = [this](const HttpHead& head) { return api.admit(head); },
+    return {.admit = [this](HttpHead& head) { return api.admit(head); },
             .handle =
                 [this](HttpRequest request, HttpRespond respond) {
                   api.handle(std::move(request), std::move(respond));
@@ -238,6 +250,7 @@ struct Server::State {
     return {.loop = loop,
             .limits = options.limits,
             .gatekeeper = {.hosts = options.http_hosts, .origins = options.http_origins},
+            .tokens = {.access = &access, .wrong_tokens = options.http_wrong_tokens},
             .deliver =
                 [this](Peer peer, ReceivedBytes received) {
                   receive(std::move(peer), std::move(received));
@@ -257,41 +270,47 @@ struct Server::State {
             .socket = [this](const HttpHead& head,
                              const HttpRespond& respond) { views.open(head, respond); },
             .page = [this](const HttpHead& head) { return page.answer(head); },
-            .metrics = [this] { return metrics.text(gauges()); },
+            .metrics = [this] { return metrics_page.at(steady_now_us()); },
             .last_error = [this] { return ticker.last_error(); },
             .recording = options.recording,
             .network = options.network};
   }
 
   EventHub::Parts event_parts() {
-    return {.loop = loop,
-            .limits = options.http_events,
-            .space = options.processor.space.space,
-            .epoch = publisher.epoch(),
-            .send =
-                [this](WireGateway::Make make, WireGateway::Take take) {
-                  api.gateway().send(std::move(make), std::move(take));
-                },
-            .reply_owner = [this] { return api.gateway().reply_owner(); },
-            .fault_of_stream =
-                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
-            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
+    return {
+        .loop = loop,
+        .limits = options.http_events,
+        .space = options.processor.space.space,
+        .epoch = publisher.epoch(),
+        .send =
+            [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
+              api.gateway(principal).send(std::move(make), std::move(take));
+            },
+        .reply_owner = [this] { return api.reply_owner(); },
+        .fault_of_stream =
+            [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+        .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
   }
 
   SocketHub::Parts socket_parts() {
-    return {.loop = loop,
-            .limits = options.http_sockets,
-            .space = options.processor.space,
-            .epoch = publisher.epoch(),
-            .deliver =
-                [this](Peer peer, ReceivedBytes received) {
-                  receive(std::move(peer), std::move(received));
-                },
-            .fault_of_stream =
-                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
-            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
-            .is_free = [this] { return !updates.is_busy(); },
-            .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
+    return {
+        .loop = loop,
+        .limits = options.http_sockets,
+        .space = options.processor.space,
+        .epoch = publisher.epoch(),
+        .deliver = [this](
+                       Peer peer,
+                       ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
+        .fault_of_stream =
+            [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+        .refusal_of =
+            [this](std::uint64_t reader, zmtp::PrincipalId principal,
+                   const protocol::SocketBody& body) {
+              return access.refusal_of(principal, body, reader);
+            },
+        .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
+        .is_free = [this] { return !updates.is_busy(); },
+        .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
   }
 
   void follow_tick(const std::vector<StreamPlan>& plans,
@@ -372,14 +391,16 @@ struct Server::State {
   }
 
   void send(const Peer& peer, const protocol::Frame& frame) {
-    if (peer.in_process && peer.connection == 0) return api.replied(frame.bytes());
+    if (peer.in_process && peer.connection == 0) return api.replied(peer.principal, frame.bytes());
     if (peer.in_process) return views.replied(peer.connection, frame);
     const auto sent = commands->send(peer, frame);
     if (sent == CommandSocket::Sent::queued) return;
     metrics.reply_dropped();
     if (spdlog::should_log(spdlog::level::debug) && handler.may_log(peer))
       spdlog::debug("a reply is dropped: its client {}",
-                    sent == CommandSocket::Sent::peer_gone ? "has disconnected" : "does not read");
+                    sent == CommandSocket::Sent::peer_gone   ? "has disconnected"
+                    : sent == CommandSocket::Sent::peer_full ? "does not read"
+                                                             : "finds no memory here");
   }
 
   std::array<double, zmtp::fault_count> cut_counts() const {
@@ -486,7 +507,8 @@ struct Server::State {
       add("commands", endpoints.commands, endpoints.commands);
       add("results", endpoints.results, endpoints.results);
     }
-    add("http", "tcp://" + endpoints.http, endpoints.http);
+    if (!access.has_keys() || tls == nullptr)
+      add("http", "tcp://" + endpoints.http, endpoints.http);
     if (reached.empty()) return;
     spdlog::warn(
         "insecure: other machines can reach {}. There is no authentication and no encryption: "
@@ -509,6 +531,18 @@ struct Server::State {
     });
   }
 
+  /// Reads the certificate and its key again. If they are bad, the old ones stay.
+  void reload_tls() {
+    if (tls == nullptr) return;
+    try {
+      const std::string warning = tls->reload();
+      spdlog::info("the certificate of {} is read again", options.tls->certificate);
+      if (!warning.empty()) spdlog::warn("{}", warning);
+    } catch (const std::exception& error) {
+      spdlog::error("the old certificate stays: {}", error.what());
+    }
+  }
+
   void wait_for_signal() {
     signals.add(SIGTERM);
     signals.add(SIGINT);
@@ -525,8 +559,10 @@ struct Server::State {
     });
   }
 
-  /// Whoever was let in before the reload is with the I/O threads already, which cut next.
+  /// Whoever was let in before the reload is with the I/O threads already, which cut next. Each
+  /// request over HTTP shows its token again, so only events and WebSockets are cut there.
   void reload_keys() {
+    reload_tls();
     const std::vector<PrincipalId> ids = access.reload();
     if (ids.empty()) return;
     const auto is_revoked = [ids](PrincipalId id) {
@@ -534,13 +570,15 @@ struct Server::State {
     };
     commands->cut(is_revoked);
     results->cut(is_revoked);
-    if (revoked) revoked(ids);
+    events.cut(is_revoked);
+    views.cut(is_revoked);
   }
 
   void run() {
     ticker.start();
     expire_later();
     warn_if_insecure();
+    if (tls && !tls->warning().empty()) spdlog::warn("{}", tls->warning());
     asio::post(loop, options.alive.ready);
     tell_alive();
     turns.begin();
@@ -591,8 +629,6 @@ struct Server::State {
   Metrics metrics;
   std::unique_ptr<AuditFile> audit_file;  ///< null: there is none
   Access access;
-  /// Ends what revoked principals have open over HTTP.
-  std::function<void(const std::vector<PrincipalId>&)> revoked;
   std::unique_ptr<TickTrace> trace;
   protocol::ServedSpace space;
   Publisher publisher;
@@ -600,6 +636,7 @@ struct Server::State {
   Processor processor;
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
+  std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
   std::unique_ptr<HttpServer> http;
   Endpoints endpoints;
   BesideLoop updates;
@@ -609,6 +646,7 @@ struct Server::State {
   HttpApi api;
   EventHub events;
   SocketHub views;
+  CachedText metrics_page{metrics_period_us, [this] { return metrics.text(gauges()); }};
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;

@@ -3,11 +3,13 @@
 // loop. apps/serve.cpp runs a Server, and tests run one in their own process.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "starling/knn/engine/engine.hpp"
 #include "starling/stream/options.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 
@@ -36,8 +38,9 @@ class Server {
   /// Ends run(). Any thread may call stop().
   void stop();
 
-  /// Reads the keys file again, as SIGHUP does, and cuts those whose keys or rights have changed.
-  /// Any thread may call it.
+  /// Reads the keys file and the certificate again, as SIGHUP does, and cuts those whose keys or
+  /// rights have changed. The log says whether the files are good; if not, what they said before
+  /// stays. Any thread may call it.
   void reload_keys();
 
  private:

@@ -8,6 +8,8 @@
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 
+#include "starling/stream/access/rights.hpp"
+
 namespace starling::stream {
 
 Access::Access(const std::string& keys_path, AuditOptions audit)
@@ -28,6 +30,28 @@ bool Access::may_subscribe(PrincipalId id, std::string_view topic) {
   if (principal && principal->may_subscribe(topic)) return true;
   audit_.refused_topic(name_of(id), topic);
   return false;
+}
+
+template <class Body>
+std::optional<protocol::Problem> Access::audited(PrincipalId id, const Body& body,
+                                                 std::uint64_t connection) {
+  const auto principal = ring_->principal(id);
+  auto problem = stream::refusal_of(principal.get(), body);
+  if (problem)
+    audit_.refused(name_of(id), stream::name_of(body), problem->sentence, connection);
+  return problem;
+}
+
+std::optional<protocol::Problem> Access::refusal_of(PrincipalId id,
+                                                    const protocol::RequestBody& body,
+                                                    std::uint64_t connection) {
+  return audited(id, body, connection);
+}
+
+std::optional<protocol::Problem> Access::refusal_of(PrincipalId id,
+                                                    const protocol::SocketBody& body,
+                                                    std::uint64_t connection) {
+  return audited(id, body, connection);
 }
 
 std::vector<PrincipalId> Access::reload() {

@@ -3,11 +3,16 @@
 // joins the ring of keys and the audit log. Server owns it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "starling/protocol/wire/errors.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/protocol/wire/socket_codec.hpp"
 #include "starling/stream/access/audit.hpp"
 #include "starling/stream/access/key_ring.hpp"
 
@@ -35,11 +40,21 @@ class Access {
   /// Returns Principal::may_subscribe(). The audit log gets a line for each refusal.
   bool may_subscribe(PrincipalId id, std::string_view topic);
 
+  /// Returns why the principal may not send the request (rights.hpp); std::nullopt: it may. The
+  /// audit log gets a line for each refusal. `connection` is Peer::connection.
+  std::optional<protocol::Problem> refusal_of(PrincipalId id, const protocol::RequestBody& body,
+                                              std::uint64_t connection);
+  std::optional<protocol::Problem> refusal_of(PrincipalId id, const protocol::SocketBody& body,
+                                              std::uint64_t connection);
+
   /// Reads the keys file again, and tells the log and the audit log. Returns the principals whose
   /// connections must be cut. If the file is bad, the old keys stay, and nobody is cut.
   std::vector<PrincipalId> reload();
 
  private:
+  template <class Body>
+  std::optional<protocol::Problem> audited(PrincipalId id, const Body& body,
+                                           std::uint64_t connection);
   zmtp::Authentication authentication_for(const char* endpoint);
   std::string name_of(PrincipalId id) const;
 

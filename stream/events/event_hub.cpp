@@ -133,7 +133,8 @@ EventHub::~EventHub() {
 void EventHub::get_lists(ListsQuestion question, HttpRespond respond) {
   const std::string stream = question.stream;
   thread_->snapshots.fetch(
-      stream, std::move(question.query_ids), [this, stream, respond](SnapshotFetch::Result result) {
+      question.principal, stream, std::move(question.query_ids),
+      [this, stream, respond](SnapshotFetch::Result result) {
         if (result.problem) return respond(problem_answer(*result.problem));
         thread_->post([this, stream, respond, snapshot = std::move(result.snapshot)] {
           const auto body = std::make_shared<std::string>(json_of(stream, *snapshot));
@@ -159,13 +160,16 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   const Followed& followed = follow(question.stream);
   const auto slot = std::make_shared<const Slot>(readers_, followed.readers);
   HttpAnswer answer{.content_type = "text/event-stream", .body = {}};
-  answer.hand_over = [this, slot, stream = std::weak_ptr(followed.stream),
+  answer.hand_over = [this, slot, principal = question.principal, cuts = cuts_,
+                      stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {
+    if (cuts != cuts_) return;  // it may be meant; if not, it comes again
     const auto socket = moved_to(thread_->context, std::move(connection.socket));
     if (socket == nullptr) return;
-    thread_->post([this, slot, stream, last_event_id, socket] {
+    thread_->post([this, slot, principal, stream, last_event_id, socket] {
       const auto held = stream.lock();
-      if (held && !thread_->is_closed) held->add(std::move(*socket), last_event_id, slot);
+      if (held && !thread_->is_closed)
+        held->add(std::move(*socket), principal, last_event_id, slot);
     });
   };
   respond(std::move(answer));
@@ -185,15 +189,16 @@ EventHub::Followed& EventHub::follow(const std::string& stream) {
                   .form = thread_->form,
                   .counts = thread_->counts,
                   .epoch = parts_.epoch,
-                  .fetch = [this](const std::weak_ptr<FollowedStream>& of) { fetch(of); }});
+                  .fetch = [this](const std::weak_ptr<FollowedStream>& of,
+                                  zmtp::PrincipalId principal) { fetch(of, principal); }});
   thread_->post([this, added = followed->stream] { thread_->add(added); });
   return *followed_.emplace(stream, std::move(followed)).first->second;
 }
 
 /// The thread calls this function.
-void EventHub::fetch(const std::weak_ptr<FollowedStream>& stream) {
-  asio::post(parts_.loop, [this, name = stream.lock()->name(), stream] {
-    thread_->snapshots.fetch(name, {}, [this, stream](SnapshotFetch::Result result) {
+void EventHub::fetch(const std::weak_ptr<FollowedStream>& stream, zmtp::PrincipalId principal) {
+  asio::post(parts_.loop, [this, principal, name = stream.lock()->name(), stream] {
+    thread_->snapshots.fetch(principal, name, {}, [this, stream](SnapshotFetch::Result result) {
       thread_->post([stream, result = std::move(result)] {
         if (const auto held = stream.lock()) held->take(result);
       });
@@ -257,6 +262,13 @@ void EventHub::forget(Streams::iterator entry) {
   // The last owner must be the thread, which uses the stream's connections.
   thread_->post([owned = std::move(entry->second->stream)] {});
   followed_.erase(entry);
+}
+
+void EventHub::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
+  ++cuts_;
+  thread_->post([thread = thread_.get(), is_meant] {
+    for (const auto& stream : thread->streams) stream->cut(is_meant);
+  });
 }
 
 void EventHub::close() {

@@ -42,8 +42,8 @@ class EventHub {
     EventLimits limits;
     Space space = Space::planar2;
     std::uint64_t epoch = 0;
-    /// As WireGateway's functions of the same names.
-    std::function<void(WireGateway::Make, WireGateway::Take)> send;
+    /// As WireGateway's functions of the same names, with the principal that asks.
+    std::function<void(zmtp::PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
     /// Returns the refusal of a request that names this stream, or std::nullopt if it exists.
     std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
@@ -68,6 +68,8 @@ class EventHub {
                const protocol::TickMessage& message);
   /// Forgets streams that have had no reader for a while. Call it about once a second.
   void expire(std::int64_t now_us);
+  /// Ends the connections of the principals for which `is_meant` returns true.
+  void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
   /// Ends all connections, and accepts no further reader.
   void close();
 
@@ -80,7 +82,7 @@ class EventHub {
   using Streams = std::map<std::string, std::unique_ptr<Followed>, std::less<>>;
 
   Followed& follow(const std::string& stream);
-  void fetch(const std::weak_ptr<FollowedStream>& stream);
+  void fetch(const std::weak_ptr<FollowedStream>& stream, zmtp::PrincipalId principal);
   void forget_longest_idle();
   void leave(Streams::iterator entry);
   void forget(Streams::iterator entry);
@@ -89,6 +91,7 @@ class EventHub {
   std::shared_ptr<std::atomic<unsigned>> readers_ = std::make_shared<std::atomic<unsigned>>(0);
   std::unique_ptr<Thread> thread_;
   Streams followed_;
+  std::uint64_t cuts_ = 0;  ///< until now
   bool is_closed_ = false;
 };
 

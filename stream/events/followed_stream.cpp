@@ -30,9 +30,10 @@ FollowedStream::FollowedStream(std::string name, Parts parts)
       ring_(parts_.form, parts_.limits.bytes_max, parts_.limits.ticks_max),
       flush_timer_(parts_.context) {}
 
-void FollowedStream::add(boost::asio::ip::tcp::socket socket, std::string_view last_event_id,
-                         std::shared_ptr<const void> slot) {
+void FollowedStream::add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId principal,
+                         std::string_view last_event_id, std::shared_ptr<const void> slot) {
   const auto reader = std::make_shared<Reader>();
+  reader->principal = principal;
   reader->slot = std::move(slot);
   if (const auto id = parse_event_id(last_event_id)) {
     reader->has_restarted = id->epoch != parts_.epoch;
@@ -121,6 +122,12 @@ void FollowedStream::beat(std::int64_t now_us) {
   serve_all();
 }
 
+void FollowedStream::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
+  const auto readers = readers_;  // an end changes readers_
+  for (const auto& [connection, reader] : readers)
+    if (is_meant(reader->principal)) connection->close();
+}
+
 void FollowedStream::close() {
   flush_timer_.cancel();
   const auto readers = readers_;
@@ -168,7 +175,7 @@ std::vector<EventText> FollowedStream::catch_up(Reader& reader) {
   std::vector<EventText> texts;
   const bool follows = snapshot_ && (ring_.is_new() || snapshot_->sequence + 1 >= ring_.first());
   if (!follows) {
-    want_snapshot();
+    want_snapshot(reader);
     return texts;
   }
   reader.needs_snapshot = false;
@@ -204,10 +211,10 @@ void FollowedStream::end(Reader& reader, EventText last) {
   reader.connection->finish();
 }
 
-void FollowedStream::want_snapshot() {
+void FollowedStream::want_snapshot(const Reader& reader) {
   if (is_fetching_ || steady_now_us() < retry_us_) return;
   is_fetching_ = true;
-  parts_.fetch(weak_from_this());
+  parts_.fetch(weak_from_this(), reader.principal);
 }
 
 void FollowedStream::forget_old_snapshot() {

@@ -36,8 +36,8 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
     const ListForm& form;
     EventCounts& counts;
     std::uint64_t epoch = 0;
-    /// Asks for a snapshot, which take() of this stream gets later.
-    std::function<void(std::weak_ptr<FollowedStream>)> fetch;
+    /// Asks for a snapshot in the name of a reader, which take() of this stream gets later.
+    std::function<void(std::weak_ptr<FollowedStream>, zmtp::PrincipalId)> fetch;
   };
 
   FollowedStream(std::string name, Parts parts);
@@ -47,19 +47,22 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   bool is_over() const { return is_removed_ && readers_.empty(); }
 
   /// Adds a reader whose connection has the head of the answer. `slot` is released when it ends.
-  void add(boost::asio::ip::tcp::socket socket, std::string_view last_event_id,
-           std::shared_ptr<const void> slot);
+  void add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId principal,
+           std::string_view last_event_id, std::shared_ptr<const void> slot);
   /// Takes the message of the stream's next tick. Without a message, the tick is lost.
   void publish(const protocol::TickHeader& header, std::optional<protocol::TickMessage> message);
   void take(const SnapshotFetch::Result& result);
   /// Disconnects readers that stall, sends heartbeats, and tries again to get a snapshot. Call it a
   /// few times a second.
   void beat(std::int64_t now_us);
+  /// Ends the connections of the principals for which `is_meant` returns true.
+  void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
   /// Ends all connections.
   void close();
 
  private:
   struct Reader {
+    zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
     std::shared_ptr<PushConnection> connection{};
     std::shared_ptr<const void> slot{};
     std::optional<std::uint64_t> last{};  ///< the number of its last event
@@ -82,7 +85,7 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   void append_gap(Reader& reader, std::vector<EventText>& texts);
   void send(Reader& reader, std::vector<EventText> texts);
   void end(Reader& reader, EventText last);
-  void want_snapshot();
+  void want_snapshot(const Reader& reader);
   void forget_old_snapshot();
 
   std::string name_;

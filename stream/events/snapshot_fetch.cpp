@@ -29,14 +29,15 @@ protocol::Problem problem_of(const protocol::ReplyBody& reply) {
 
 }  // namespace
 
-void SnapshotFetch::fetch(std::string stream, std::vector<std::uint64_t> query_ids, Done done) {
+void SnapshotFetch::fetch(PrincipalId principal, std::string stream,
+                          std::vector<std::uint64_t> query_ids, Done done) {
   if (waiting_.size() >= waiting_max)
     return asio::post(parts_.loop, [done = std::move(done)] {
       done({nullptr,
             protocol::Problem{ErrorCode::busy, "Too many clients ask for lists; ask again.", {}}});
     });
-  waiting_.push_back(
-      std::make_shared<Fetch>(Fetch{std::move(stream), std::move(query_ids), std::move(done)}));
+  waiting_.push_back(std::make_shared<Fetch>(
+      Fetch{principal, std::move(stream), std::move(query_ids), std::move(done)}));
   begin_next();
 }
 
@@ -50,6 +51,7 @@ void SnapshotFetch::begin_next() {
 
 void SnapshotFetch::ask(const std::shared_ptr<Fetch>& fetch, std::uint64_t page) {
   parts_.send(
+      fetch->principal,
       [fetch, page] {
         return protocol::GetSnapshot{
             .stream = fetch->stream, .query_ids = fetch->query_ids, .page = page};

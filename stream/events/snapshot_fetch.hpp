@@ -27,11 +27,12 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class SnapshotFetch {
  public:
+  using PrincipalId = zmtp::PrincipalId;
   struct Parts {
     boost::asio::io_context& loop;
     boost::asio::io_context& beside;  ///< runs on another thread
-    /// As WireGateway's functions of the same names.
-    std::function<void(WireGateway::Make, WireGateway::Take)> send;
+    /// As WireGateway's functions of the same names, with the principal that asks.
+    std::function<void(PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
     const ListForm& form;
     std::size_t bytes_max = 0;  ///< of the JSON of one snapshot
@@ -49,10 +50,12 @@ class SnapshotFetch {
 
   /// Fetches the lists of these queries; of all queries if there is none. Calls `done` on the loop,
   /// later. Refuses the fetch if many wait, for example for clients that have left.
-  void fetch(std::string stream, std::vector<std::uint64_t> query_ids, Done done);
+  void fetch(PrincipalId principal, std::string stream, std::vector<std::uint64_t> query_ids,
+             Done done);
 
  private:
   struct Fetch {
+    PrincipalId principal;
     std::string stream;
     std::vector<std::uint64_t> query_ids;
     Done done;

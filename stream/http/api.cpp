@@ -44,16 +44,26 @@ std::optional<HttpAnswer> check_route(const RouteMatch& match, const HttpHead& h
 }  // namespace
 
 HttpApi::HttpApi(Parts parts)
-    : parts_(std::move(parts)),
-      gatekeeper_(parts_.gatekeeper),
-      gateway_(parts_.loop, parts_.deliver) {}
+    : parts_(std::move(parts)), gatekeeper_(parts_.gatekeeper), tokens_(parts_.tokens) {}
 
-std::optional<HttpAnswer> HttpApi::admit(const HttpHead& head) const {
+WireGateway& HttpApi::gateway(PrincipalId principal) {
+  return gateways_.try_emplace(principal, parts_.loop, parts_.deliver, principal).first->second;
+}
+
+std::shared_ptr<const void> HttpApi::reply_owner() const {
+  for (const auto& [principal, gateway] : gateways_)
+    if (const auto& owner = gateway.reply_owner()) return owner;
+  return nullptr;
+}
+
+std::optional<HttpAnswer> HttpApi::admit(HttpHead& head) {
   if (auto refusal = gatekeeper_.check_host(head)) return refusal;
   try {
     const RouteMatch match = find_route(head.method, head.target);
     if (match.route != nullptr && (match.route->is_change() || match.route->has_no_end))
       if (auto refusal = gatekeeper_.check_origin(head)) return refusal;
+    if (match.route != nullptr)
+      if (auto refusal = tokens_.check(head, *match.route)) return refusal;
     if (match.route == nullptr && match.allowed.empty())
       if (auto file = parts_.page(head)) return file;
     return check_route(match, head);
@@ -65,6 +75,9 @@ std::optional<HttpAnswer> HttpApi::admit(const HttpHead& head) const {
 void HttpApi::handle(HttpRequest request, HttpRespond respond) {
   RouteMatch match = find_route(request.head.method, request.head.target);
   std::string query(match.query);
+  if (match.route->access != RouteAccess::open)
+    if (auto refusal = tokens_.check_again(request.head.principal))
+      return respond(std::move(*refusal));
   try {
     (this->*match.route->run)(
         {std::move(request), std::move(match.names), std::move(query), respond});
@@ -92,17 +105,18 @@ void HttpApi::get_network(HttpCall call) {
 
 void HttpApi::get_stats(HttpCall call) {
   const Parameters none(call.query, {});
-  gateway_.send([] { return protocol::GetStats{}; },
-                [respond = call.respond](const protocol::ReplyBody& reply) {
-                  const auto* stats = std::get_if<protocol::Stats>(&reply);
-                  if (stats == nullptr) return respond(refusal_answer(reply));
-                  JsonText json;
-                  json.begin_object().key("counters").begin_object();
-                  for (const protocol::Counter& counter : stats->counters)
-                    if (std::isfinite(counter.value)) json.key(counter.name).number(counter.value);
-                  json.end_object().end_object();
-                  respond(json_answer(json));
-                });
+  gateway(call).send([] { return protocol::GetStats{}; },
+                     [respond = call.respond](const protocol::ReplyBody& reply) {
+                       const auto* stats = std::get_if<protocol::Stats>(&reply);
+                       if (stats == nullptr) return respond(refusal_answer(reply));
+                       JsonText json;
+                       json.begin_object().key("counters").begin_object();
+                       for (const protocol::Counter& counter : stats->counters)
+                         if (std::isfinite(counter.value))
+                           json.key(counter.name).number(counter.value);
+                       json.end_object().end_object();
+                       respond(json_answer(json));
+                     });
 }
 
 std::int64_t HttpApi::base_time_us() const {
@@ -114,9 +128,10 @@ std::int64_t HttpApi::base_time_us() const {
   return *base_us;
 }
 
-void HttpApi::send_one_row(WireGateway::Make make, std::string_view what, HttpRespond respond) {
-  gateway_.send(std::move(make), [respond = std::move(respond),
-                                  what = std::string(what)](const protocol::ReplyBody& reply) {
+void HttpApi::send_one_row(WireGateway& gateway, WireGateway::Make make, std::string_view what,
+                           HttpRespond respond) {
+  gateway.send(std::move(make), [respond = std::move(respond),
+                                 what = std::string(what)](const protocol::ReplyBody& reply) {
     const auto* batch = std::get_if<protocol::BatchReply>(&reply);
     if (batch == nullptr) return respond(refusal_answer(reply));
     if (batch->rejected > 0) return respond(rejected_answer(what, *batch));

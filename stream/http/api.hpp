@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +22,7 @@
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/http/routes.hpp"
 #include "starling/stream/http/stream_questions.hpp"
+#include "starling/stream/http/token_gate.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
@@ -33,6 +35,7 @@ class HttpApi {
     boost::asio::io_context& loop;
     const protocol::Limits& limits;
     GatekeeperOptions gatekeeper;
+    TokenGate::Parts tokens{};  ///< without keys, everybody may do everything
     WireGateway::Deliver deliver;
     /// Runs the function on a worker, and what it returns on the loop. `bytes` is the memory that
     /// waits for it.
@@ -55,12 +58,20 @@ class HttpApi {
   explicit HttpApi(Parts parts);
 
   /// Returns the answer to a request whose body need not be read: a refusal, or a file of the page.
-  std::optional<HttpAnswer> admit(const HttpHead& head) const;
+  /// Sets the principal of the request.
+  std::optional<HttpAnswer> admit(HttpHead& head);
   void handle(HttpRequest request, HttpRespond respond);
   /// Call this with each reply to a Peer that is `in_process`.
-  void replied(std::span<const std::byte> frame) { gateway_.replied(frame); }
-  /// The way by which the routes send requests of the wire.
-  WireGateway& gateway() { return gateway_; }
+  void replied(PrincipalId principal, std::span<const std::byte> frame) {
+    gateway(principal).replied(frame);
+  }
+  /// The way by which the routes send a principal's requests of the wire. A principal has one
+  /// session; the server ends it when it is idle.
+  WireGateway& gateway(PrincipalId principal);
+  /// WireGateway::reply_owner() of the gateway that takes a reply now.
+  std::shared_ptr<const void> reply_owner() const;
+  /// Returns how many requests were refused because of their tokens.
+  std::uint64_t refused_count() const { return tokens_.refused_count(); }
 
   // The routes. They may throw BadRequest.
   void get_health(HttpCall call);
@@ -86,11 +97,14 @@ class HttpApi {
  private:
   void ask(protocol::QuerySpec question, HttpCall call);
   std::int64_t base_time_us() const;
-  void send_one_row(WireGateway::Make make, std::string_view what, HttpRespond respond);
+  WireGateway& gateway(const HttpCall& call) { return gateway(call.request.head.principal); }
+  void send_one_row(WireGateway& gateway, WireGateway::Make make, std::string_view what,
+                    HttpRespond respond);
 
   Parts parts_;
   Gatekeeper gatekeeper_;
-  WireGateway gateway_;
+  TokenGate tokens_;
+  std::map<PrincipalId, WireGateway> gateways_;  ///< as many as the keys file has principals
 };
 
 }  // namespace starling::stream

@@ -31,7 +31,10 @@ std::vector<std::uint64_t> read_query_ids(std::string_view text, const protocol:
 void HttpApi::get_stream(HttpCall call) {
   static constexpr auto known = std::to_array<std::string_view>({"queries"});
   const Parameters parameters(call.query, known);
-  ListsQuestion question{.stream = std::move(call.names[0])};
+  if (auto refusal = tokens_.check_stream(call.request.head.principal, call.names[0]))
+    return call.respond(std::move(*refusal));
+  ListsQuestion question{.principal = call.request.head.principal,
+                         .stream = std::move(call.names[0])};
   if (const std::string* ids = parameters.find("queries"))
     question.query_ids = read_query_ids(*ids, parts_.limits);
   parts_.lists(std::move(question), std::move(call.respond));
@@ -39,7 +42,10 @@ void HttpApi::get_stream(HttpCall call) {
 
 void HttpApi::get_events(HttpCall call) {
   const Parameters none(call.query, {});
-  parts_.events({.stream = std::move(call.names[0]),
+  if (auto refusal = tokens_.check_stream(call.request.head.principal, call.names[0]))
+    return call.respond(std::move(*refusal));
+  parts_.events({.principal = call.request.head.principal,
+                 .stream = std::move(call.names[0]),
                  .last_event_id = std::move(call.request.head.last_event_id)},
                 std::move(call.respond));
 }

@@ -228,14 +228,16 @@ void HttpApi::post_neighbors(HttpCall call) {
 
 void HttpApi::ask(protocol::QuerySpec question, HttpCall call) {
   const bool is_geo = wants_geo_json(call.request.head.accept, parts_.limits.space);
-  gateway_.send(
+  WireGateway& gateway = this->gateway(call);
+  gateway.send(
       [question = std::move(question)] { return protocol::GetNeighbors{.questions = {question}}; },
-      [this, is_geo, respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
+      [this, &gateway, is_geo,
+       respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
         const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
         if (neighbors == nullptr) return respond(refusal_answer(reply));
         if (!is_geo) return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
         const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);
-        std::make_shared<GeoNeighbors>(gateway_, rows_max, *neighbors, respond)->ask_next();
+        std::make_shared<GeoNeighbors>(gateway, rows_max, *neighbors, respond)->ask_next();
       });
 }
 

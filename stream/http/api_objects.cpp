@@ -247,8 +247,8 @@ void HttpApi::post_objects(HttpCall call) {
       for (PostedObject& object : objects)
         if (!object.time_us) object.time_us = now_us;
     }
-    std::make_shared<ObjectPost>(gateway_, parts_.name_of, parts_.limits, std::move(read.posted),
-                                 shared->respond)
+    std::make_shared<ObjectPost>(gateway(*shared), parts_.name_of, parts_.limits,
+                                 std::move(read.posted), shared->respond)
         ->send_next();
   };
   if (shared->request.body.size() <= read_on_loop_bytes_max)
@@ -271,7 +271,7 @@ void HttpApi::get_object(HttpCall call) {
   const bool is_geo = wants_geo_json(call.request.head.accept, parts_.limits.space);
   const auto id = std::make_shared<std::uint64_t>(
       to_number(read_object_id("The object's id", call.names[0], parts_.limits)));
-  gateway_.send(
+  gateway(call).send(
       [id] {
         return protocol::GetObjects{.object_ids = {id.get(), 1}};
       },
@@ -305,6 +305,7 @@ void HttpApi::delete_object(HttpCall call) {
   const auto row =
       std::make_shared<std::pair<std::uint64_t, std::int64_t>>(to_number(id), base_time_us());
   send_one_row(
+      gateway(call),
       [row] {
         return protocol::RemoveObjects{.ids = {&row->first, 1}, .times_us = {&row->second, 1}};
       },

@@ -157,7 +157,7 @@ protocol::QuerySpec read_query(std::string_view body, const protocol::Limits& li
 
 void HttpApi::get_streams(HttpCall call) {
   const Parameters none(call.query, {});
-  std::make_shared<StreamList>(gateway_, parts_.limits, std::move(call.respond))->ask(0);
+  std::make_shared<StreamList>(gateway(call), parts_.limits, std::move(call.respond))->ask(0);
 }
 
 void HttpApi::put_stream(HttpCall call) {
@@ -167,7 +167,7 @@ void HttpApi::put_stream(HttpCall call) {
   const JsonFields fields(reader.parse_short(call.request.body, parts_.limits.dimension), known,
                           "The stream");
   StreamDefinition stream{.name = call.names[0], .on = read_on(fields), .with = read_with(fields)};
-  gateway_.send(
+  gateway(call).send(
       [stream] {
         return protocol::PutStream{.name = stream.name, .on = stream.on, .with = stream.with};
       },
@@ -181,23 +181,26 @@ void HttpApi::put_stream(HttpCall call) {
 
 void HttpApi::delete_stream(HttpCall call) {
   const Parameters none(call.query, {});
-  gateway_.send([stream = call.names[0]] { return protocol::RemoveStream{.name = stream}; },
-                [respond = call.respond, stream = call.names[0]](const protocol::ReplyBody& reply) {
-                  if (!std::holds_alternative<protocol::Done>(reply))
-                    return respond(refusal_answer(reply));
-                  JsonText json;
-                  json.begin_object().key("removed").text(stream).end_object();
-                  respond(json_answer(json));
-                });
+  gateway(call).send(
+      [stream = call.names[0]] { return protocol::RemoveStream{.name = stream}; },
+      [respond = call.respond, stream = call.names[0]](const protocol::ReplyBody& reply) {
+        if (!std::holds_alternative<protocol::Done>(reply)) return respond(refusal_answer(reply));
+        JsonText json;
+        json.begin_object().key("removed").text(stream).end_object();
+        respond(json_answer(json));
+      });
 }
 
 void HttpApi::put_query(HttpCall call) {
   const Parameters none(call.query, {});
   protocol::QuerySpec query = read_query(call.request.body, parts_.limits);
   query.id = QueryId{to_number(read_object_id("The query's id", call.names[1], parts_.limits))};
-  send_one_row([stream = call.names[0],
-                query] { return protocol::PutQueries{.stream = stream, .queries = {query}}; },
-               "The query", std::move(call.respond));
+  send_one_row(
+      gateway(call),
+      [stream = call.names[0], query] {
+        return protocol::PutQueries{.stream = stream, .queries = {query}};
+      },
+      "The query", std::move(call.respond));
 }
 
 void HttpApi::delete_query(HttpCall call) {
@@ -206,6 +209,7 @@ void HttpApi::delete_query(HttpCall call) {
       to_number(read_object_id("The query's id", call.names[1], parts_.limits));
   const auto owned = std::make_shared<std::pair<std::string, std::uint64_t>>(call.names[0], id);
   send_one_row(
+      gateway(call),
       [owned] {
         return protocol::RemoveQueries{.stream = owned->first, .ids = {&owned->second, 1}};
       },

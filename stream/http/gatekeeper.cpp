@@ -40,7 +40,7 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
 std::optional<HttpAnswer> Gatekeeper::check_host(const HttpHead& head) const {
   if (head.host.empty()) return std::nullopt;  // HTTP/1.0, which no browser speaks
   const std::string name = name_of(head.host);
-  if (is_loopback(name) || name == head.local_address || contains(options_.hosts, name))
+  if (is_loopback(name) || name == head.from.local_address || contains(options_.hosts, name))
     return std::nullopt;
   return problem_answer(421,
                         "\"" + head.host +
@@ -51,8 +51,8 @@ std::optional<HttpAnswer> Gatekeeper::check_host(const HttpHead& head) const {
 std::optional<HttpAnswer> Gatekeeper::check_origin(const HttpHead& head) const {
   if (head.origin.empty()) return std::nullopt;  // no page has sent it
   const std::string origin = lower(head.origin);
-  if (origin == "http://" + lower(head.host) || contains(options_.origins, origin))
-    return std::nullopt;
+  const std::string own = head.from.is_tls ? "https://" : "http://";
+  if (origin == own + lower(head.host) || contains(options_.origins, origin)) return std::nullopt;
   return problem_answer(
       403, "Pages of \"" + head.origin +
                "\" may change and follow nothing here. To allow them, start the server with "

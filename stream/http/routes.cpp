@@ -14,57 +14,76 @@ namespace starling::stream {
 
 namespace {
 
-// Each route refuses malformed, foreign and too large requests, with 400, 413, 417, 421 or 431.
-constexpr auto read_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431});
-constexpr auto busy_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
-constexpr auto ask_statuses = std::to_array<unsigned>({200, 400, 406, 413, 417, 421, 431, 503});
+// Each route refuses malformed, foreign and too large requests, with 400, 413, 417, 421 or 431. All
+// but /healthz refuse unknown tokens and missing rights, with 401, 403 or 429.
+constexpr auto health_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
+constexpr auto read_statuses =
+    std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431});
+constexpr auto busy_statuses =
+    std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431, 503});
+constexpr auto ask_statuses =
+    std::to_array<unsigned>({200, 400, 401, 403, 406, 413, 417, 421, 429, 431, 503});
 constexpr auto post_question_statuses =
-    std::to_array<unsigned>({200, 400, 403, 406, 411, 413, 415, 417, 421, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 406, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto find_statuses =
-    std::to_array<unsigned>({200, 400, 404, 406, 413, 417, 421, 431, 503});
-constexpr auto lists_statuses = std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 413, 417, 421, 429, 431, 503});
+constexpr auto lists_statuses =
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431, 503});
 constexpr auto events_statuses =
-    std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431, 503});
 constexpr auto socket_statuses =
-    std::to_array<unsigned>({101, 400, 403, 413, 417, 421, 426, 431, 503});
+    std::to_array<unsigned>({101, 400, 401, 403, 413, 417, 421, 426, 429, 431, 503});
 constexpr auto remove_statuses =
-    std::to_array<unsigned>({200, 400, 403, 404, 413, 417, 421, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431, 503});
 constexpr auto remove_object_statuses =
-    std::to_array<unsigned>({200, 400, 403, 413, 417, 421, 429, 431, 503});
-constexpr auto playback_statuses = std::to_array<unsigned>({200, 400, 404, 413, 417, 421, 431});
+    std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431, 503});
+constexpr auto playback_statuses =
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431});
 constexpr auto put_playback_statuses =
-    std::to_array<unsigned>({200, 400, 403, 404, 411, 413, 415, 417, 421, 431});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 411, 413, 415, 417, 421, 429, 431});
 constexpr auto put_stream_statuses =
-    std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 429, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto put_query_statuses =
-    std::to_array<unsigned>({200, 400, 403, 404, 411, 413, 415, 417, 421, 429, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto post_statuses =
-    std::to_array<unsigned>({200, 400, 403, 411, 413, 415, 417, 421, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 411, 413, 415, 417, 421, 429, 431, 503});
 
 constexpr auto table = std::to_array<Route>({
-    {"GET", "/healthz", RouteBody::none, busy_statuses, &HttpApi::get_health},
-    {"GET", "/metrics", RouteBody::none, read_statuses, &HttpApi::get_metrics},
-    {"POST", "/v1/objects", RouteBody::json_or_lines, post_statuses, &HttpApi::post_objects},
-    {"GET", "/v1/objects/{id}", RouteBody::none, find_statuses, &HttpApi::get_object},
-    {"DELETE", "/v1/objects/{id}", RouteBody::none, remove_object_statuses,
+    {"GET", "/healthz", RouteAccess::open, RouteBody::none, health_statuses, &HttpApi::get_health},
+    {"GET", "/metrics", RouteAccess::stats, RouteBody::none, read_statuses, &HttpApi::get_metrics},
+    {"POST", "/v1/objects", RouteAccess::publish, RouteBody::json_or_lines, post_statuses,
+     &HttpApi::post_objects},
+    {"GET", "/v1/objects/{id}", RouteAccess::query, RouteBody::none, find_statuses,
+     &HttpApi::get_object},
+    {"DELETE", "/v1/objects/{id}", RouteAccess::publish, RouteBody::none, remove_object_statuses,
      &HttpApi::delete_object},
-    {"GET", "/v1/neighbors", RouteBody::none, ask_statuses, &HttpApi::get_neighbors},
-    {"POST", "/v1/neighbors", RouteBody::json, post_question_statuses, &HttpApi::post_neighbors},
-    {"GET", "/v1/streams", RouteBody::none, busy_statuses, &HttpApi::get_streams},
-    {"GET", "/v1/streams/{name}", RouteBody::none, lists_statuses, &HttpApi::get_stream},
-    {"GET", "/v1/streams/{name}/events", RouteBody::none, events_statuses, &HttpApi::get_events,
+    {"GET", "/v1/neighbors", RouteAccess::query, RouteBody::none, ask_statuses,
+     &HttpApi::get_neighbors},
+    {"POST", "/v1/neighbors", RouteAccess::query, RouteBody::json, post_question_statuses,
+     &HttpApi::post_neighbors},
+    {"GET", "/v1/streams", RouteAccess::read, RouteBody::none, busy_statuses,
+     &HttpApi::get_streams},
+    {"GET", "/v1/streams/{name}", RouteAccess::subscribe, RouteBody::none, lists_statuses,
+     &HttpApi::get_stream},
+    {"GET", "/v1/streams/{name}/events", RouteAccess::subscribe, RouteBody::none, events_statuses,
+     &HttpApi::get_events, true},
+    {"PUT", "/v1/streams/{name}", RouteAccess::query, RouteBody::json, put_stream_statuses,
+     &HttpApi::put_stream},
+    {"DELETE", "/v1/streams/{name}", RouteAccess::query, RouteBody::none, remove_statuses,
+     &HttpApi::delete_stream},
+    {"PUT", "/v1/streams/{name}/queries/{id}", RouteAccess::query, RouteBody::json,
+     put_query_statuses, &HttpApi::put_query},
+    {"DELETE", "/v1/streams/{name}/queries/{id}", RouteAccess::query, RouteBody::none,
+     remove_statuses, &HttpApi::delete_query},
+    {"GET", "/v1/ws", RouteAccess::known, RouteBody::none, socket_statuses, &HttpApi::get_socket,
      true},
-    {"PUT", "/v1/streams/{name}", RouteBody::json, put_stream_statuses, &HttpApi::put_stream},
-    {"DELETE", "/v1/streams/{name}", RouteBody::none, remove_statuses, &HttpApi::delete_stream},
-    {"PUT", "/v1/streams/{name}/queries/{id}", RouteBody::json, put_query_statuses,
-     &HttpApi::put_query},
-    {"DELETE", "/v1/streams/{name}/queries/{id}", RouteBody::none, remove_statuses,
-     &HttpApi::delete_query},
-    {"GET", "/v1/ws", RouteBody::none, socket_statuses, &HttpApi::get_socket, true},
-    {"GET", "/v1/stats", RouteBody::none, busy_statuses, &HttpApi::get_stats},
-    {"GET", "/v1/playback", RouteBody::none, playback_statuses, &HttpApi::get_playback},
-    {"PUT", "/v1/playback", RouteBody::json, put_playback_statuses, &HttpApi::put_playback},
-    {"GET", "/v1/network", RouteBody::none, read_statuses, &HttpApi::get_network},
+    {"GET", "/v1/stats", RouteAccess::stats, RouteBody::none, busy_statuses, &HttpApi::get_stats},
+    {"GET", "/v1/playback", RouteAccess::known, RouteBody::none, playback_statuses,
+     &HttpApi::get_playback},
+    {"PUT", "/v1/playback", RouteAccess::tick, RouteBody::json, put_playback_statuses,
+     &HttpApi::put_playback},
+    {"GET", "/v1/network", RouteAccess::known, RouteBody::none, read_statuses,
+     &HttpApi::get_network},
 });
 
 /// Takes the text up to the next '/' off `path`, which begins with '/'.
@@ -103,6 +122,18 @@ std::vector<std::string> decoded(const std::vector<std::string_view>& names) {
 }
 
 }  // namespace
+
+Roles roles_of(RouteAccess access) {
+  Roles roles;
+  const auto add = [&](Role role) { roles.set(static_cast<std::size_t>(role)); };
+  const bool is_reading = access == RouteAccess::read;
+  if (access == RouteAccess::publish) add(Role::publish);
+  if (access == RouteAccess::query || is_reading) add(Role::query);
+  if (access == RouteAccess::subscribe || is_reading) add(Role::subscribe);
+  if (access == RouteAccess::tick) add(Role::tick);
+  if (access == RouteAccess::stats) add(Role::stats);
+  return roles;
+}
 
 std::span<const Route> http_routes() {
   return table;

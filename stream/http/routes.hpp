@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/stream/access/principal.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
 namespace starling::stream {
@@ -27,9 +28,25 @@ struct HttpCall {
 /// Which body a route reads.
 enum class RouteBody : std::uint8_t { none, json, json_or_lines };
 
+/// Who may use a route, if the server has keys. The wire has further rules for the requests that a
+/// route sends.
+enum class RouteAccess : std::uint8_t {
+  open,     ///< everybody, also without a token
+  known,    ///< every principal
+  publish,  ///< the role of this name
+  query,
+  subscribe,
+  tick,
+  stats,
+  read,  ///< query or subscribe
+};
+/// The roles one of which a principal needs. None: it needs no role.
+Roles roles_of(RouteAccess access);
+
 struct Route {
   std::string_view method;  ///< a route for GET also answers HEAD
   std::string_view path;    ///< for example "/v1/objects/{id}"
+  RouteAccess access = RouteAccess::known;
   RouteBody body = RouteBody::none;
   std::span<const unsigned> statuses;  ///< all that an answer may have
   void (HttpApi::*run)(HttpCall) = nullptr;

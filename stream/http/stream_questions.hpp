@@ -6,14 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "starling/stream/zmtp/authentication.hpp"
+
 namespace starling::stream {
 
 struct ListsQuestion {
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   std::string stream;
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries
 };
 
 struct EventsQuestion {
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   std::string stream;
   std::string last_event_id{};  ///< as the reader sends it; empty: it has no event
 };

@@ -80,7 +80,7 @@ void WireGateway::transmit(Exchange exchange, const protocol::RequestBody& body,
   const auto frame = std::make_shared<protocol::Frame>(
       protocol::encode_request({request, session_, sequence}, body));
   sent_.emplace(request, std::move(exchange));
-  deliver_(Peer{.in_process = true}, ReceivedBytes{frame, frame->bytes()});
+  deliver_(Peer{.in_process = true, .principal = principal_}, ReceivedBytes{frame, frame->bytes()});
 }
 
 void WireGateway::replied(std::span<const std::byte> frame) {

@@ -32,8 +32,10 @@ class WireGateway {
   /// Takes the reply. The reply is valid during the call.
   using Take = std::function<void(const protocol::ReplyBody&)>;
 
-  WireGateway(boost::asio::io_context& loop, Deliver deliver)
-      : loop_(loop), deliver_(std::move(deliver)) {}
+  /// Sends requests of the principal, in a session of its own.
+  WireGateway(boost::asio::io_context& loop, Deliver deliver,
+              zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous)
+      : loop_(loop), deliver_(std::move(deliver)), principal_(principal) {}
 
   /// Sends a request, and calls `take` on the loop when its reply has come. A sequenced request
   /// waits until the one before it is answered: if the server refuses one, none after it has used
@@ -64,6 +66,7 @@ class WireGateway {
 
   boost::asio::io_context& loop_;
   Deliver deliver_;
+  zmtp::PrincipalId principal_;
   std::uint64_t session_ = 0;  ///< 0: no session is open
   std::uint64_t next_sequence_ = 1;
   std::uint64_t next_request_ = 1;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <new>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -40,11 +41,9 @@ constexpr std::size_t budget_spare_bytes = std::size_t{4} << 20;
 // The memory of a waiting reply besides its bytes.
 constexpr std::size_t reply_bytes_besides = 512;
 
-/// A request, or the end of a connection.
-struct Event {
+struct Request {
   std::shared_ptr<Link> link;
-  bool is_end = false;
-  zmtp::Message message{};
+  zmtp::Message message;
   std::size_t room = 0;
 };
 
@@ -72,6 +71,7 @@ struct CommandSocket::State final : zmtp::Traffic {
         budget(std::max(options.receive_bytes_max, options.message_bytes_max + budget_spare_bytes),
                zmtp::post_go_on),
         inbox(loop, [this] { turn(); }),
+        ended(loop, [this] { forget_ended(); }),
         bound(bind_endpoint(options.endpoint, options.reach_allowed)),
         listener(threads, options.io_threads, bound.release(),
                  {.session = {.role = zmtp::Role::router,
@@ -104,7 +104,7 @@ struct CommandSocket::State final : zmtp::Traffic {
   void take_message(Connection& from, zmtp::Message message, std::size_t room) override {
     from.link()->request_bytes += room;
     try {
-      inbox.push({from.link(), false, std::move(message), room});
+      inbox.push({from.link(), std::move(message), room});
     } catch (...) {
       from.link()->request_bytes -= room;
       budget.give_back(room);
@@ -120,7 +120,11 @@ struct CommandSocket::State final : zmtp::Traffic {
     give_back_reply(*connection.link(), charge);
     budget.forget(connection.link());
     if (room > 0) budget.give_back(room);
-    inbox.push({connection.link(), true});
+    try {
+      ended.push(connection.link());
+    } catch (const std::bad_alloc&) {
+      has_lost_an_end = true;
+    }
   }
   bool lacks_room() const override { return budget.has_waiting(); }
   bool holds_too_much() const override { return waiting_bytes > options.reply_bytes_max / 2; }
@@ -133,10 +137,10 @@ struct CommandSocket::State final : zmtp::Traffic {
   void send_all(std::vector<Reply> replies) {
     for (Reply& reply : replies) {
       Connection* const connection = reply.link->connection;
-      if (connection == nullptr)
-        give_back_reply(*reply.link, reply.charge);
-      else
-        connection->send(std::move(reply.message), reply.charge);
+      if (connection != nullptr && connection->send(std::move(reply.message), reply.charge))
+        continue;
+      give_back_reply(*reply.link, reply.charge);
+      if (connection != nullptr) connection->cut(zmtp::Fault::memory);
     }
     for (const Reply& reply : replies)
       if (reply.link->connection != nullptr) reply.link->connection->flush();
@@ -144,8 +148,16 @@ struct CommandSocket::State final : zmtp::Traffic {
 
   // On the loop
 
+  /// Ends are taken also while requests are not, so that they do not pile up. A request that still
+  /// waits is then one of a closed connection.
+  void forget_ended() {
+    for (const std::shared_ptr<Link>& link : ended.take()) links.erase(link->number);
+    if (has_lost_an_end.exchange(false))
+      std::erase_if(links, [](const auto& each) { return !each.second->is_open; });
+  }
+
   void turn() {
-    for (Event& event : inbox.take()) events.push_back(std::move(event));
+    for (Request& request : inbox.take()) requests.push_back(std::move(request));
     is_turn_posted = false;
     if (drain()) turn_soon();
   }
@@ -157,31 +169,28 @@ struct CommandSocket::State final : zmtp::Traffic {
     });
   }
 
-  /// Returns true if events are left that may be taken.
+  /// Returns true if requests are left that may be taken.
   bool drain() {
     std::size_t bytes = 0;
     for (int count = 0; count < requests_per_turn && bytes < bytes_per_turn; ++count) {
-      while (!events.empty() && events.front().is_end) {
-        links.erase(events.front().link->number);
-        events.pop_front();
-      }
-      if (events.empty() || stopped || !handlers.may_read()) return false;
-      Event event = std::move(events.front());
-      events.pop_front();
-      bytes += event.room;
-      take(std::move(event));
+      if (requests.empty() || stopped || !handlers.may_read()) return false;
+      Request request = std::move(requests.front());
+      requests.pop_front();
+      bytes += request.room;
+      take(std::move(request));
     }
-    return !events.empty();
+    return !requests.empty();
   }
 
-  void take(Event event) {
-    Link& link = *event.link;
-    link.request_bytes -= event.room;
-    if (link.waits_for_loop.exchange(false)) zmtp::post_go_on(event.link);
-    budget.give_back(event.room);
-    links.try_emplace(link.number, event.link);
-    auto& parts = event.message.parts;
-    const std::size_t count = event.message.count;
+  void take(Request request) {
+    Link& link = *request.link;
+    link.request_bytes -= request.room;
+    if (link.waits_for_loop.exchange(false)) zmtp::post_go_on(request.link);
+    budget.give_back(request.room);
+    // The end of an open connection is still to come, so it leaves `links` again.
+    if (link.is_open) links.try_emplace(link.number, request.link);
+    auto& parts = request.message.parts;
+    const std::size_t count = request.message.count;
     const Peer peer{.connection = link.number,
                     .has_delimiter = count == 2 && parts[0].bytes().empty(),
                     .principal = link.principal};
@@ -201,7 +210,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     return waiting > *bytes_max;
   }
 
-  Sent send(const Peer& peer, const protocol::Frame& body) {
+  Sent send(const Peer& peer, const protocol::Frame& body) try {
     const auto found = links.find(peer.connection);
     if (found == links.end() || !found->second->is_open) return Sent::peer_gone;
     const std::shared_ptr<Link>& link = found->second;
@@ -212,16 +221,33 @@ struct CommandSocket::State final : zmtp::Traffic {
     const bool is_full = (of_peer > 0 && of_peer + charge > options.peer_reply_bytes_max) ||
                          (!is_short && waiting_bytes + charge > options.reply_bytes_max);
     if (is_full || (!is_short && is_beyond_quota(link->principal, charge))) return Sent::peer_full;
+    return put_into_outbox({link, wire_message(peer, body), charge}) ? Sent::queued
+                                                                     : Sent::no_memory;
+  } catch (const std::bad_alloc&) {
+    return Sent::no_memory;
+  }
+
+  static std::shared_ptr<const WireMessage> wire_message(const Peer& peer,
+                                                         const protocol::Frame& body) {
     std::vector<zmtp::WirePart> parts;
     parts.reserve(2);
     if (peer.has_delimiter) parts.emplace_back();
     const auto owner = std::make_shared<protocol::Frame>(body);
     parts.push_back({owner, owner->bytes()});
-    link->reply_bytes += charge;
-    waiting_bytes += charge;
-    outboxes[link->lane.index]->mailbox.push(
-        {link, std::make_shared<WireMessage>(std::move(parts)), charge});
-    return Sent::queued;
+    return std::make_shared<WireMessage>(std::move(parts));
+  }
+
+  /// The I/O thread gives back what a reply is charged, so the charge comes first.
+  bool put_into_outbox(const Reply& reply) {
+    reply.link->reply_bytes += reply.charge;
+    waiting_bytes += reply.charge;
+    try {
+      outboxes[reply.link->lane.index]->mailbox.push(reply);
+      return true;
+    } catch (const std::bad_alloc&) {
+      give_back_reply(*reply.link, reply.charge);
+      return false;
+    }
   }
 
   boost::asio::io_context& loop;
@@ -229,8 +255,10 @@ struct CommandSocket::State final : zmtp::Traffic {
   Handlers handlers;
   std::atomic<std::size_t> waiting_bytes{0};  ///< of replies
   ReceiveBudget budget;
-  Mailbox<Event> inbox;
-  std::deque<Event> events;  ///< taken from the inbox, and not handled yet
+  Mailbox<Request> inbox;
+  Mailbox<std::shared_ptr<Link>> ended;
+  std::atomic<bool> has_lost_an_end{false};
+  std::deque<Request> requests;  ///< taken from the inbox, and not handled yet
   std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;  ///< of those that have asked
   bool is_turn_posted = false;
   bool stopped = false;

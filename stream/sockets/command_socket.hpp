@@ -67,6 +67,7 @@ class CommandSocket {
     queued,
     peer_gone,
     peer_full,  ///< too many bytes of replies wait, and this one is dropped
+    no_memory,  ///< the reply is dropped
   };
 
   struct Handlers {

@@ -24,6 +24,8 @@ constexpr int system_bytes_max = 256 * 1024;
 constexpr std::size_t read_bytes_max = 65536;  ///< at a time, so that the loop is soon free again
 constexpr std::chrono::milliseconds discard_time{1000};
 constexpr unsigned switching_protocols = 101;
+/// A browser that has seen TLS here tries nothing else for a year.
+constexpr const char* year_of_tls = "max-age=31536000";
 
 std::string text_of(boost::string_view text) {
   return {text.data(), text.size()};
@@ -64,10 +66,11 @@ std::pair<unsigned, std::string> refusal_of(const beast::error_code& error,
 
 }  // namespace
 
-HttpConnection::HttpConnection(asio::ip::tcp::socket socket, const HttpOptions& options,
-                               const HttpHandlers& handlers,
+HttpConnection::HttpConnection(asio::ip::tcp::socket socket, HttpOrigin from,
+                               const HttpOptions& options, const HttpHandlers& handlers,
                                std::function<void(HttpConnection*)> ended)
-    : options_(options),
+    : from_(std::move(from)),
+      options_(options),
       handlers_(handlers),
       ended_(std::move(ended)),
       stream_(std::move(socket)),
@@ -108,7 +111,8 @@ void HttpConnection::take_head(const Error& error) {
   const auto& request = parser_->get();
   if (const std::string_view why = ambiguity_of(request.base()); !why.empty())
     return refuse(400, why);
-  if (auto answer = handlers_.admit(head()))
+  head_ = read_fields();
+  if (auto answer = handlers_.admit(head_))
     return write(std::move(*answer), request.keep_alive() && is_body_read());
   if (is_body_read()) return handle();
   if (request.count(http::field::expect) == 0) return read_body();
@@ -150,7 +154,7 @@ void HttpConnection::handle() {
                                          "made; sending the request again is safe."));
   });
   // The copy of a connection's pointer in `respond` must not keep a closed connection alive.
-  handlers_.handle({head(), std::move(parser_->get().body())},
+  handlers_.handle({std::move(head_), std::move(parser_->get().body())},
                    [weak = weak_from_this(), exchange](HttpAnswer answer) {
                      if (const auto self = weak.lock()) self->respond(exchange, std::move(answer));
                    });
@@ -192,10 +196,7 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   }
   const unsigned version = request.version() == 10 ? 10 : 11;
   response_.emplace(static_cast<http::status>(answer.status), version);
-  response_->set(http::field::content_type, answer.content_type);
-  response_->set("X-Content-Type-Options", "nosniff");
-  response_->set(http::field::cache_control, "no-store");
-  for (const auto& [name, value] : answer.fields) response_->set(name, value);
+  set_fields(answer);
   if (answer.hand_over) {
     // The answer ends with the connection, unless it has switched to another protocol.
     keep_alive = answer.status == switching_protocols;
@@ -211,6 +212,19 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
                       if (error) return self->fail(error);
                       self->finish(keep_alive);
                     });
+}
+
+/// An answer's own fields replace those that all answers have. The answers of the API are no pages:
+/// a browser must not run, frame or keep them.
+void HttpConnection::set_fields(const HttpAnswer& answer) {
+  response_->set(http::field::content_type, answer.content_type);
+  response_->set("X-Content-Type-Options", "nosniff");
+  response_->set("X-Frame-Options", "DENY");
+  response_->set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  response_->set("Referrer-Policy", "no-referrer");
+  response_->set(http::field::cache_control, "no-store");
+  if (from_.is_tls) response_->set(http::field::strict_transport_security, year_of_tls);
+  for (const auto& [name, value] : answer.fields) response_->set(name, value);
 }
 
 void HttpConnection::finish(bool keep_alive) {
@@ -246,11 +260,9 @@ bool HttpConnection::is_body_read() const {
   return parser_->is_done();
 }
 
-HttpHead HttpConnection::head() const {
+HttpHead HttpConnection::read_fields() const {
   const auto& request = parser_->get();
   const auto field = [&](http::field name) { return text_of(request[name]); };
-  Error ignored;
-  const auto local = stream_.socket().local_endpoint(ignored);
   return {.method = text_of(request.method_string()),
           .target = text_of(request.target()),
           .host = field(http::field::host),
@@ -263,7 +275,12 @@ HttpHead HttpConnection::head() const {
           .connection = field(http::field::connection),
           .websocket_key = field(http::field::sec_websocket_key),
           .websocket_version = field(http::field::sec_websocket_version),
-          .local_address = local.address().to_string(),
+          .websocket_protocol = field(http::field::sec_websocket_protocol),
+          .authorization = field(http::field::authorization),
+          .is_forwarded = request.count(http::field::forwarded) > 0 ||
+                          request.count(http::field::via) > 0 ||
+                          request.count("X-Forwarded-For") > 0,
+          .from = from_,
           .has_length = request.count(http::field::content_length) > 0 ||
                         request.count(http::field::transfer_encoding) > 0};
 }

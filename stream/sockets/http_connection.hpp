@@ -24,7 +24,7 @@ namespace starling::stream {
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   /// `options` and `handlers` must live until `ended` is called, which happens in the destructor.
-  HttpConnection(boost::asio::ip::tcp::socket socket, const HttpOptions& options,
+  HttpConnection(boost::asio::ip::tcp::socket socket, HttpOrigin from, const HttpOptions& options,
                  const HttpHandlers& handlers, std::function<void(HttpConnection*)> ended);
   ~HttpConnection();
 
@@ -54,9 +54,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void finish(bool keep_alive);
   void hand_over();
   void discard();
-  HttpHead head() const;
+  HttpHead read_fields() const;
+  void set_fields(const HttpAnswer& answer);
   bool is_body_read() const;
 
+  HttpOrigin from_;
   const HttpOptions& options_;
   const HttpHandlers& handlers_;
   std::function<void(HttpConnection*)> ended_;
@@ -64,6 +66,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::asio::steady_timer answer_deadline_;
   boost::beast::flat_buffer buffer_;
   std::optional<HttpParser> parser_;
+  HttpHead head_;  ///< of the request that is read or answered
   std::optional<Response> response_;
   std::function<void(HandedOver)> hand_over_;  ///< of the answer that is written
   std::uint64_t exchange_ = 0;                 ///< the number of requests and answers until now

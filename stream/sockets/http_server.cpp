@@ -32,6 +32,16 @@ asio::ip::address address_of(const std::string& host) {
   return address;
 }
 
+HttpOrigin origin_of(const Tcp::socket& socket, bool is_tls) {
+  boost::system::error_code ignored;
+  const auto local = socket.local_endpoint(ignored);
+  const auto peer = socket.remote_endpoint(ignored);
+  return {.local_address = local.address().to_string(),
+          .peer_address = peer.address().to_string(),
+          .is_local = reach_of(*peer.data()) == Reach::machine,
+          .is_tls = is_tls};
+}
+
 Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
   const Tcp::endpoint endpoint(address_of(options.host), options.port);
   check_reach(reach_of(*endpoint.data()), options.reach_allowed);
@@ -94,8 +104,14 @@ bool HttpServer::State::make_room() {
 
 void HttpServer::State::serve(Tcp::socket socket) {
   const auto self = shared_from_this();
+  HttpOrigin from = origin_of(socket, options.secure != nullptr);
+  if (options.secure) {
+    auto secured = options.secure(std::move(socket));
+    if (!secured) return;
+    socket = std::move(*secured);
+  }
   const auto connection = std::make_shared<HttpConnection>(
-      std::move(socket), options, handlers,
+      std::move(socket), std::move(from), options, handlers,
       [self](HttpConnection* ended) { self->connections.erase(ended); });
   connections.insert(connection.get());
   connection->read();

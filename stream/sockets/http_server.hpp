@@ -18,8 +18,14 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
+
+/// Turns a connection that a client has opened into one that carries its plain bytes, as TlsRelay
+/// does. std::nullopt: the connection cannot be served.
+using SecureConnection =
+    std::function<std::optional<boost::asio::ip::tcp::socket>(boost::asio::ip::tcp::socket)>;
 
 struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
@@ -32,6 +38,16 @@ struct HttpOptions {
   std::size_t body_bytes_max = std::size_t{1} << 20;
   /// For reading a request, again for the handler, and again for writing the answer.
   std::chrono::milliseconds timeout{5000};
+  /// If set, each connection passes through it, and answers say that only TLS is spoken here.
+  SecureConnection secure{};
+};
+
+/// Where a connection comes from.
+struct HttpOrigin {
+  std::string local_address;  ///< the numeric address to which the client has connected
+  std::string peer_address;   ///< the numeric address of the client
+  bool is_local = false;      ///< the client's address is a loopback address
+  bool is_tls = false;
 };
 
 /// The head of a request, as far as handlers use it. An absent field is empty.
@@ -48,8 +64,13 @@ struct HttpHead {
   std::string connection;
   std::string websocket_key;
   std::string websocket_version;
-  std::string local_address;  ///< the numeric address to which the client has connected
-  bool has_length = false;    ///< the request has Content-Length or Transfer-Encoding
+  std::string websocket_protocol;
+  std::string authorization;
+  bool is_forwarded = false;  ///< a proxy says that it sends the request for somebody else
+  HttpOrigin from;
+  /// Whose request it is. HttpHandlers::admit sets it.
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  bool has_length = false;  ///< the request has Content-Length or Transfer-Encoding
 };
 
 struct HttpRequest {
@@ -82,9 +103,9 @@ using HttpRespond = std::function<void(HttpAnswer)>;
 
 /// The functions that the server calls on the loop.
 struct HttpHandlers {
-  /// Called before the body is read. Returns std::nullopt, or the answer if
-  /// it does not depend on the body.
-  std::function<std::optional<HttpAnswer>(const HttpHead&)> admit;
+  /// Called before the body is read. Returns std::nullopt, or the answer if it does not depend on
+  /// the body. May set HttpHead::principal.
+  std::function<std::optional<HttpAnswer>(HttpHead&)> admit;
   std::function<void(HttpRequest, HttpRespond)> handle;
   /// Returns the answer to a request that is malformed, too large, or not answered in time.
   std::function<HttpAnswer(unsigned status, std::string_view sentence)> refuse;

@@ -20,31 +20,27 @@ bool ReceiveBudget::take(const std::shared_ptr<zmtp::Link>& link, std::size_t by
     used_ += bytes;
     return true;
   }
-  link->is_waiting = true;
   line_.push_back({link, bytes});
+  link->is_waiting = true;
   return false;
 }
 
 void ReceiveBudget::give_back(std::size_t bytes) {
-  std::vector<std::shared_ptr<zmtp::Link>> links;
   {
     const std::lock_guard lock(mutex_);
     used_ -= bytes;
-    links = grant();
   }
-  tell(links);
+  while (const auto link = grant_one()) granted_(link);
 }
 
 void ReceiveBudget::forget(const std::shared_ptr<zmtp::Link>& link) {
-  std::vector<std::shared_ptr<zmtp::Link>> links;
   {
     const std::lock_guard lock(mutex_);
     used_ -= std::exchange(link->granted, 0);
     if (std::exchange(link->is_waiting, false))
       std::erase_if(line_, [&](const Waiting& each) { return each.link == link; });
-    links = grant();
   }
-  tell(links);
+  while (const auto other = grant_one()) granted_(other);
 }
 
 bool ReceiveBudget::has_waiting() const {
@@ -52,21 +48,15 @@ bool ReceiveBudget::has_waiting() const {
   return !line_.empty();
 }
 
-std::vector<std::shared_ptr<zmtp::Link>> ReceiveBudget::grant() {
-  std::vector<std::shared_ptr<zmtp::Link>> links;
-  while (!line_.empty() && fits(line_.front().bytes)) {
-    Waiting& first = line_.front();
-    used_ += first.bytes;
-    first.link->granted = first.bytes;
-    first.link->is_waiting = false;
-    links.push_back(std::move(first.link));
-    line_.pop_front();
-  }
-  return links;
-}
-
-void ReceiveBudget::tell(const std::vector<std::shared_ptr<zmtp::Link>>& links) const {
-  for (const auto& link : links) granted_(link);
+std::shared_ptr<zmtp::Link> ReceiveBudget::grant_one() {
+  const std::lock_guard lock(mutex_);
+  if (line_.empty() || !fits(line_.front().bytes)) return nullptr;
+  const Waiting first = std::move(line_.front());
+  line_.pop_front();
+  used_ += first.bytes;
+  first.link->granted = first.bytes;
+  first.link->is_waiting = false;
+  return first.link;
 }
 
 }  // namespace starling::stream

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "starling/stream/zmtp/link.hpp"
 
@@ -40,9 +39,9 @@ class ReceiveBudget {
   };
 
   bool fits(std::size_t bytes) const { return used_ == 0 || used_ + bytes <= bytes_max_; }
-  /// Grants room to those who wait, in line, as far as it goes.
-  std::vector<std::shared_ptr<zmtp::Link>> grant();
-  void tell(const std::vector<std::shared_ptr<zmtp::Link>>& links) const;
+  /// Grants room to the first in line, if there is enough. Returns nullptr if not. It takes no
+  /// memory.
+  std::shared_ptr<zmtp::Link> grant_one();
 
   const std::size_t bytes_max_;
   const std::function<void(const std::shared_ptr<zmtp::Link>&)> granted_;

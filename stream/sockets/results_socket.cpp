@@ -177,10 +177,13 @@ struct ResultsSocket::State final : zmtp::Traffic {
               ++dropped;
               return;
             }
+            if (!subscriber.connection->send(publication.message, charge)) {
+              ++dropped;
+              return;
+            }
+            subscriber.waiting_bytes += charge;
             if (subscriber.waiting_messages++ == 0)
               touched.push_back(subscriber.connection->shared_from_this());
-            subscriber.waiting_bytes += charge;
-            subscriber.connection->send(publication.message, charge);
           });
     }
     for (const auto& connection : touched) connection->flush();

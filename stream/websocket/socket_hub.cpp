@@ -12,6 +12,7 @@
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
+#include "starling/stream/http/token_gate.hpp"
 #include "starling/stream/json/problem.hpp"
 #include "starling/stream/sockets/moved_socket.hpp"
 #include "starling/stream/websocket/position_feed.hpp"
@@ -77,9 +78,10 @@ SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
           .epoch = parts_.epoch,
           .name_of = parts_.name_of,
           .request =
-              [this, to_loop](std::uint64_t reader, std::vector<std::byte> message) {
-                to_loop([this, reader, message = std::move(message)]() mutable {
-                  deliver(reader, std::move(message));
+              [this, to_loop](std::uint64_t reader, zmtp::PrincipalId principal,
+                              std::vector<std::byte> message) {
+                to_loop([this, reader, principal, message = std::move(message)]() mutable {
+                  deliver(reader, principal, std::move(message));
                 });
               },
           .follow =
@@ -88,6 +90,7 @@ SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
                   follow(reader, request_id, stream);
                 });
               },
+          .refusal_of = parts_.refusal_of,
           .unfollow =
               [this, to_loop](const std::string& stream) {
                 to_loop([this, stream] { unfollow(stream); });
@@ -130,12 +133,20 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
   const auto place = std::make_shared<const SocketPlace>(state_->thread.counts());
   HttpAnswer answer{.status = 101, .body = {}};
   answer.is_headless = true;
-  answer.hand_over = [this, place, text = head_text(head)](HandedOver connection) {
+  const bool names_protocol =
+      beast::http::token_list(head.websocket_protocol).exists(std::string(socket_protocol));
+  answer.hand_over = [this, place, principal = head.principal, cuts = cuts_, names_protocol,
+                      text = head_text(head)](HandedOver connection) {
+    if (cuts != cuts_) return;  // it may be meant; if not, it comes again
     const auto socket = moved_to(state_->thread.context(), std::move(connection.socket));
     if (socket == nullptr) return;
     state_->thread.post(
-        [this, place, socket, reader = new_reader(), head = text + connection.received] {
-          state_->thread.add(reader, std::move(*socket), head, place);
+        [this, place, socket,
+         opening = SocketOpening{.reader = new_reader(),
+                                 .principal = principal,
+                                 .head = text + connection.received,
+                                 .protocol = names_protocol ? socket_protocol : ""}] {
+          state_->thread.add(opening, std::move(*socket), place);
         });
   };
   respond(std::move(answer));
@@ -148,10 +159,12 @@ std::uint64_t SocketHub::new_reader() {
   return first + readers_++;
 }
 
-void SocketHub::deliver(std::uint64_t reader, std::vector<std::byte> message) {
+void SocketHub::deliver(std::uint64_t reader, zmtp::PrincipalId principal,
+                        std::vector<std::byte> message) {
   if (is_closed_) return;
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(message));
-  parts_.deliver(Peer{.connection = reader, .in_process = true}, ReceivedBytes{owner, *owner});
+  parts_.deliver(Peer{.connection = reader, .in_process = true, .principal = principal},
+                 ReceivedBytes{owner, *owner});
 }
 
 void SocketHub::replied(std::uint64_t reader, const protocol::Frame& frame) {
@@ -215,6 +228,11 @@ void SocketHub::send_rows(bool then_shows) {
           state_->thread.take_rows(number, each.rows.get(), each.mirror);
         if (then_shows && --state_->waiting_shows == 0) state_->thread.show();
       });
+}
+
+void SocketHub::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
+  ++cuts_;
+  state_->thread.post([this, is_meant] { state_->thread.cut(is_meant); });
 }
 
 void SocketHub::close() {

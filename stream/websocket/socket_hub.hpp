@@ -20,6 +20,7 @@
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/frame.hpp"
+#include "starling/protocol/wire/socket_codec.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
@@ -45,6 +46,11 @@ class SocketHub {
     std::function<void(Peer, ReceivedBytes)> deliver;
     /// Returns std::nullopt if there is a stream of this name.
     std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
+    /// Returns why the principal may not ask this. `reader` is Peer::connection. Another thread
+    /// calls it.
+    std::function<std::optional<protocol::Problem>(std::uint64_t reader, zmtp::PrincipalId,
+                                                   const protocol::SocketBody&)>
+        refusal_of;
     /// Returns the name of an object; empty: it has none. Any thread may call it.
     std::function<std::string_view(ObjectId)> name_of;
     /// Returns whether `objects` would return at once. Otherwise it waits for an update.
@@ -71,6 +77,8 @@ class SocketHub {
   void take_rows(const Staging& staging, Tick tick, std::int64_t tau_us);
   /// Shows the newest positions. Call it when a tick is published.
   void show();
+  /// Ends the connections of the principals for which `is_meant` returns true.
+  void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
   /// Ends all connections, and accepts no further one.
   void close();
 
@@ -80,7 +88,7 @@ class SocketHub {
   struct State;
 
   std::uint64_t new_reader();
-  void deliver(std::uint64_t reader, std::vector<std::byte> message);
+  void deliver(std::uint64_t reader, zmtp::PrincipalId principal, std::vector<std::byte> message);
   void follow(std::uint64_t reader, std::uint64_t request_id, const std::string& stream);
   void unfollow(const std::string& stream);
   void feed(std::uint64_t number);
@@ -90,6 +98,7 @@ class SocketHub {
   std::unique_ptr<State> state_;
   std::map<std::string, unsigned, std::less<>> followed_;  ///< and by how many
   std::uint64_t readers_ = 0;                              ///< that have ever come
+  std::uint64_t cuts_ = 0;                                 ///< until now
   bool is_closed_ = false;
 };
 

@@ -64,6 +64,7 @@ void SocketReader::take(std::vector<std::byte> message) {
 
 void SocketReader::take(const protocol::DecodedSocketRequest& request) {
   if (request.problem) return answer(request.request_id, request.problem);
+  if (auto refusal = parts_.refusal_of(request.body)) return answer(request.request_id, refusal);
   if (const auto* view = std::get_if<protocol::View>(&request.body))
     return put_view(request.request_id, *view);
   if (const auto* follow = std::get_if<protocol::Follow>(&request.body)) {

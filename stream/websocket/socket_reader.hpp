@@ -52,6 +52,8 @@ class SocketReader {
     /// followed() gets the outcome later.
     std::function<void(std::uint64_t request_id, std::string stream)> follow;
     std::function<void(const std::string& stream)> unfollow;
+    /// Returns why the client may not ask this; std::nullopt: it may.
+    std::function<std::optional<protocol::Problem>(const protocol::SocketBody&)> refusal_of;
     std::function<void()> views_changed;  ///< the reader begins or ends to show a view
     std::function<void()> ended;          ///< destroys the reader
   };
@@ -60,7 +62,7 @@ class SocketReader {
   SocketReader(const SocketReader&) = delete;
   SocketReader& operator=(const SocketReader&) = delete;
 
-  void start(const std::string& head) { socket_->start(head); }
+  void start(const std::string& head, std::string_view protocol) { socket_->start(head, protocol); }
   bool has_view() const { return view_.has_value(); }
   void take_reply(const protocol::Frame& frame);
   void followed(std::uint64_t request_id, const std::string& stream,
@@ -71,6 +73,7 @@ class SocketReader {
   void show();
   void beat(std::int64_t now_us) { socket_->beat(now_us); }
   void close() { socket_->close(WebSocket::Code::going_away, "the server stops"); }
+  void cut() { socket_->close(WebSocket::Code::policy_error, "the token or its rights changed"); }
 
  private:
   void take(std::vector<std::byte> message);

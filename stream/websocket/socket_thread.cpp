@@ -31,19 +31,24 @@ SocketReader* SocketThread::find(std::uint64_t reader) {
   return found == readers_.end() ? nullptr : found->second.reader.get();
 }
 
-SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader) {
+SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId principal) {
   return {.limits = parts_.limits,
           .counts = counts_,
           .space = parts_.space.space,
           .views = views_.get(),
           .epoch = parts_.epoch,
           .name_of = parts_.name_of,
-          .request = [this, reader](auto message) { parts_.request(reader, std::move(message)); },
+          .request = [this, reader, principal](
+                         auto message) { parts_.request(reader, principal, std::move(message)); },
           .follow =
               [this, reader](std::uint64_t request_id, std::string stream) {
                 parts_.follow(reader, request_id, std::move(stream));
               },
           .unfollow = [this](const std::string& stream) { parts_.unfollow(stream); },
+          .refusal_of =
+              [this, reader, principal](const protocol::SocketBody& body) {
+                return parts_.refusal_of(reader, principal, body);
+              },
           .views_changed = [this] { views_changed(); },
           .ended =
               [this, reader] {
@@ -52,14 +57,16 @@ SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader) {
               }};
 }
 
-void SocketThread::add(std::uint64_t reader, asio::ip::tcp::socket socket, const std::string& head,
+void SocketThread::add(const SocketOpening& opening, asio::ip::tcp::socket socket,
                        std::shared_ptr<const void> place) {
   if (is_closed_) return;
   const auto added = readers_.emplace(
-      reader, Reader{std::move(place),
-                     std::make_unique<SocketReader>(std::move(socket), reader_parts(reader))});
+      opening.reader,
+      Reader{opening.principal, std::move(place),
+             std::make_unique<SocketReader>(std::move(socket),
+                                            reader_parts(opening.reader, opening.principal))});
   if (readers_.size() == 1) beat_later();
-  added.first->second.reader->start(head);
+  added.first->second.reader->start(opening.head, opening.protocol);
 }
 
 void SocketThread::take_reply(std::uint64_t reader, const protocol::Frame& frame) {
@@ -125,6 +132,13 @@ void SocketThread::beat_later() {
     for (const auto& [name, reader] : readers_) reader.reader->beat(steady_now_us());
     beat_later();
   });
+}
+
+void SocketThread::cut(const std::function<bool(PrincipalId)>& is_meant) {
+  std::vector<SocketReader*> meant;  // an end changes readers_
+  for (const auto& [name, reader] : readers_)
+    if (is_meant(reader.principal)) meant.push_back(reader.reader.get());
+  for (SocketReader* const reader : meant) reader->cut();
 }
 
 void SocketThread::close() {

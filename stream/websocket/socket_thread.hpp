@@ -23,19 +23,34 @@
 
 #include "starling/knn/words/space.hpp"
 #include "starling/stream/websocket/socket_reader.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 
+/// What the loop knows of a connection that it hands over.
+struct SocketOpening {
+  std::uint64_t reader = 0;
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  std::string head;           ///< of its request
+  std::string_view protocol;  ///< WebSocket::start()'s
+};
+
 class SocketThread {
  public:
-  /// The functions that the thread calls. They only post to the loop.
+  using PrincipalId = zmtp::PrincipalId;
+
+  /// The functions that the thread calls. All but refusal_of only post to the loop.
   struct Parts {
     SocketLimits limits;
     SpaceOptions space;
     std::uint64_t epoch = 0;
     std::function<std::string_view(ObjectId)> name_of;
-    std::function<void(std::uint64_t reader, std::vector<std::byte>)> request;
+    std::function<void(std::uint64_t reader, PrincipalId, std::vector<std::byte>)> request;
     std::function<void(std::uint64_t reader, std::uint64_t request_id, std::string stream)> follow;
+    /// Returns why the principal may not ask this; std::nullopt: it may.
+    std::function<std::optional<protocol::Problem>(std::uint64_t reader, PrincipalId,
+                                                   const protocol::SocketBody&)>
+        refusal_of;
     std::function<void(const std::string& stream)> unfollow;
     /// Asks for rows with this number, and for no rows if it is 0.
     std::function<void(std::uint64_t feed)> feed;
@@ -55,10 +70,10 @@ class SocketThread {
 
   // The functions below are called on the thread.
 
-  /// Serves a connection. `reader` names it, `head` is its request, and `place` is released when it
-  /// ends.
-  void add(std::uint64_t reader, boost::asio::ip::tcp::socket socket, const std::string& head,
+  /// Serves a connection. `place` is released when it ends.
+  void add(const SocketOpening& opening, boost::asio::ip::tcp::socket socket,
            std::shared_ptr<const void> place);
+  void cut(const std::function<bool(PrincipalId)>& is_meant);
   void take_reply(std::uint64_t reader, const protocol::Frame& frame);
   void followed(std::uint64_t reader, std::uint64_t request_id, const std::string& stream,
                 const std::optional<protocol::Problem>& problem);
@@ -72,12 +87,13 @@ class SocketThread {
 
  private:
   struct Reader {
+    PrincipalId principal;
     std::shared_ptr<const void> place;
     std::unique_ptr<SocketReader> reader;
   };
 
   SocketReader* find(std::uint64_t reader);
-  SocketReader::Parts reader_parts(std::uint64_t reader);
+  SocketReader::Parts reader_parts(std::uint64_t reader, PrincipalId principal);
   void show_now();
   void views_changed();
   void beat_later();

@@ -53,7 +53,12 @@ WebSocket::WebSocket(asio::ip::tcp::socket socket, const SocketLimits& limits, S
   stream_.binary(true);
 }
 
-void WebSocket::start(const std::string& head) {
+void WebSocket::start(const std::string& head, std::string_view protocol) {
+  if (!protocol.empty())
+    stream_.set_option(websocket::stream_base::decorator(
+        [name = std::string(protocol)](websocket::response_type& answer) {
+          answer.set(beast::http::field::sec_websocket_protocol, name);
+        }));
   stream_.control_callback([this](websocket::frame_type kind, auto) {
     if (kind != websocket::frame_type::close) take_ping();
   });

@@ -67,7 +67,8 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
             Handlers handlers);
 
   /// Answers the request whose head `head` is, which may have bytes of frames behind it, and reads.
-  void start(const std::string& head);
+  /// `protocol` is the subprotocol that the answer names; empty: none.
+  void start(const std::string& head, std::string_view protocol);
   /// Queues a message. The caller limits what waits.
   void send(SharedMessage message);
   boost::asio::any_io_executor executor() { return stream_.get_executor(); }

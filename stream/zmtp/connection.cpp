@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -52,11 +53,24 @@ Connection::Connection(Owner& owner, Socket socket, std::shared_ptr<Link> link)
   set_tcp_options(socket_.native_handle());
 }
 
-Connection::~Connection() = default;
+Connection::~Connection() {
+  link_->connection = nullptr;
+}
+
+template <class Function>
+void Connection::guard(const Function& function) try {
+  function();
+} catch (const std::bad_alloc&) {
+  end(Fault::memory);
+} catch (const std::exception&) {
+  end(Fault::internal);
+}
 
 void Connection::start() {
-  flush();
-  if (!is_closed()) wait_to_read();
+  guard([this] {
+    flush();
+    if (!is_closed()) wait_to_read();
+  });
 }
 
 void Connection::wait_to_read() {
@@ -64,11 +78,11 @@ void Connection::wait_to_read() {
   socket_.async_wait(Socket::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->is_reading_ = false;
-                       if (!error && !self->is_closed()) self->read();
+                       if (!error && !self->is_closed()) self->guard([&] { self->read(); });
                      });
 }
 
-void Connection::read() try {
+void Connection::read() {
   for (std::size_t turn = 0; turn < turn_bytes && !is_closed();) {
     const std::span place = session_.rest_of_body();
     std::array<iovec, 2> views{iovec{place.data(), place.size()},
@@ -90,8 +104,6 @@ void Connection::read() try {
   }
   flush();
   wait_to_read();
-} catch (const std::bad_alloc&) {
-  end(Fault::memory);
 }
 
 bool Connection::feed(std::span<const std::byte> bytes) {
@@ -108,23 +120,34 @@ bool Connection::feed(std::span<const std::byte> bytes) {
   return false;
 }
 
-void Connection::go_on() try {
-  if (is_closed() || !std::exchange(is_paused_, false)) return;
-  heard_us_ = steady_now_us();
-  const std::vector<std::byte> bytes = std::exchange(untaken_, {});
-  if (!feed(bytes)) return;
-  flush();
-  wait_to_read();
-} catch (const std::bad_alloc&) {
-  end(Fault::memory);
+void Connection::go_on() {
+  go_on(true);
 }
 
-void Connection::send(std::shared_ptr<const WireMessage> message, std::size_t charge) {
+void Connection::go_on(bool hears) {
+  if (is_closed() || !std::exchange(is_paused_, false)) return;
+  if (hears) heard_us_ = steady_now_us();
+  guard([this] {
+    const std::vector<std::byte> bytes = std::exchange(untaken_, {});
+    if (!feed(bytes)) return;
+    flush();
+    wait_to_read();
+  });
+}
+
+bool Connection::send(std::shared_ptr<const WireMessage> message, std::size_t charge) try {
   if (queue_.empty()) wrote_us_ = steady_now_us();
   queue_.push(std::move(message), charge);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
-void Connection::flush() try {
+void Connection::flush() {
+  guard([this] { write(); });
+}
+
+void Connection::write() {
   if (is_writing_) return;
   std::size_t turn = 0;
   while (!is_closed() && !queue_.empty()) {
@@ -143,8 +166,6 @@ void Connection::flush() try {
     if (written.messages > 0) owner_.traffic().written(*this, written);
   }
   answers_ = 0;
-} catch (const std::bad_alloc&) {
-  end(Fault::memory);
 }
 
 void Connection::wait_to_write() {
@@ -180,13 +201,25 @@ void Connection::end(std::optional<Fault> fault) {
   owner_.ended(*this, fault);
 }
 
-void Connection::check(std::int64_t now_us) try {
+void Connection::check(std::int64_t now_us) {
   if (is_closed()) return;
+  // Nothing is read while the connection is paused, so it would not hear of a reset.
+  if (is_paused_ && is_reset(socket_.native_handle())) return end(std::nullopt);
+  guard([&] { check_established(now_us); });
+  // The thread that called post_go_on() may have found no memory.
+  if (!is_paused_) return;
+  go_on(false);
+  if (!is_paused_) heard_us_ = now_us;
+}
+
+void Connection::check_established(std::int64_t now_us) {
   if (!session_.is_established()) {
     if (now_us - begun_us_ > handshake_us) cut(Fault::too_late);
     return;
   }
   if (is_vanished(now_us)) return cut(Fault::silent);
+  if (!is_writing_ && !queue_.empty()) flush();  // the sender may have found no memory to do so
+  if (is_closed()) return;
   if (!queue_.empty() && now_us - wrote_us_ > room_us && owner_.traffic().holds_too_much())
     return cut(Fault::stalled);
   // A paused connection may hold the room of an empty delimiter. With more room, it keeps others
@@ -201,8 +234,6 @@ void Connection::check(std::int64_t now_us) try {
   constexpr std::array<std::byte, 2> no_ttl{};
   queue_.push_first(WireMessage::command(command("PING", no_ttl)));
   flush();
-} catch (const std::bad_alloc&) {
-  end(Fault::memory);
 }
 
 // A peer that does not read is not silent: PINGs wait behind what it has not read.

@@ -69,8 +69,9 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   const std::shared_ptr<Link>& link() const { return link_; }
   bool is_established() const { return is_counted_; }
 
-  /// Puts a message into the queue. Call flush() soon.
-  void send(std::shared_ptr<const WireMessage> message, std::size_t charge);
+  /// Puts a message into the queue. Call flush() soon. Returns false, and does nothing,
+  /// if there is no memory.
+  [[nodiscard]] bool send(std::shared_ptr<const WireMessage> message, std::size_t charge);
   void flush();
   /// Returns whether the peer's kernel has everything that was sent.
   bool is_drained() const;
@@ -90,10 +91,16 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   void take_message(Message message) override;
   void take_subscription(bool joins, std::string_view topic) override;
 
+  /// Calls the function. If it throws, cuts this connection, so that no other is affected.
+  template <class Function>
+  void guard(const Function& function);
+  void go_on(bool hears);
+  void check_established(std::int64_t now_us);
   void wait_to_read();
   void read();
   /// Returns false if the session takes no more bytes now.
   bool feed(std::span<const std::byte> bytes);
+  void write();
   void wait_to_write();
   void end(std::optional<Fault> fault);
   bool is_vanished(std::int64_t now_us) const;

@@ -18,7 +18,7 @@ enum class Fault : std::uint8_t {
   key,          ///< the peer's key is not admitted
   too_late,     ///< the handshake took too long
   gave_way,     ///< too many handshakes were under way, and this one was the oldest
-  frame,        ///< reserved bits of a frame are set, or a command is in the place of a part
+  frame,        ///< reserved bits of a frame are set, or a command has parts
   too_long,     ///< a frame or an unfinished message is longer than the limit
   too_many_parts,
   command,    ///< a command after the handshake is malformed
@@ -29,16 +29,17 @@ enum class Fault : std::uint8_t {
   stalled,    ///< an unfinished request kept memory that other connections waited for
   revoked,    ///< the server's owner has cut the principal
   memory,     ///< there is no memory for the request
+  internal,   ///< the server itself failed while it served the connection
 };
 
-inline constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::memory) + 1;
+inline constexpr std::size_t fault_count = static_cast<std::size_t>(Fault::internal) + 1;
 
 /// Returns the name that the metrics show.
 inline std::string_view to_string(Fault fault) {
   static constexpr std::array<std::string_view, fault_count> names{
-      "greeting", "mechanism", "handshake", "socket_type", "key",     "too_late",
-      "gave_way", "frame",     "too_long",  "parts",       "command", "box",
-      "topics",   "forbidden", "silent",    "stalled",     "revoked", "memory"};
+      "greeting", "mechanism", "handshake", "socket_type", "key",     "too_late", "gave_way",
+      "frame",    "too_long",  "parts",     "command",     "box",     "topics",   "forbidden",
+      "silent",   "stalled",   "revoked",   "memory",      "internal"};
   return names[static_cast<std::size_t>(fault)];
 }
 

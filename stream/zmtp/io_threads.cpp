@@ -2,10 +2,23 @@
 // Starts a thread for each loop: see io_threads.hpp.
 #include "starling/stream/zmtp/io_threads.hpp"
 
+#include <exception>
+
 namespace starling::stream::zmtp {
 
 IoThreads::Thread::Thread() : work(boost::asio::make_work_guard(loop)) {
-  thread = std::thread([this] { loop.run(); });
+  thread = std::thread([this] {
+    // Connections and listeners catch what they throw. Whatever else throws loses its own work, and
+    // must not end the process.
+    for (;;) {
+      try {
+        loop.run();
+        return;
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
+  });
 }
 
 IoThreads::IoThreads(std::size_t count) {

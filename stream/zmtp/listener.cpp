@@ -6,6 +6,8 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <new>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <sodium.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
@@ -31,6 +34,23 @@ constexpr milliseconds check_period{250};
 // How long nothing is accepted after the process has run out of descriptors or memory.
 constexpr milliseconds shortage_period{100};
 constexpr milliseconds close_period{2};
+
+/// Calls the function until it finds memory. Without what it begins, a thread would stop for ever.
+template <class Function>
+void insist(const Function& function) {
+  for (;;) {
+    try {
+      return function();
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
+}
+
+/// Returns true if accept() failed because of the one connection that it would have returned.
+bool concerns_one(int error) {
+  return error == EINTR || error == ECONNABORTED || error == EPROTO;
+}
 
 int domain_of(int descriptor) {
   int domain = AF_INET;
@@ -104,10 +124,23 @@ struct Listener::State final : Connection::Owner {
   }
 
   void wait_to_accept() {
-    acceptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                        [this](const boost::system::error_code& error) {
-                          if (!error && !is_closing) accept();
-                        });
+    insist([this] {
+      acceptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [this](const boost::system::error_code& error) {
+                            if (error == asio::error::operation_aborted || is_closing) return;
+                            if (error) return accept_later();
+                            accept();
+                          });
+    });
+  }
+
+  void accept_later() {
+    insist([this] {
+      shortage.expires_after(shortage_period);
+      shortage.async_wait([this](const boost::system::error_code& error) {
+        if (!error && !is_closing) accept();
+      });
+    });
   }
 
   void accept() {
@@ -116,23 +149,34 @@ struct Listener::State final : Connection::Owner {
           ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (descriptor >= 0) {
         add(descriptor);
-      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        shortage.expires_after(shortage_period);
-        return shortage.async_wait([this](const boost::system::error_code& error) {
-          if (!error && !is_closing) accept();
-        });
-      } else if (errno != EINTR && errno != ECONNABORTED) {
-        break;
+        continue;
       }
+      if (errno == EAGAIN) break;
+      if (!concerns_one(errno)) return accept_later();  // descriptors, memory, or a firewall
     }
     wait_to_accept();
   }
 
   void add(int descriptor) {
     OwnLane& lane = *lanes[last_number++ % lanes.size()];
-    Connection::Socket socket(
-        lane.lane.loop, asio::generic::stream_protocol(domain, domain == AF_UNIX ? 0 : IPPROTO_TCP),
-        descriptor);
+    try {
+      Connection::Socket socket(lane.lane.loop);
+      boost::system::error_code error;
+      socket.assign(asio::generic::stream_protocol(domain, domain == AF_UNIX ? 0 : IPPROTO_TCP),
+                    descriptor, error);
+      if (error) {  // the kernel watches no more sockets
+        ::close(descriptor);
+        ++refused;
+        return;
+      }
+      add(lane, std::move(socket));
+    } catch (const std::exception&) {
+      forget_handshake(last_number);
+      faults.add(Fault::memory);
+    }
+  }
+
+  void add(OwnLane& lane, Connection::Socket socket) {
     if (established >= options.connections_max) {
       ++refused;
       return;
@@ -146,21 +190,31 @@ struct Listener::State final : Connection::Owner {
     asio::post(lane.lane.loop,
                [this, &lane, link,
                 socket = std::make_shared<Connection::Socket>(std::move(socket))]() mutable {
-                 const auto connection =
-                     std::make_shared<Connection>(*this, std::move(*socket), link);
-                 lane.connections.emplace(link->number, connection);
-                 if (is_closing) return connection->close();
-                 connection->start();
+                 begin(lane, std::move(*socket), link);
                });
   }
 
+  void begin(OwnLane& lane, Connection::Socket socket, const std::shared_ptr<Link>& link) try {
+    const auto connection = std::make_shared<Connection>(*this, std::move(socket), link);
+    lane.connections.emplace(link->number, connection);
+    if (is_closing) return connection->close();
+    connection->start();
+  } catch (const std::exception&) {
+    forget_handshake(link->number);
+    faults.add(Fault::memory);
+  }
+
   void check_later(OwnLane& lane) {
-    lane.timer.expires_after(check_period);
-    lane.timer.async_wait([this, &lane](const boost::system::error_code& error) {
-      if (error || is_closing) return;
-      const std::int64_t now_us = steady_now_us();
-      for (const auto& connection : lane.all()) connection->check(now_us);
-      check_later(lane);
+    insist([this, &lane] {
+      lane.timer.expires_after(check_period);
+      lane.timer.async_wait([this, &lane](const boost::system::error_code& error) {
+        if (error || is_closing) return;
+        const std::int64_t now_us = steady_now_us();
+        insist([&] {
+          for (const auto& connection : lane.all()) connection->check(now_us);
+        });
+        check_later(lane);
+      });
     });
   }
 
@@ -259,12 +313,15 @@ void Listener::close(std::chrono::steady_clock::time_point until) {
   }
 }
 
-void post_go_on(const std::shared_ptr<Link>& link) {
+// If there is no memory, the connection's next check() goes on.
+void post_go_on(const std::shared_ptr<Link>& link) try {
   asio::post(link->lane.loop, [link] {
     if (link->connection == nullptr) return;
     const auto self = link->connection->shared_from_this();  // go_on() may close it
     self->go_on();
   });
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 }  // namespace starling::stream::zmtp

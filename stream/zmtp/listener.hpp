@@ -32,7 +32,7 @@ struct ListenerOptions {
   std::size_t connections_max = 0;
   /// While this many connections have not finished their handshake, the oldest of them gives way to
   /// a new one. They do not count as connections.
-  std::size_t handshakes_max = 256;
+  std::size_t handshakes_max = 2048;
 };
 
 class Listener {
@@ -67,7 +67,7 @@ class Listener {
   std::unique_ptr<State> state_;
 };
 
-/// Runs Connection::go_on() on the connection's thread, if it still exists.
+/// Runs Connection::go_on() on the connection's thread, if it still exists. Throws nothing.
 void post_go_on(const std::shared_ptr<Link>& link);
 
 }  // namespace starling::stream::zmtp

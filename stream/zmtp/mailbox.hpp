@@ -22,13 +22,18 @@ class Mailbox {
   Mailbox(boost::asio::io_context& loop, std::function<void()> arrived)
       : loop_(loop), arrived_(std::move(arrived)) {}
 
+  /// If it throws std::bad_alloc, the item is not in the mailbox.
   void push(Item item) {
-    {
-      const std::lock_guard lock(mutex_);
-      items_.push_back(std::move(item));
-      if (std::exchange(is_told_, true)) return;
+    const std::lock_guard lock(mutex_);
+    items_.push_back(std::move(item));
+    if (is_told_) return;
+    try {
+      boost::asio::post(loop_, [this] { arrived_(); });
+    } catch (...) {
+      items_.pop_back();
+      throw;
     }
-    boost::asio::post(loop_, [this] { arrived_(); });
+    is_told_ = true;
   }
 
   /// Returns all items, in the order of push(). Only the loop calls it.

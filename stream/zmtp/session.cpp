@@ -193,8 +193,7 @@ void Session::establish() {
 
 void Session::take_frame(const FrameHead& head, Body body) {
   if (!head.is_command) return take_part(head.more, std::move(body));
-  if (message_.count > 0) return fail(Fault::frame);
-  take_command(body.bytes());
+  take_command(body.bytes());  // a PING may come between the parts of a message
 }
 
 void Session::take_part(bool more, Body body) {

@@ -7,6 +7,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -42,6 +43,11 @@ bool is_peer_gone(int descriptor, std::int64_t period_us) {
   if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
   const bool is_silent = std::int64_t{info.tcpi_last_ack_recv} * 1000 > period_us;
   return is_silent && (info.tcpi_unacked > 0 || info.tcpi_probes >= window_probes_lost);
+}
+
+bool is_reset(int descriptor) {
+  pollfd poll{descriptor, 0, 0};
+  return ::poll(&poll, 1, 0) > 0 && (poll.revents & POLLERR) != 0;
 }
 
 // What a local socket has not read stays readable after the other end has closed.

@@ -58,29 +58,34 @@ class Routes {
                                  ErrorCode::unknown_request, ErrorCode::array_mismatch})
       check_invariant(request.problem->code != code, "the routes send well-formed requests");
     if (consumes_sequence(request.problem->code) && request.sequenced) ++sequence_;
-    api_.replied(protocol::encode_error(head, {*request.problem, sequence_}).bytes());
+    api_.replied(stream::zmtp::PrincipalId::anonymous,
+                 protocol::encode_error(head, {*request.problem, sequence_}).bytes());
   }
 
   void reply(const protocol::ReplyHead& head, const protocol::RequestBody& body) {
     if (std::holds_alternative<protocol::Hello>(body))
-      return api_.replied(protocol::encode_hello_reply(head, {.session = 1}).bytes());
+      return api_.replied(stream::zmtp::PrincipalId::anonymous,
+                          protocol::encode_hello_reply(head, {.session = 1}).bytes());
     if (protocol::is_sequenced(body))
       check_invariant(head.sequence == sequence_++, "sequence numbers have no gap");
     if (const auto* names = std::get_if<protocol::PutNames>(&body))
       return api_.replied(
+          stream::zmtp::PrincipalId::anonymous,
           protocol::encode_batch_reply(head, {.accepted = names->ids.size()}).bytes());
     if (protocol::is_batch(body))
       return api_.replied(
+          stream::zmtp::PrincipalId::anonymous,
           protocol::encode_batch_reply(head, {.accepted = protocol::credit_rows(body)}).bytes());
     if (std::holds_alternative<protocol::GetNeighbors>(body))
-      return api_.replied(neighbors(head).bytes());
+      return api_.replied(stream::zmtp::PrincipalId::anonymous, neighbors(head).bytes());
     if (std::holds_alternative<protocol::ListStreams>(body))
       return api_.replied(
+          stream::zmtp::PrincipalId::anonymous,
           protocol::encode_streams(head, {.stream_count = 1, .streams = {{.name = "riders"}}})
               .bytes());
     if (const auto* asked = std::get_if<protocol::GetObjects>(&body))
-      return api_.replied(objects(head, *asked).bytes());
-    api_.replied(protocol::encode_done(head).bytes());
+      return api_.replied(stream::zmtp::PrincipalId::anonymous, objects(head, *asked).bytes());
+    api_.replied(stream::zmtp::PrincipalId::anonymous, protocol::encode_done(head).bytes());
   }
 
   /// Two neighbours, of which only the first is still alive.

@@ -160,7 +160,7 @@ std::vector<Case> cases() {
                 return p.guess();
               }),
       refused("searches-max", 0, ErrorCode::busy,
-              [](Producer& p) { return p.ask_neighbors(1, 1); }),
+              [](Producer& p) { return p.ask_neighbors(5, 1); }),  // four are answered at once
       refused("snapshots-max", 0, ErrorCode::busy, first_snapshot, fill_stream),
       refused("session-snapshots-max", 0, ErrorCode::busy, first_snapshot, fill_stream),
       rejected("session-queries-max", 2, RowReason::too_many_queries_of_session, fill_queries,

@@ -13,18 +13,20 @@ TEST(SnapshotFetch, FetchesBeyondTheLimitAreRefusedAtOnce) {
   boost::asio::io_context beside;
   const ListForm list_form;
   int sent = 0;
-  SnapshotFetch snapshots({.loop = loop,
-                           .beside = beside,
-                           .send = [&](const auto&, const auto&) { ++sent; },  // no reply comes
-                           .reply_owner = [] { return nullptr; },
-                           .form = list_form,
-                           .bytes_max = 1});
+  SnapshotFetch snapshots(
+      {.loop = loop,
+       .beside = beside,
+       .send = [&](auto, const auto&, const auto&) { ++sent; },  // no reply comes
+       .reply_owner = [] { return nullptr; },
+       .form = list_form,
+       .bytes_max = 1});
   int refused = 0;
   for (int i = 0; i < 300; ++i)
-    snapshots.fetch("cars", {}, [&](const SnapshotFetch::Result& result) {
-      EXPECT_EQ(result.problem->code, protocol::ErrorCode::busy);
-      ++refused;
-    });
+    snapshots.fetch(zmtp::PrincipalId::anonymous, "cars", {},
+                    [&](const SnapshotFetch::Result& result) {
+                      EXPECT_EQ(result.problem->code, protocol::ErrorCode::busy);
+                      ++refused;
+                    });
   EXPECT_EQ(refused, 0) << "the refusal comes in a later turn of the loop";
   loop.run();
   EXPECT_EQ(sent, 2);

@@ -44,9 +44,11 @@ class ObjectBatches : public testing::Test {
     const protocol::ReplyHead head{request.head.request_id, request.head.sequence};
     const auto* batch = std::get_if<protocol::UpdateBatch>(&request.body);
     if (batch == nullptr)
-      return api_.replied(protocol::encode_hello_reply(head, {.session = 1}).bytes());
+      return api_.replied(zmtp::PrincipalId::anonymous,
+                          protocol::encode_hello_reply(head, {.session = 1}).bytes());
     batches_.emplace_back(batch->ids.begin(), batch->ids.end());
-    api_.replied(protocol::encode_batch_reply(head, {.accepted = batch->ids.size()}).bytes());
+    api_.replied(zmtp::PrincipalId::anonymous,
+                 protocol::encode_batch_reply(head, {.accepted = batch->ids.size()}).bytes());
   }
 
   boost::asio::io_context loop_{1};

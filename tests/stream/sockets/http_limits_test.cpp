@@ -109,7 +109,7 @@ class HttpLimits : public testing::Test {
     return answer_of(socket);
   }
 
-  static constexpr HttpOptions hurried() {
+  static HttpOptions hurried() {
     HttpOptions options;
     options.timeout = std::chrono::milliseconds(20);
     return options;

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
 #include "tests/stream/support/program.hpp"
 #include "tests/stream/support/socket_client.hpp"

@@ -110,6 +110,12 @@ class PlainConnection {
     }
     return true;
   }
+  /// Closes the connection at once, with a RST.
+  void reset() {
+    const linger now{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    ::close(std::exchange(descriptor_, -1));
+  }
   /// Returns what comes until `count` bytes are there, or the server closes, or 30 s pass.
   std::string receive(std::size_t count) {
     std::string bytes;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of RequestHandler that pass questions to the engine. A question that the engine
+// does not answer at once waits in a FairQueue, which serves the connections in turn.
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/limit_table.hpp"
+#include "starling/stream/request_handler.hpp"
+
+namespace starling::stream {
+
+using protocol::ErrorCode;
+
+namespace {
+
+// About what a question and each neighbour in its answer take. The queue learns the rest.
+constexpr double us_per_question = 10;
+constexpr double us_per_neighbor = 0.2;
+
+FairQueue::Owner queue_of(const Peer& peer) {
+  using Kind = FairQueue::Owner::Kind;
+  if (peer.principal != zmtp::PrincipalId::anonymous)
+    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
+  return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
+}
+
+std::int64_t estimate_us(std::span<const OneShotQuery> questions) {
+  double us = 0;
+  for (const OneShotQuery& question : questions)
+    us += us_per_question + us_per_neighbor * question.k;
+  return static_cast<std::int64_t>(us);
+}
+
+}  // namespace
+
+/// Questions that wait for their turn.
+struct RequestHandler::AskedQuestions {
+  Caller caller;
+  std::vector<OneShotQuery> questions;
+  std::vector<ObjectId> objects;  ///< of the questions that follow one
+};
+
+void RequestHandler::search(const Caller& caller, const protocol::GetNeighbors& request,
+                            std::vector<OneShotQuery> questions) {
+  const std::int64_t us = estimate_us(questions);
+  const auto asked = std::make_shared<AskedQuestions>();
+  asked->caller = caller;
+  asked->questions = std::move(questions);
+  for (const auto& question : request.questions) asked->objects.push_back(question.object);
+  searches_.add(queue_of(caller.peer),
+                {.begin = [this, asked] { return begin_search(*asked); },
+                 .refuse =
+                     [this, caller] {
+                       auto limit = reached("searches-max", options_);
+                       refuse(caller, {ErrorCode::busy,
+                                       "The engine is answering as many requests as " +
+                                           to_string(limit) + " allows; ask again in 10 ms.",
+                                       std::move(limit)});
+                     },
+                 .estimate_us = us},
+                steady_now_us());
+}
+
+/// Passes the questions to the engine. Returns false if they are answered already: with a refusal,
+/// because memory has run out.
+bool RequestHandler::begin_search(AskedQuestions& asked) try {
+  // An object's slot may have passed to another object while the question waited.
+  for (std::size_t i = 0; i < asked.questions.size(); ++i)
+    if (asked.questions[i].anchor == AnchorKind::follow)
+      asked.questions[i].object = settled().find_object(asked.objects[i]);
+  settled().engine().search_finished(
+      std::move(asked.questions),
+      [this, &loop = parts_.loop, caller = asked.caller](Answers answers) {
+        boost::asio::post(loop, [this, caller, answers = std::move(answers)] {
+          last_question_us_ = steady_now_us();
+          searches_.ended(queue_of(caller.peer), last_question_us_);
+          if (!answers.error.empty()) return refuse_unanswered(caller, answers);
+          try {
+            send_neighbors(caller, answers);
+          } catch (const std::bad_alloc&) {
+            refuse_for_memory(caller);
+          }
+        });
+      });
+  return true;
+} catch (const std::bad_alloc&) {
+  refuse_for_memory(asked.caller);
+  return false;
+}
+
+}  // namespace starling::stream

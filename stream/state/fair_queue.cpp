@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fair queueing with a virtual clock: an owner that begins to ask starts at the time of the others,
+// so it cannot save up time, and each job moves its owner ahead by what it took. See
+// fair_queue.hpp.
+#include "starling/stream/state/fair_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "starling/knn/base/assert.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+/// While the jobs that run are expected to take longer than this, no other begins: what has begun
+/// cannot be overtaken.
+constexpr std::int64_t running_us_enough = 1000;
+/// Accounts without jobs are forgotten beyond this number.
+constexpr std::size_t idle_accounts_max = 4096;
+
+}  // namespace
+
+void FairQueue::add(Owner owner, Job job, std::int64_t now_us) {
+  Account& account = accounts_[owner];
+  if (count() >= jobs_max_ && !make_place(account)) return job.refuse();
+  if (account.count() == 0) account.used_us = std::max(account.used_us, virtual_us_);
+  account.waiting.push_back(std::move(job));
+  ++waiting_;
+  begin_some(now_us);
+}
+
+/// Refuses the last waiting job of the owner with the most jobs. Returns false, and does nothing,
+/// if `for_whom` would then have as many jobs as that owner.
+bool FairQueue::make_place(const Account& for_whom) {
+  const auto size_of = [](const auto& each) {
+    return each.second.waiting.empty() ? 0 : each.second.count();
+  };
+  const auto most = std::ranges::max_element(accounts_, {}, size_of);
+  if (most == accounts_.end() || size_of(*most) <= for_whom.count() + 1) return false;
+  const Job last = std::move(most->second.waiting.back());
+  most->second.waiting.pop_back();
+  --waiting_;
+  last.refuse();
+  return true;
+}
+
+void FairQueue::begin_some(std::int64_t now_us) {
+  while (waiting_ > 0 && (running_ == 0 || running_us_ < running_us_enough)) {
+    Account& account = next()->second;
+    const Job job = std::move(account.waiting.front());
+    account.waiting.pop_front();
+    --waiting_;
+    virtual_us_ = std::max(virtual_us_, account.used_us);
+    if (!job.begin()) continue;
+    const std::int64_t estimate_us = std::max(job.estimate_us, account.last_us);
+    account.running.push_back({now_us, estimate_us});
+    account.used_us += estimate_us;
+    running_us_ += estimate_us;
+    ++running_;
+  }
+}
+
+FairQueue::Accounts::iterator FairQueue::next() {
+  auto found = accounts_.end();
+  for (auto each = accounts_.begin(); each != accounts_.end(); ++each)
+    if (!each->second.waiting.empty() &&
+        (found == accounts_.end() || each->second.used_us < found->second.used_us))
+      found = each;
+  return found;
+}
+
+// The engine takes one question after the other, so the time until the last answer was another
+// question's.
+void FairQueue::ended(Owner owner, std::int64_t now_us) {
+  Account& account = accounts_[owner];
+  check_invariant(!account.running.empty(), "a job that ends has begun");
+  const Running ended = account.running.front();
+  account.running.pop_front();
+  --running_;
+  running_us_ -= ended.estimate_us;
+  account.last_us = now_us - std::max(ended.since_us, last_end_us_);
+  account.used_us += account.last_us - ended.estimate_us;
+  last_end_us_ = now_us;
+  begin_some(now_us);
+  if (accounts_.size() > idle_accounts_max) forget_idle();
+}
+
+void FairQueue::forget_idle() {
+  std::erase_if(accounts_, [](const auto& each) { return each.second.count() == 0; });
+}
+
+}  // namespace starling::stream
