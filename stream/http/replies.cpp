@@ -75,6 +75,16 @@ HttpAnswer refusal_answer(const protocol::ReplyBody& reply) {
   return problem_answer(503, "The server gave no answer to this request; send it again.");
 }
 
+namespace {
+
+unsigned status_of(RowReason reason, bool is_limit) {
+  if (reason == RowReason::unknown_query) return 404;
+  if (reason == RowReason::not_allowed || reason == RowReason::not_owner) return 403;
+  return is_limit ? 429 : 400;
+}
+
+}  // namespace
+
 HttpAnswer rejected_answer(std::string_view what, const protocol::BatchReply& batch) {
   const RowReason reason = batch.reasons.empty() ? RowReason::none : batch.reasons.front().reason;
   const auto limit = limit_of(batch, reason);
@@ -82,8 +92,7 @@ HttpAnswer rejected_answer(std::string_view what, const protocol::BatchReply& ba
   sentence.append(" is refused: ").append(to_string(reason));
   if (!limit.name.empty())
     sentence.append(", because of the limit ").append(protocol::to_string(limit));
-  const unsigned status = reason == RowReason::unknown_query ? 404 : limit.name.empty() ? 400 : 429;
-  return problem_answer(status, sentence + ".", to_string(reason));
+  return problem_answer(status_of(reason, !limit.name.empty()), sentence + ".", to_string(reason));
 }
 
 void RowOutcomes::add(const protocol::BatchReply& batch, std::span<const std::uint32_t> indexes) {

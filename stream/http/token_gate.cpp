@@ -17,8 +17,8 @@ constexpr std::string_view scheme = "Bearer ";
 // The audit log counts the lines of all requests over HTTP together.
 constexpr std::uint64_t http_connection = 0;
 
-/// Returns the token of a WebSocket's list of protocols.
-std::string_view token_of_protocols(std::string_view list) {
+/// Returns the token in a WebSocket's list of protocols.
+std::optional<std::string_view> token_of_protocols(std::string_view list) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     std::string_view each = list.substr(0, comma);
@@ -28,16 +28,17 @@ std::string_view token_of_protocols(std::string_view list) {
       return each.substr(token_protocol.size(),
                          each.find_last_not_of(" \t") + 1 - token_protocol.size());
   }
-  return {};
+  return std::nullopt;
 }
 
-/// Returns the token of a request; empty: there is none.
-std::string_view token_of(const HttpHead& head) {
+/// Returns the token that a request shows; empty: what it shows is no token. std::nullopt: it shows
+/// nothing.
+std::optional<std::string_view> token_of(const HttpHead& head) {
   const std::string_view field = head.authorization;
   if (field.empty()) return token_of_protocols(head.websocket_protocol);
   const bool is_bearer =
       field.size() > scheme.size() && boost::beast::iequals(field.substr(0, scheme.size()), scheme);
-  return is_bearer ? field.substr(scheme.size()) : field;  // no token is as the whole field
+  return is_bearer ? field.substr(scheme.size()) : std::string_view();
 }
 
 std::string text_of(Roles roles) {
@@ -55,15 +56,16 @@ TokenGate::TokenGate(Parts parts) : parts_(std::move(parts)), wrong_tokens_(part
 
 std::optional<HttpAnswer> TokenGate::check(HttpHead& head, const Route& route) {
   if (!has_keys() || route.access == RouteAccess::open) return std::nullopt;
-  const std::string_view token = token_of(head);
+  const auto token = token_of(head);
   const KeyRing& ring = parts_.access->ring();
   std::shared_ptr<const Principal> principal;
-  if (!token.empty()) {
-    if (const auto id = ring.by_token(token)) principal = ring.principal(*id);
+  if (token) {
+    const auto id = token->empty() ? std::nullopt : ring.by_token(*token);
+    if (id) principal = ring.principal(*id);
   } else if (head.from.is_local && !head.is_forwarded) {
     principal = ring.principal(PrincipalId::anonymous);
   }
-  if (principal == nullptr) return refuse(head, token);
+  if (principal == nullptr) return refuse(head, token.has_value());
   head.principal = principal->id;
   const Roles roles = roles_of(route.access);
   if (roles.none() || principal->has(Role::admin) || (roles & principal->roles).any())
@@ -76,22 +78,22 @@ std::optional<HttpAnswer> TokenGate::check(HttpHead& head, const Route& route) {
   return problem_answer(403, sentence, "not_allowed");
 }
 
-HttpAnswer TokenGate::refuse(const HttpHead& head, std::string_view token) {
+HttpAnswer TokenGate::refuse(const HttpHead& head, bool has_token) {
   ++refused_;
   const std::int64_t now_us = steady_now_us();
   wrong_tokens_.expire(now_us);
   const std::uint64_t address = std::hash<std::string>()(head.from.peer_address);
-  if (!wrong_tokens_.take(address, now_us) && !token.empty())
+  if (!wrong_tokens_.take(address, now_us) && has_token)
     return problem_answer(429,
                           "Too many requests from this address had a wrong token. Try again in a "
                           "second, with a right one.");
   parts_.access->audit().unknown_token(head.from.peer_address);
   HttpAnswer answer = problem_answer(
-      401, token.empty()
-               ? "This server has keys. Send the header Authorization: Bearer TOKEN, with a token "
-                 "that its operator has given you."
-               : "The server does not know this token, or it was revoked. Send the header "
-                 "Authorization: Bearer TOKEN, with a token that its operator has given you.");
+      401, has_token
+               ? "The server does not know this token, or it was revoked. Send the header "
+                 "Authorization: Bearer TOKEN, with a token that its operator has given you."
+               : "This server has keys. Send the header Authorization: Bearer TOKEN, with a token "
+                 "that its operator has given you.");
   answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"starling\"");
   return answer;
 }

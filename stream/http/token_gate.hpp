@@ -45,7 +45,7 @@ class TokenGate {
   std::uint64_t refused_count() const { return refused_; }
 
  private:
-  HttpAnswer refuse(const HttpHead& head, std::string_view token);
+  HttpAnswer refuse(const HttpHead& head, bool has_token);
 
   Parts parts_;
   PeerBuckets wrong_tokens_;

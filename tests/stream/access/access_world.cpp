@@ -3,11 +3,13 @@
 #include "tests/stream/access/access_world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include <simdjson.h>
+#include <sodium.h>
 
 #include "starling/protocol/wire/messages.hpp"
 
@@ -55,6 +57,13 @@ std::string rights_text(const Principal& principal) {
   return text.str();
 }
 
+std::string sha256_of(const std::string& text) {
+  std::array<unsigned char, crypto_hash_sha256_BYTES> hash{};
+  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  std::array<char, 2 * hash.size() + 1> digits{};
+  return sodium_bin2hex(digits.data(), digits.size(), hash.data(), hash.size());
+}
+
 template <class Reply>
 const Reply& as(const RawReply& reply) {
   return std::get<Reply>(reply.decoded.body);
@@ -75,19 +84,32 @@ void write_queries(std::ostream& text, Somebody& reader, std::string_view stream
 }  // namespace
 
 AccessWorld::AccessWorld(std::vector<Principal> principals, const ServerOptions& options) {
-  std::string text;
   for (const Principal& principal : principals) {
     protocol::KeyPair key = protocol::new_key_pair(principal.name);
     key.server_key = folder_.server.public_key;
-    text += principal_text(principal.name, key.public_key, rights_text(principal));
+    sections_[principal.name] = principal_text(
+        principal.name, key.public_key,
+        "token_sha256 = '" + sha256_of(token_of(principal.name)) + "'\n" + rights_text(principal));
     keys_.emplace(principal.name, key);
   }
-  folder_.write(text);
+  write_keys();
   ServerOptions with_keys = options;
   with_keys.keys_path = folder_.path();
   with_keys.watch_audit = [this](const std::string& line) { note(line); };
   with_keys.log_lines.burst = 1'000'000;  // no line is left out
   server_ = std::make_unique<RunningServer>(with_keys);
+}
+
+void AccessWorld::write_keys() const {
+  std::string text;
+  for (const auto& [name, section] : sections_) text += section;
+  folder_.write(text);
+}
+
+void AccessWorld::revoke(std::string_view name) {
+  sections_.erase(sections_.find(name));
+  write_keys();
+  server_->reload_keys();
 }
 
 void AccessWorld::note(const std::string& line) {

@@ -36,13 +36,22 @@ class AccessWorld {
   /// Connects with the key of a principal.
   std::unique_ptr<RawPeer> connect(std::string_view name);
 
+  /// The bearer token of a principal.
+  static std::string token_of(std::string_view name) { return "token-of-" + std::string(name); }
+  const std::string& http() const { return server_->endpoints().http; }
+  /// Takes the principal's section out of the keys file, and has the server read it again.
+  void revoke(std::string_view name);
+
   /// Returns the refusals since the last call.
   std::vector<Audited> audited();
 
  private:
   void note(const std::string& line);
 
+  void write_keys() const;
+
   KeysFolder folder_;
+  std::map<std::string, std::string, std::less<>> sections_;  ///< of the keys file
   std::map<std::string, protocol::KeyPair, std::less<>> keys_;
   std::mutex mutex_;
   std::vector<Audited> audited_;

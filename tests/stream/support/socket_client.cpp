@@ -52,6 +52,8 @@ unsigned SocketClient::connect() {
   stream_->read_message_max(std::size_t{64} << 20);
   stream_->set_option(websocket::stream_base::decorator([this](websocket::request_type& request) {
     if (!options_.origin.empty()) request.set(beast::http::field::origin, options_.origin);
+    if (!options_.protocols.empty())
+      request.set(beast::http::field::sec_websocket_protocol, options_.protocols);
   }));
   websocket::response_type response;
   const auto error = finish([&](auto done) {
@@ -59,6 +61,7 @@ unsigned SocketClient::connect() {
                              "/v1/ws", done);
   });
   if (error && error != websocket::error::upgrade_declined) return 0;
+  protocol_ = std::string(response[beast::http::field::sec_websocket_protocol]);
   return response.result_int();
 }
 

@@ -35,10 +35,11 @@ class SocketClient {
   using Stream = boost::beast::websocket::stream<boost::beast::tcp_stream>;
 
   struct Options {
-    std::string endpoint;
+    std::string endpoint{};
     std::string origin{};
-    std::string host{};     ///< empty: the endpoint
-    int receive_bytes = 0;  ///< of the system's buffer; 0: the system's choice
+    std::string host{};       ///< empty: the endpoint
+    std::string protocols{};  ///< of Sec-WebSocket-Protocol; empty: none
+    int receive_bytes = 0;    ///< of the system's buffer; 0: the system's choice
   };
 
   explicit SocketClient(Options options) : options_(std::move(options)) {}
@@ -47,6 +48,8 @@ class SocketClient {
 
   /// Returns the status of the answer; 101: the socket is open. 0: there is no answer.
   unsigned connect();
+  /// The protocol that the server has chosen; empty: none.
+  const std::string& protocol() const { return protocol_; }
   Stream& stream() { return *stream_; }
 
   void send(std::span<const std::byte> message);
@@ -73,6 +76,7 @@ class SocketClient {
   boost::beast::error_code finish(Start start);
 
   Options options_;
+  std::string protocol_;
   boost::asio::io_context loop_;
   std::unique_ptr<Stream> stream_;
   std::vector<SocketBytes> others_;
