@@ -27,6 +27,9 @@ constexpr std::chrono::milliseconds end_wait_max{200};
 // second for these attempts. A server that starts or stops ends fewer handshakes in a row.
 constexpr int cuts_max = 40;
 
+// When time is over, fewer attempts are enough to name the key as the probable cause.
+constexpr int late_cuts_min = 5;
+
 }  // namespace
 
 const Problem* ReceivedReply::problem() const {
@@ -75,7 +78,6 @@ void Client::Connection::open_socket() {
   socket_.set(zmq::sockopt::reconnect_ivl_max, 500);
   use_key(socket_, options_.key);
   watch_.start(context_, socket_);
-  cut_count_ = 0;
   is_refused_ = false;
   connect_to(socket_, options_.commands);
 }
@@ -149,6 +151,7 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     if (const auto* terms = std::get_if<HelloReply>(&reply->decoded.body)) {
       session_.on_hello(*terms);
       watch_.stop(socket_);
+      cut_count_ = 0;
       return;
     }
     const Problem* problem = reply->problem();
@@ -167,6 +170,8 @@ void Client::Connection::start_again(Clock::time_point deadline) {
 
 void Client::Connection::check_deadline(Clock::time_point deadline) const {
   if (Clock::now() < deadline) return;
+  if (cut_count_ >= late_cuts_min && options_.key && !is_connected_)
+    refuse_key(HandshakeWatch::Seen::cut);
   std::string sentence = "The server at " + options_.commands + " did not answer within " +
                          std::to_string(wait_ms()) + " ms";
   if (!last_obstacle_.empty())

@@ -70,7 +70,7 @@ class Client::Connection {
   bool awaits_begun() const { return begun_ && !begun_reply_; }
   ReceivedReply answer_or_abandon(std::uint64_t request_id);
   void back_off(Clock::time_point deadline);
-  void check_deadline(Clock::time_point deadline) const;  ///< throws TimeoutError
+  void check_deadline(Clock::time_point deadline) const;  ///< throws TimeoutError or KeyError
   Clock::time_point deadline() const { return Clock::now() + std::chrono::milliseconds(wait_ms()); }
   std::int64_t wait_ms() const {
     return is_connected_ ? options_.timeout_ms
@@ -86,7 +86,7 @@ class Client::Connection {
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
   HandshakeWatch watch_;     ///< until the server has answered a hello
-  int cut_count_ = 0;        ///< connections that ended within their handshake, in a row
+  int cut_count_ = 0;        ///< connections that ended within their handshake since a hello worked
   bool is_refused_ = false;  ///< libzmq has given up: only a new socket connects again
   BatchTotals totals_;
   std::optional<std::uint64_t> begun_;  ///< the id of the request that begin() sent

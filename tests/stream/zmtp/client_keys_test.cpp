@@ -97,6 +97,16 @@ TEST_F(ClientKeys, OneWithTheKeyOfAnotherServerIsRefusedSoon) {
                     HasSubstr("public key is not \"" + protocol::to_z85(*key.server_key))));
 }
 
+TEST_F(ClientKeys, OneWithTheKeyOfAnotherServerIsRefusedAlsoByAClientThatReconnectsOften) {
+  const GreetingServer server(&authentication);
+  key.server_key = protocol::new_key_pair("another").public_key;
+  ClientOptions given = options(server, key);
+  given.reconnect_after_ms = 200;
+  EXPECT_THAT(refusal(given), HasSubstr("ends each handshake"));
+  given.timeout_ms = 1000;
+  EXPECT_THAT(refusal(given), HasSubstr("ends each handshake"));
+}
+
 TEST_F(ClientKeys, OneWithoutAServerIsRefusedBeforeItConnects) {
   const GreetingServer server(&authentication);
   key.server_key.reset();
