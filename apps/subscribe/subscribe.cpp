@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -103,6 +104,9 @@ class Subscription {
     if (!subscriber_) return;
     while (!is_done()) {
       subscriber_->poll(wait_max_ms);
+      // Who has followed the stream goes on: rights that were taken away may come back.
+      if (subscriber_->lacks_right() && !has_held_)
+        throw std::runtime_error(subscriber_->obstacle());
       say_obstacle(subscriber_->obstacle());
       if (table_ && table_->is_due() && state().held_at()) draw_table();
     }

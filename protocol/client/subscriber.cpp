@@ -38,6 +38,7 @@ class Subscriber::Sockets {
   const SubscriptionState& state() const { return state_; }
   const HelloReply& server() const { return client_.server(); }
   const std::string& obstacle() const { return obstacle_; }
+  bool lacks_right() const { return lacks_right_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -121,10 +122,12 @@ class Subscriber::Sockets {
   /// Calls `request` and keeps its refusal or timeout as the obstacle.
   template <class Request>
   auto ask(const Request& request) -> decltype(request()) {
+    lacks_right_ = false;
     try {
       auto answer = request();
       if (is_refused_) subscribe_again();
       obstacle_ = answer ? "" : answer.problem().sentence;
+      lacks_right_ = !answer && answer.problem().code == ErrorCode::not_allowed;
       return answer;
     } catch (const TimeoutError& error) {
       obstacle_ = error.what();
@@ -144,6 +147,7 @@ class Subscriber::Sockets {
   Clock::time_point report_due_;
   Clock::time_point retry_at_ = Clock::time_point::min();
   std::string obstacle_;
+  bool lacks_right_ = false;
   bool is_refused_ = false;  ///< the last request was: libzmq no longer connects results_
 };
 
@@ -170,6 +174,10 @@ const HelloReply& Subscriber::server() const {
 
 const std::string& Subscriber::obstacle() const {
   return sockets_->obstacle();
+}
+
+bool Subscriber::lacks_right() const {
+  return sockets_->lacks_right();
 }
 
 }  // namespace starling::protocol

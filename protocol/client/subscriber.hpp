@@ -55,6 +55,9 @@ class Subscriber {
   /// or the server does not answer. If there is no snapshot yet, the text says why. Returns an
   /// empty text if the last request succeeded.
   const std::string& obstacle() const;
+  /// Returns true if the obstacle is that the server's keys file gives this client no right to the
+  /// stream. Waiting does not help then: the file must change.
+  bool lacks_right() const;
 
  private:
   class Sockets;
