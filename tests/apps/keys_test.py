@@ -5,14 +5,18 @@ the program as the only argument."""
 import hashlib
 import os
 import re
+import signal
 import stat
+import subprocess
 import sys
+import time
 import tomllib
 import unittest
 
-from server_case import ServerCase
+from server_case import LineReader, ServerCase
 
 ServerCase.program = sys.argv.pop()
+ENDS_S = 20  # how long a command may take that the server refuses; each has a time-out of 5 s at most
 Z85 = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
 
 
@@ -78,7 +82,7 @@ class KeygenTest(ServerCase):
         self.assertFalse((self.folder / "new").exists())
 
 
-class CommandKeysTest(ServerCase):
+class KeyCase(ServerCase):
     def make_key(self, name, server=None):
         """Returns the path of a new key file and its public key."""
         path = self.folder / f"{name}.key"
@@ -86,6 +90,8 @@ class CommandKeysTest(ServerCase):
         done = self.run_program("keygen", name, "--out", path, *more)
         return path, re.search(r'public = "(.*)"', done.stdout).group(1)
 
+
+class CommandKeysTest(KeyCase):
     def test_every_command_names_what_is_wrong_with_its_key_file(self):
         path, _ = self.make_key("rider")
         path.chmod(0o644)
@@ -117,6 +123,158 @@ class CommandKeysTest(ServerCase):
         path, _ = self.make_key("rider")
         done = self.run_program("streams", "--key", path, status=1)
         self.assertIn("names no server", done.stderr)
+
+
+class ServeKeysTest(KeyCase):
+    """Commands against a server with a keys file."""
+
+    def setUp(self):
+        super().setUp()
+        _, self.server_public = self.make_key("server")
+
+    def lines_of(self, name, public, *roles, more=""):
+        """Returns the lines of a principal for the keys file."""
+        return (f'[[principal]]\nname = "{name}"\npublic = "{public}"\n'
+                f"roles = [{', '.join(map(repr, roles))}]\n{more}\n")
+
+    def principal(self, name, *roles, more=""):
+        """Makes a key, and returns its path and the lines for the keys file."""
+        path, public = self.make_key(name, self.server_public)
+        return path, self.lines_of(name, public, *roles, more=more)
+
+    def write_keys(self, *principals):
+        path = self.folder / "keys.toml"
+        path.write_text('[server]\nkey = "server.key"\n' + "".join(principals))
+        path.chmod(0o600)
+        return path
+
+    def serve_keys(self, *principals, more=()):
+        return self.serve("--keys", self.write_keys(*principals), *more)
+
+    def results(self):
+        return ["--results", self.endpoints["results"]]
+
+    def replay_command(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\n1,1000000,0,0\n2,1000000,3,4\n1,2000000,3,0\n")
+        return ["replay", trace, "--k", "1", "--queries", "all"]
+
+    def simulate_command(self):
+        return ["simulate", "--out", self.folder / "out", "--drivers", "5", "--rate", "10", "--for", "1m"]
+
+    def commands(self):
+        """Returns each command that connects to a server, as its arguments."""
+        place = ["--x", "0", "--y", "0"]
+        return [["put", "--id", "1", *place], ["put", "stream", "near"],
+                ["put", "query", "near", "1", "-k", "1", *place], ["ask", *place], ["streams"],
+                ["top"], ["top", "--once", "--refresh", "10ms"], ["info"],
+                ["subscribe", "near", *self.results()], ["remove", "query", "near", "1"],
+                ["remove", "stream", "near"], ["remove", "object", "1"],
+                [*self.replay_command(), *self.results()],
+                [*self.simulate_command(), *self.results()]]
+
+    def all_are_refused(self, sentence, *flags):
+        """Runs each command, which must end with the sentence long before PATIENCE_S."""
+        for command in self.commands():
+            begin = time.monotonic()
+            self.assertIn(sentence, self.ask_server(*command, *flags, status=1).stderr, command)
+            self.assertLess(time.monotonic() - begin, ENDS_S, command)
+
+    def test_all_commands_work_with_a_key(self):
+        key, lines = self.principal("dispatch", "publish", "query", "subscribe", "stats")
+        self.serve_keys(lines)
+        with_key = {"environment": {"STARLING_KEY": str(key)}}
+        self.ask_server("put", text="id,x,y\ntruck-7,0,0\ntruck-8,30,40\n", **with_key)
+        self.ask_server("put", "stream", "near", "--key", key)
+        self.ask_server("put", "--key", key, "query", "near", "1", "-k", "2", "--x", "0", "--y", "0")
+        asked = self.ask_server("ask", "--csv", "--x", "0", "--y", "0", "--key", key).stdout
+        self.assertIn(",truck-8,50.000", asked)
+        self.assertIn("near", self.ask_server("streams", **with_key).stdout)
+        followed = self.ask_server("subscribe", "near", *self.results(), "--query", "1", "--ticks",
+                                   "5", "--format", "ndjson", "--key", key)
+        self.assertIn("truck-8", followed.stdout)
+        self.ask_server("top", "--once", "--refresh", "10ms", **with_key)
+        self.assertIn("connections-max", self.ask_server("info", "--key", key).stdout)
+        self.ask_server("remove", "query", "near", "1", "--key", key)
+        self.ask_server("remove", "--key", key, "stream", "near")
+        self.ask_server("remove", "object", "truck-7", **with_key)
+
+    def test_a_replay_and_a_simulation_use_a_server_with_keys(self):
+        key, lines = self.principal("replayer", "publish", "query", "subscribe", "tick", "stats")
+        for command in (self.replay_command(), self.simulate_command()):
+            self.serve_keys(lines, more=["--tick", "manual"])
+            self.ask_server(*command, *self.results(), "--key", key)
+        self.assertTrue((self.folder / "out" / "summary.json").exists())
+
+    def test_every_command_without_a_key_ends_and_asks_for_one(self):
+        _, lines = self.principal("dispatch", "stats")
+        self.serve_keys(lines)
+        self.all_are_refused("give the key file with --key")
+
+    def test_every_command_with_a_strangers_key_ends_and_names_the_line_to_add(self):
+        _, lines = self.principal("dispatch", "stats")
+        stranger, _ = self.principal("stranger")
+        self.serve_keys(lines)
+        self.all_are_refused('does not admit the key "stranger"; its keys file needs a [[principal]]',
+                             "--key", stranger)
+
+    def test_every_command_with_the_key_of_another_server_ends_and_names_that_key(self):
+        _, lines = self.principal("dispatch", "stats")
+        other, public = self.make_key("other", self.make_key("another-server")[1])
+        self.serve_keys(lines, self.lines_of("other", public, "stats"))
+        self.all_are_refused("ends each handshake", "--key", other)
+
+    def test_a_short_time_out_names_the_wrong_key_too(self):
+        other, public = self.make_key("other", self.make_key("another-server")[1])
+        self.serve_keys(self.lines_of("other", public, "stats"))
+        self.assertIn("ends each handshake",
+                      self.ask_server("streams", "--key", other, "--timeout", "800ms", status=1).stderr)
+
+    def test_a_command_that_lacks_a_right_ends_and_names_it(self):
+        key, lines = self.principal("watcher", "stats", "subscribe", more='streams = ["far"]')
+        other, more = self.principal("keeper", "stats")
+        self.serve_keys(lines, more)
+        follow = ["subscribe", "near", *self.results(), "--ticks", "1"]
+        self.assertIn('"near"', self.ask_server(*follow, "--key", key, status=1).stderr)
+        self.assertIn("role subscribe", self.ask_server(*follow, "--key", other, status=1).stderr)
+        self.assertIn("role query", self.ask_server("ask", "--x", "0", "--y", "0", "--key", key,
+                                                    status=1).stderr)
+        self.assertIn("role query", self.ask_server("put", "stream", "far", "--key", key,
+                                                    status=1).stderr)
+
+    def test_a_replay_that_lacks_a_right_ends_and_names_it(self):
+        replay = self.replay_command()
+        for roles, lacking in ((["publish", "query", "subscribe", "stats"], "role tick"),
+                               (["publish", "query", "tick", "stats"], "role subscribe"),
+                               (["publish", "subscribe", "tick", "stats"], "role query"),
+                               (["query", "subscribe", "tick", "stats"], "role publish")):
+            key, lines = self.principal(f"without-{lacking[5:]}", *roles)
+            self.serve_keys(lines, more=["--tick", "manual"])
+            done = self.ask_server(*replay, *self.results(), "--out", self.folder / "lists.csv",
+                                   "--key", key, status=1)
+            self.assertIn(lacking, done.stderr, roles)
+
+    def test_a_key_is_revoked_and_admitted_again(self):
+        key, lines = self.principal("dispatch", "publish", "query", "subscribe", "stats")
+        other, kept = self.principal("keeper", "stats")
+        server = self.serve_keys(lines, kept)
+        self.ask_server("put", "stream", "near", "--key", key)
+        reader = subprocess.Popen(
+            [self.program, "subscribe", "near", *self.connect(), *self.results(), "--format",
+             "ndjson", "--key", key], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(reader.stderr.close)
+        self.addCleanup(reader.stdout.close)
+        self.addCleanup(self.end, reader)
+        shown, said = LineReader(reader.stdout), LineReader(reader.stderr)
+        self.assertIsNotNone(shown.line())
+        self.write_keys(kept)
+        server.send_signal(signal.SIGHUP)
+        self.assertIn("does not admit the key", said.line() or "nothing")
+        self.assertIn("does not admit the key", self.ask_server("streams", "--key", key, status=1).stderr)
+        self.ask_server("top", "--once", "--refresh", "10ms", "--key", other)
+        self.write_keys(lines, kept)
+        server.send_signal(signal.SIGHUP)
+        self.assertIn("caught up", said.line() or "nothing")
+        self.ask_server("streams", "--key", key)
 
 
 if __name__ == "__main__":

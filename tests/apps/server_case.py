@@ -4,6 +4,7 @@ loopback, and runs the program with a time limit."""
 
 import json
 import os
+import select
 import signal
 import subprocess
 import time
@@ -11,6 +12,26 @@ import time
 from folder_case import FolderCase
 
 PATIENCE_S = 60  # how long anything may take before its test fails
+
+
+class LineReader:
+    """Reads a pipe line by line; each line must come within PATIENCE_S."""
+
+    def __init__(self, pipe):
+        self.fd = pipe.fileno()
+        self.buffer = b""
+
+    def line(self, timeout_s=PATIENCE_S):
+        """Returns the next line, or None if none came in time or the pipe ended."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self.buffer:
+            ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
+            chunk = os.read(self.fd, 65536) if ready else b""
+            if not chunk:
+                return None
+            self.buffer += chunk
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return line.decode()
 
 
 class ServerCase(FolderCase):

@@ -4,7 +4,6 @@ reports the restart of a server. Run by ctest with the path of the program as th
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,29 +11,10 @@ import tempfile
 import time
 import unittest
 
+from server_case import PATIENCE_S, LineReader
+
 PROGRAM = sys.argv.pop()
-PATIENCE_S = 60  # how long anything may take before its test fails
 CSV_HEAD = "tick,time_us,query_id,rank,object_id,distance_m"
-
-
-class LineReader:
-    """Reads a pipe line by line; each line must come within PATIENCE_S."""
-
-    def __init__(self, pipe):
-        self.fd = pipe.fileno()
-        self.buffer = b""
-
-    def line(self, timeout_s=PATIENCE_S):
-        """Returns the next line, or None if none came in time or the pipe ended."""
-        deadline = time.monotonic() + timeout_s
-        while b"\n" not in self.buffer:
-            ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
-            chunk = os.read(self.fd, 65536) if ready else b""
-            if not chunk:
-                return None
-            self.buffer += chunk
-        line, self.buffer = self.buffer.split(b"\n", 1)
-        return line.decode()
 
 
 class SubscribeTest(unittest.TestCase):
