@@ -271,7 +271,8 @@ std::function<int()> add_server(CLI::App& command) {
   const auto key = std::make_shared<KeyFlags>();
   server
       ->add_option("workloads", options->workloads,
-                   "The workloads to run. Without a name, all but million, views and soak")
+                   "The workloads to run. Without a name, all but fan-out, million, views and "
+                   "soak")
       ->check(CLI::IsMember(names_of(bench::server_workloads())));
   server
       ->add_option_function<std::string>(
@@ -327,10 +328,12 @@ std::function<int()> add_server(CLI::App& command) {
       ->check(CLI::Range(0.01, 1.0))
       ->capture_default_str();
   server
-      ->add_option("--rate", options->rates_hz,
-                   "For million: the ticks per second. With several, such as 10,12.5,16, each rate "
-                   "is one row; it stops after a rate that the server does not sustain [10]. For "
-                   "views: the updates of each object per second [1,10]")
+      ->add_option(
+          "--rate", options->rates_hz,
+          "For million and fan-out: the ticks per second. With several, such as 10,12.5,16, each "
+          "rate "
+          "is one row; million stops after a rate that the server does not sustain [10]. For "
+          "views: the updates of each object per second [1,10]")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.1, 1000.0))

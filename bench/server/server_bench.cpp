@@ -73,6 +73,10 @@ const std::vector<ServerWorkload>& server_workloads() {
        "1,000 subscribers of 100 streams of W3, a tick every 100 ms, 100k updates/s: from the tick "
        "to the last subscriber",
        run_subscribers},
+      {"fan-out",
+       "1,000 subscribers of one stream of 20 queries (W3, k 8), 10 ticks per second or --rate, "
+       "100k updates/s: from the tick to the last subscriber; runs only when named",
+       run_fan_out, false},
       {"vectors",
        "100k vectors of 128 components, L2, 1 % change, 100 queries, k 10, 10 ticks per second: "
        "from the first update sent until the subscriber holds all lists; each tick is compared "
@@ -105,6 +109,9 @@ std::string server_figures_help() {
          "  view_mib          what readers of views (--view-readers) got, all together\n"
          "  event_mib         what readers of events (--event-readers) got, all together\n"
          "  lost              messages that a subscriber did not get or could not read\n"
+         "  spread_*          of a tick's messages: from the first subscriber's to the last one's\n"
+         "  join_s            from the first connect until a tick has reached all subscribers\n"
+         "  mb_per_s          of the messages that all subscribers together got\n"
          "  server_cpu_cores  processor time of the server / elapsed time\n"
          "  client_cpu_cores  the same for the clients; if both together use all cores, the\n"
          "                    server would have more with clients on another machine\n"

@@ -25,8 +25,8 @@ struct ServerBenchOptions {
   unsigned event_readers = 0;   ///< for tick: of the events of another stream, over HTTP
   unsigned streams = 1;         ///< for million: the streams, each with a subscriber
   double share = 0.7;           ///< for soak: the load as a share of the measured capacity
-  /// For million: ticks per second, a row for each; empty: 10. For views: updates of each object
-  /// per second; empty: 1 and 10.
+  /// For million and fan-out: ticks per second, a row for each; empty: 10. For views: updates of
+  /// each object per second; empty: 1 and 10.
   std::vector<double> rates_hz{};
   bool json = false;
 };

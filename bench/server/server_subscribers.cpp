@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload `subscribers`: many subscribers of many streams. The server ticks by the clock. Each
-// subscriber has its own socket, and a few threads of this process read all of them.
+// The workloads `subscribers`, many subscribers of many streams, and `fan-out`, many subscribers of
+// one stream. The server ticks by the clock. Each subscriber has its own socket, and a few threads
+// of this process read all of them.
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -26,6 +29,7 @@ namespace {
 
 constexpr std::uint32_t subscribers_default = 1000;
 constexpr std::uint32_t streams_default = 100;
+constexpr std::uint32_t fan_out_queries = 20;
 constexpr double duration_s_default = 10;
 constexpr double updates_per_s = 100'000;
 constexpr std::size_t steps = 40;
@@ -33,11 +37,13 @@ constexpr unsigned reader_threads = 2;
 constexpr int sockets_besides = 64;
 constexpr double warm_up_s_max = 20;
 
-/// How many messages of one tick have arrived, and when the last of them arrived.
+/// The messages of one tick that have arrived. Times are of the wall clock.
 struct Arrivals {
   std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
   std::int64_t tau_us = 0;
-  std::int64_t last_us = 0;  ///< wall clock
+  std::int64_t first_us = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last_us = 0;
 };
 using ArrivalsByTick = std::map<std::uint64_t, Arrivals>;
 
@@ -92,17 +98,20 @@ class Reader {
   }
 
   void drain(zmq::socket_t& socket) {
-    while (const auto received = receive_tick_now(socket)) note(received->tick);
+    while (const auto received = receive_tick_now(socket)) note(*received);
   }
 
-  void note(const protocol::DecodedTick& tick) {
+  void note(const protocol::ReceivedTick& received) {
+    const protocol::DecodedTick& tick = received.tick;
     if (tick.problem) {
       ++malformed_;
       return;
     }
     Arrivals& arrivals = arrivals_[to_number(tick.header.tick)];
+    arrivals.bytes += received.bytes;
     arrivals.tau_us = tick.header.tau_us;
     arrivals.last_us = wall_now_us();
+    arrivals.first_us = std::min(arrivals.first_us, arrivals.last_us);
     if (++arrivals.count == sockets_.size()) newest_complete_ = to_number(tick.header.tick);
   }
 
@@ -136,6 +145,8 @@ std::uint64_t newest_complete(const Readers& readers) {
 
 struct Outcome {
   std::vector<double> latencies_ms;  ///< for each tick: from tau to the last subscriber
+  std::vector<double> spreads_ms;    ///< for each tick: from the first subscriber to the last
+  std::uint64_t bytes = 0;           ///< of the messages that arrived
   std::uint64_t lost = 0;            ///< messages that did not arrive
 };
 
@@ -148,29 +159,39 @@ Outcome outcome_of(const Readers& readers, std::uint64_t first, std::uint64_t la
     for (const auto& [tick, arrivals] : reader->arrivals()) {
       Arrivals& sum = all[tick];
       sum.count += arrivals.count;
+      sum.bytes += arrivals.bytes;
       sum.tau_us = arrivals.tau_us;
+      sum.first_us = std::min(sum.first_us, arrivals.first_us);
       sum.last_us = std::max(sum.last_us, arrivals.last_us);
     }
   Outcome outcome;
   for (std::uint64_t tick = first + 1; tick <= last; ++tick) {
     const Arrivals& arrivals = all[tick];
     outcome.lost += subscribers - arrivals.count;
-    if (arrivals.count > 0)
-      outcome.latencies_ms.push_back(static_cast<double>(arrivals.last_us - arrivals.tau_us) / 1e3);
+    outcome.bytes += arrivals.bytes;
+    if (arrivals.count == 0) continue;
+    outcome.latencies_ms.push_back(static_cast<double>(arrivals.last_us - arrivals.tau_us) / 1e3);
+    outcome.spreads_ms.push_back(static_cast<double>(arrivals.last_us - arrivals.first_us) / 1e3);
   }
   return outcome;
 }
 
-}  // namespace
-
-void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& handler) {
-  const std::uint32_t subscribers = scaled(subscribers_default, options.scale);
+struct SubscribersWorkload {
+  std::string name;
+  WorkloadOptions load;
   std::vector<std::string> streams;
-  for (std::uint32_t i = 0; i < std::min(scaled(streams_default, options.scale), subscribers); ++i)
-    streams.push_back("stream" + std::to_string(i));
-  const Feed feed(scaled("W3", options.scale), steps);
+  double ticks_per_s = 10;
+};
+
+void run(const SubscribersWorkload& workload, const ServerBenchOptions& options,
+         const FiguresHandler& handler) {
+  const std::uint32_t subscribers = scaled(subscribers_default, options.scale);
+  const std::vector<std::string>& streams = workload.streams;
+  const Feed feed(workload.load, steps);
   stream::raise_file_limit();
-  const ServerChild server(options.program, with_flags({"--tick", "100ms"}, options));
+  const auto period_us = static_cast<std::int64_t>(1e6 / workload.ticks_per_s);
+  const ServerChild server(options.program,
+                           with_flags({"--tick", std::to_string(period_us) + "us"}, options));
 
   LoadClient client(server);
   const std::vector<protocol::QuerySpec> queries = feed.queries();
@@ -184,13 +205,14 @@ void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& ha
 
   zmq::context_t context;
   context.set(zmq::ctxopt::max_sockets, static_cast<int>(subscribers) + sockets_besides);
+  const auto start = Clock::now();
   Readers readers = subscribe(context, server, subscribers, streams);
   EndlessFeed load(client, feed);
-  const auto start = Clock::now();
   load.run_at(updates_per_s * options.scale, [&](std::uint64_t) {
     return newest_complete(readers) > 0 || seconds_since(start) > warm_up_s_max;
   });
   const std::uint64_t first = newest_complete(readers);
+  const double join_s = seconds_since(start);
   if (first == 0) throw std::runtime_error("some subscribers have received no tick within 20 s");
 
   const double duration_s = options.duration_s > 0 ? options.duration_s : duration_s_default;
@@ -198,18 +220,48 @@ void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& ha
   load.run_at(updates_per_s * options.scale,
               [&](std::uint64_t) { return meter.seconds() > duration_s; });
   const std::uint64_t last = newest_complete(readers);
+  const double elapsed_s = meter.seconds();
   std::uint64_t malformed = 0;
   for (const auto& reader : readers) {
     reader->stop();
     malformed += reader->malformed();
   }
   const Outcome outcome = outcome_of(readers, first, last, subscribers);
-  handler(meter.row("subscribers", {{"latency_median_ms", median(outcome.latencies_ms)},
-                                    {"latency_p99_ms", percentile(outcome.latencies_ms, 0.99)},
-                                    {"lost", static_cast<double>(outcome.lost + malformed)},
-                                    {"ticks", static_cast<double>(last - first)},
-                                    {"subscribers", static_cast<double>(subscribers)},
-                                    {"streams", static_cast<double>(streams.size())}}));
+  const auto ticks = static_cast<double>(last - first);
+  handler(
+      meter.row(workload.name, {{"latency_median_ms", median(outcome.latencies_ms)},
+                                {"latency_p99_ms", percentile(outcome.latencies_ms, 0.99)},
+                                {"spread_median_ms", median(outcome.spreads_ms)},
+                                {"spread_p99_ms", percentile(outcome.spreads_ms, 0.99)},
+                                {"lost", static_cast<double>(outcome.lost + malformed)},
+                                {"ticks", ticks},
+                                {"ticks_per_s", ticks / elapsed_s},
+                                {"join_s", join_s},
+                                {"mb_per_s", static_cast<double>(outcome.bytes) / elapsed_s / 1e6},
+                                {"subscribers", static_cast<double>(subscribers)},
+                                {"streams", static_cast<double>(streams.size())}}));
+}
+
+}  // namespace
+
+void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  SubscribersWorkload workload{
+      .name = "subscribers", .load = scaled("W3", options.scale), .streams = {}};
+  const std::uint32_t count =
+      std::min(scaled(streams_default, options.scale), scaled(subscribers_default, options.scale));
+  for (std::uint32_t i = 0; i < count; ++i)
+    workload.streams.push_back("stream" + std::to_string(i));
+  run(workload, options, handler);
+}
+
+void run_fan_out(const ServerBenchOptions& options, const FiguresHandler& handler) {
+  SubscribersWorkload workload{
+      .name = "fan-out", .load = scaled("W3", options.scale), .streams = {"stream"}};
+  workload.load.queries = fan_out_queries;
+  for (const double rate_hz : options.rates_hz.empty() ? std::vector{10.0} : options.rates_hz) {
+    workload.ticks_per_s = rate_hz;
+    run(workload, options, handler);
+  }
 }
 
 }  // namespace starling::bench

@@ -13,6 +13,7 @@ void run_tick(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_standing(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_questions(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_subscribers(const ServerBenchOptions& options, const FiguresHandler& handler);
+void run_fan_out(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_vectors(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_million(const ServerBenchOptions& options, const FiguresHandler& handler);
 void run_views(const ServerBenchOptions& options, const FiguresHandler& handler);
