@@ -40,6 +40,7 @@ class KeyedServer:
     def start(self, principals, *flags):
         """Returns the endpoints, by name."""
         endpoints = self.folder / "endpoints.json"
+        endpoints.unlink(missing_ok=True)
         self.process = subprocess.Popen(
             [self.program, "serve", "--commands", "tcp://127.0.0.1:*", "--results", "tcp://127.0.0.1:*",
              "--http", "127.0.0.1:0", "--log-level", "warning", "--keys", self.write_keys(principals),
