@@ -7,6 +7,7 @@ import { quantise } from "../world/quantise";
 import {
   NO_FILTER,
   ObjectTable,
+  type Access,
   type Frame,
   type NeighborList,
   type ObjectInfo,
@@ -29,6 +30,7 @@ export interface FakeOptions {
   objectsMax: number;
 }
 
+const RIGHT_TOKEN = "right";
 /** A standing query follows this object. */
 const FOLLOWED = "9";
 const RASTER_COLUMNS = 320;
@@ -47,6 +49,7 @@ export class FakeWorld implements World {
   private timeUs = Date.UTC(2026, 2, 1, 12) * 1000;
   private listener: WorldListener | null = null;
   private timer: ReturnType<typeof setInterval> | null = null;
+  readonly access: Access = { hasKeys: false, hasToken: false, worksWithoutToken: false };
   private isGone = false;
 
   constructor(private readonly options: FakeOptions) {
@@ -92,6 +95,24 @@ export class FakeWorld implements World {
     this.isGone = isGone;
     if (isGone) this.listener?.onGone("The server does not answer.");
     else this.listener?.onOpen({ space: this.options.space });
+  }
+
+  /** Pretends that the server wants a token. */
+  lock(sentence: string): void {
+    Object.assign(this.access, { hasKeys: true, hasToken: false });
+    this.isGone = true;
+    this.listener?.onForget();
+    this.listener?.onLocked(sentence);
+  }
+
+  async logIn(token: string | null): Promise<void> {
+    if (token !== RIGHT_TOKEN) return this.lock("The server does not know this token.");
+    this.access.hasToken = true;
+    this.setGone(false);
+  }
+
+  logOut(): void {
+    this.lock("You have logged out.");
   }
 
   setView(rectangle: Rectangle): void {

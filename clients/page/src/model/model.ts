@@ -2,6 +2,7 @@
 // The page's state: what the server has sent, what the user has chosen, and what is shown of it.
 // The map and the panels read it and are told when it changes.
 import {
+  Forbidden,
   NO_FILTER,
   type Anchor,
   type Filter,
@@ -21,7 +22,11 @@ import { Places } from "./places";
 import { Ring } from "./ring";
 import { type WhyNot, whyNot } from "./why_not";
 
-export type Connection = { state: "connecting" | "live" | "gone"; sentence: string };
+/** Locked: the server wants a token. */
+export type Connection = { state: "connecting" | "live" | "gone" | "locked"; sentence: string };
+
+/** What the user may not see. */
+export type Hidden = "positions" | "queries";
 
 export interface ShownList {
   list: NeighborList;
@@ -30,12 +35,13 @@ export interface ShownList {
   isApproximate: boolean;
 }
 
+const CONNECTING: Connection = { state: "connecting", sentence: "Connecting to the server …" };
 const ASK_EVERY_MS = 200;
 const REFRESH_AFTER_MS = 900;
 const CHANGES_SHOWN_US = 4_000_000;
 
 export class Model {
-  connection: Connection = { state: "connecting", sentence: "Connecting to the server …" };
+  connection: Connection = CONNECTING;
   terms: ServerTerms | null = null;
   latest: Frame | null = null;
   readonly ring = new Ring();
@@ -51,6 +57,8 @@ export class Model {
   pausedAtUs: number | null = null;
   /** What the server said to the last question, if it was an error. */
   refusal: string | null = null;
+  /** The server's sentences about what the user has no role for. */
+  readonly hidden = new Map<Hidden, string>();
   hovered: ObjectId | null = null;
   whyNot: WhyNot | null = null;
   private readonly listeners = new Set<() => void>();
@@ -71,6 +79,11 @@ export class Model {
       onForget: () => this.forget(),
       onGone: (sentence) => {
         this.connection = { state: "gone", sentence };
+        this.tell();
+      },
+      onLocked: (sentence) => this.locked(sentence),
+      onForbidden: (sentence) => {
+        this.hidden.set("positions", sentence);
         this.tell();
       },
     });
@@ -103,9 +116,36 @@ export class Model {
   private opened(terms: ServerTerms): void {
     this.terms = terms;
     this.connection = { state: "live", sentence: "" };
+    this.hidden.clear();
+    if (this.anchor?.kind === "object" && !this.anchorInfo) this.askInfo(this.anchor);
     if (!this.hasMap && this.anchor?.kind === "place") this.anchor = null;
     void this.ask();
     this.tell();
+  }
+
+  /** What the last user saw is forgotten; what is asked stays, for the next one. */
+  private locked(sentence: string): void {
+    this.connection = { state: "locked", sentence };
+    this.terms = null;
+    this.queries = [];
+    this.query = null;
+    this.anchorInfo = null;
+    this.refusal = null;
+    this.hidden.clear();
+    this.tell();
+  }
+
+  /** Null: goes on without a token. If the server refuses, `connection` says why. */
+  async logIn(token: string | null): Promise<void> {
+    const before = this.connection;
+    await this.world.logIn(token);
+    if (this.connection !== before) return; // the world has told the outcome
+    this.connection = CONNECTING;
+    this.tell();
+  }
+
+  logOut(): void {
+    this.world.logOut();
   }
 
   /** The server has started anew, and its ticks begin again: forgets what is of the old run. */
@@ -158,7 +198,12 @@ export class Model {
   }
 
   async readQueries(): Promise<void> {
-    this.queries = await this.world.queries().catch(() => this.queries);
+    try {
+      this.queries = await this.world.queries();
+      this.hidden.delete("queries");
+    } catch (error) {
+      if (error instanceof Forbidden) this.hidden.set("queries", error.message);
+    }
     this.tell();
   }
 
@@ -198,16 +243,19 @@ export class Model {
     this.query = null;
     this.anchorInfo = null;
     this.askAnew();
-    if (anchor?.kind === "object")
-      void this.world.object(anchor.id).then(
-        (info) => {
-          if (this.anchor !== anchor) return;
-          this.anchorInfo = info;
-          if (!info) this.refusal = `The server has no object ${anchor.id}.`;
-          this.tell();
-        },
-        () => undefined,
-      );
+    if (anchor?.kind === "object") this.askInfo(anchor);
+  }
+
+  private askInfo(anchor: Anchor & { kind: "object" }): void {
+    void this.world.object(anchor.id).then(
+      (info) => {
+        if (this.anchor !== anchor) return;
+        this.anchorInfo = info;
+        if (!info) this.refusal = `The server has no object ${anchor.id}.`;
+        this.tell();
+      },
+      () => undefined,
+    );
   }
 
   setK(k: number): void {

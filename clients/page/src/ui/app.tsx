@@ -5,7 +5,9 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { LiveMap } from "../map/map";
 import { formatLink, parseLink } from "../model/link";
 import type { Model } from "../model/model";
+import { HiddenNotes } from "./hidden_notes";
 import { Legend } from "./legend";
+import { LoginButton, LoginForm } from "./login_form";
 import { MapView } from "./map_view";
 import { NeighborPanel } from "./neighbor_panel";
 import { RecordingPanel } from "./recording_panel";
@@ -59,12 +61,14 @@ export function App({ model }: { model: Model }) {
   }, []);
 
   useKeys(model, map);
+  const isLocked = model.connection.state === "locked";
   return (
     <main>
       <header class="bar">
         <h1>Starling</h1>
         <SearchBox model={model} map={map} />
         <Status model={model} />
+        <LoginButton model={model} />
         <button
           type="button"
           class="quiet"
@@ -77,11 +81,16 @@ export function App({ model }: { model: Model }) {
       </header>
       <div class="middle">
         <MapView model={model} map={map} />
-        <div class="panels">
-          {model.anchor && <NeighborPanel model={model} map={map} />}
-          <RecordingPanel model={model} />
-          <ServerPanel model={model} isShown={showsServer} />
-        </div>
+        {isLocked ? (
+          <LoginForm model={model} />
+        ) : (
+          <div class="panels">
+            {model.anchor && <NeighborPanel model={model} map={map} />}
+            <RecordingPanel model={model} />
+            <ServerPanel model={model} isShown={showsServer} />
+          </div>
+        )}
+        <HiddenNotes model={model} />
         {!model.hasMap && (
           <p class="notice panel">
             This server holds vectors, which have no place on a map. Search for one to see its list.

@@ -182,7 +182,9 @@ function CopyButton({ model }: { model: Model }) {
     const question = model.asked();
     if (!question || !model.terms) return;
     const path = neighborsPath(question, model.terms.space);
-    const command = `curl '${location.origin}${path.replaceAll("'", "%27")}'`;
+    // The user puts the token into the environment; a clipboard is no place for it.
+    const header = model.world.access.hasToken ? '-H "Authorization: Bearer $TOKEN" ' : "";
+    const command = `curl ${header}'${location.origin}${path.replaceAll("'", "%27")}'`;
     await navigator.clipboard.writeText(command).then(
       () => setWord("Copied"),
       () => setWord("The browser did not allow it"),

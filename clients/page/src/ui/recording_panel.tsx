@@ -3,15 +3,23 @@
 // other servers the panel is not shown.
 import { useEffect, useState } from "preact/hooks";
 import type { Model } from "../model/model";
-import type { Playback, PlaybackChange } from "../world/types";
+import { Forbidden, type Playback, type PlaybackChange } from "../world/types";
 import { dateText } from "./text";
 
 const READ_EVERY_MS = 1000;
 const SPEEDS = [0.25, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800];
 
+interface Recording {
+  playback: Playback | null;
+  change: (change: PlaybackChange) => void;
+  /** The server's sentence, if the user may not change the playback. */
+  refusal: string | null;
+}
+
 /** Reads the playback each second, until the server says that it plays no recording. */
-function usePlayback(model: Model): [Playback | null, (change: PlaybackChange) => void] {
+function useRecording(model: Model): Recording {
   const [playback, setPlayback] = useState<Playback | null>(null);
+  const [refusal, setRefusal] = useState<string | null>(null);
   useEffect(() => {
     const read = async () => {
       const now = await model.world.playback().catch(() => undefined);
@@ -23,14 +31,20 @@ function usePlayback(model: Model): [Playback | null, (change: PlaybackChange) =
     return () => clearInterval(timer);
   }, [model]);
   const change = (wanted: PlaybackChange) => {
-    // A server that is moved back ends, perhaps before it has answered.
-    model.world.changePlayback(wanted).then(setPlayback, () => undefined);
+    model.world.changePlayback(wanted).then(
+      (now) => {
+        setPlayback(now);
+        setRefusal(null);
+      },
+      // A server that is moved back ends, perhaps before it has answered.
+      (error: unknown) => error instanceof Forbidden && setRefusal(error.message),
+    );
   };
-  return [playback, change];
+  return { playback, change, refusal };
 }
 
 export function RecordingPanel({ model }: { model: Model }) {
-  const [playback, change] = usePlayback(model);
+  const { playback, change, refusal } = useRecording(model);
   /** The moment under the slider's thumb while it is dragged. */
   const [draggedUs, setDraggedUs] = useState<number | null>(null);
   if (!playback) return null;
@@ -73,6 +87,11 @@ export function RecordingPanel({ model }: { model: Model }) {
         </label>
         <output>{dateText(timeUs)}</output>
       </div>
+      {refusal && (
+        <p class="error" role="alert">
+          {refusal}
+        </p>
+      )}
     </section>
   );
 }

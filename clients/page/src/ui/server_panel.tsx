@@ -3,18 +3,26 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Model } from "../model/model";
 import { serverNumbers, type ServerNumbers } from "../model/server_numbers";
+import { Forbidden } from "../world/types";
 import { StageChart } from "./stage_chart";
 import { countText, msText, rateText } from "./text";
 
 const READ_EVERY_MS = 1000;
 const READINGS_MAX = 300;
 
-function useNumbers(model: Model): ServerNumbers[] {
+/** Returns the numbers, and the server's sentence if the user may not see them. */
+function useNumbers(model: Model): [ServerNumbers[], string | null] {
+  const [refusal, setRefusal] = useState<string | null>(null);
   const [history, setHistory] = useState<ServerNumbers[]>([]);
   const before = useRef<{ reading: Map<string, number>; ms: number } | null>(null);
   useEffect(() => {
     const read = async () => {
-      const reading = await model.world.stats().catch(() => null);
+      let forbidden: string | null = null;
+      const reading = await model.world.stats().catch((error: unknown) => {
+        if (error instanceof Forbidden) forbidden = error.message;
+        return null;
+      });
+      setRefusal(forbidden);
       const ms = performance.now();
       const last = before.current;
       before.current = reading && { reading, ms };
@@ -26,23 +34,23 @@ function useNumbers(model: Model): ServerNumbers[] {
     void read();
     return () => clearInterval(timer);
   }, [model]);
-  return history;
+  return [history, refusal];
 }
 
 export function ServerPanel({ model, isShown }: { model: Model; isShown: boolean }) {
-  const history = useNumbers(model);
-  const now = history.at(-1);
+  const [history, refusal] = useNumbers(model);
+  const now = refusal === null ? history.at(-1) : undefined;
   return (
     <section id="server" class="panel" aria-label="Server" tabIndex={0} hidden={!isShown}>
       <h2>Server</h2>
-      {!now && <p class="hint">Waiting for its numbers …</p>}
+      {!now && <p class="hint">{refusal ?? "Waiting for its numbers …"}</p>}
       {now && <Numbers now={now} />}
       {now?.limits.map(({ name, used, limit }) => (
         <p key={name} class="error" role="alert">
           {name} is near its end: {countText(used)} of {countText(limit)}.
         </p>
       ))}
-      {isShown && <StageChart history={history} />}
+      {isShown && refusal === null && <StageChart history={history} />}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the server answers, and the tick that is shown.
+// Whether the server answers, and the tick that is shown. LoginForm shows why the server wants a token.
 import type { Model } from "../model/model";
 import { countText, dateText } from "./text";
 
@@ -15,7 +15,7 @@ export function Status({ model }: { model: Model }) {
     return (
       <p class={`status ${state}`} role="status">
         <span class="lamp" aria-hidden="true" />
-        {sentence}
+        {state === "locked" ? "Not logged in" : sentence}
       </p>
     );
   const shown = frame?.kind === "objects" ? frame.tags.length : null;

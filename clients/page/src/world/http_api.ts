@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON API of docs/http.md, of the server that the page came from.
-import type {
-  NeighborList,
-  ObjectInfo,
-  Playback,
-  PlaybackChange,
-  Question,
-  Road,
-  Space,
+import type { TokenKeeper } from "./token";
+import {
+  Forbidden,
+  type NeighborList,
+  type ObjectInfo,
+  type Playback,
+  type PlaybackChange,
+  type Question,
+  type Road,
+  type Space,
 } from "./types";
 
+const PLAYBACK = "/v1/playback";
 const TIMEOUT_MS = 5000;
 /** Roads are some megabytes, and come once. */
 const ROADS_TIMEOUT_MS = 60_000;
+
+/** The token gate answers these; the second one to wrong tokens that come fast. */
+const TOKEN_REFUSED = [401, 429];
+const NOT_FOUND = 404;
+const FORBIDDEN = 403;
 
 /** An answer of the server that is an error; the message is its sentence. */
 export class HttpError extends Error {
@@ -24,19 +32,22 @@ export class HttpError extends Error {
   }
 }
 
-async function getJson<Body>(path: string, timeoutMs = TIMEOUT_MS): Promise<Body> {
-  return askJson<Body>(path, { headers: { Accept: "application/json" } }, timeoutMs);
+interface ProblemBody {
+  detail?: string;
+  code?: string;
 }
 
-async function askJson<Body>(
-  path: string,
-  request: RequestInit,
-  timeoutMs = TIMEOUT_MS,
-): Promise<Body> {
-  const answer = await fetch(path, { ...request, signal: AbortSignal.timeout(timeoutMs) });
-  if (answer.ok) return (await answer.json()) as Body;
-  const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
-  throw new HttpError(answer.status, problem.detail ?? `the server answered ${answer.status}`);
+async function problemOf(answer: Response): Promise<HttpError | Forbidden> {
+  const problem = (await answer.json().catch(() => ({}))) as ProblemBody;
+  const sentence = problem.detail ?? `the server answered ${answer.status}`;
+  // Pages of foreign origins get this status too; a token does not help them.
+  const isForbidden = answer.status === FORBIDDEN && problem.code === "not_allowed";
+  return isForbidden ? new Forbidden(sentence) : new HttpError(answer.status, sentence);
+}
+
+/** Names a route: all objects are one. */
+function routeOf(path: string, request: RequestInit): string {
+  return `${request.method ?? "GET"} ${path.split(/[/?]/, 3).join("/")}`;
 }
 
 interface NeighborsBody {
@@ -78,59 +89,6 @@ export function neighborsPath({ anchor, k, filter }: Question, space: Space): st
   return `/v1/neighbors?${parameters}`;
 }
 
-export async function getNeighbors(question: Question, space: Space): Promise<NeighborList> {
-  const body = await getJson<NeighborsBody>(neighborsPath(question, space));
-  return {
-    tick: body.tick,
-    timeUs: body.time_us,
-    neighbors: body.neighbors.map((row) => ({
-      id: row.id,
-      name: row.name ?? null,
-      distance: row.distance_m ?? row.distance ?? NaN,
-    })),
-  };
-}
-
-export async function getObject(idOrName: string): Promise<ObjectInfo | null> {
-  try {
-    const body = await getJson<ObjectBody>(`/v1/objects/${encodeURIComponent(idOrName)}`);
-    return {
-      id: body.id,
-      name: body.name ?? null,
-      x: body.lon ?? body.x ?? NaN,
-      y: body.lat ?? body.y ?? NaN,
-      z: body.alt ?? body.z ?? 0,
-      timeUs: body.time_us,
-      tags: body.tags,
-    };
-  } catch (error) {
-    if (error instanceof HttpError && error.status === 404) return null;
-    throw error;
-  }
-}
-
-/** Returns whether the server answers at all. */
-export async function isAnswering(): Promise<boolean> {
-  return getStats().then(
-    () => true,
-    () => false,
-  );
-}
-
-export async function getStreams(): Promise<string[]> {
-  const body = await getJson<{ streams: { name: string }[] }>("/v1/streams");
-  return body.streams.map((stream) => stream.name);
-}
-
-export async function getStats(): Promise<Map<string, number>> {
-  const body = await getJson<{ counters: Record<string, number> }>("/v1/stats");
-  return new Map(Object.entries(body.counters));
-}
-
-export async function getRoads(): Promise<Road[]> {
-  return (await getJson<{ lines: Road[] }>("/v1/network", ROADS_TIMEOUT_MS)).lines;
-}
-
 interface PlaybackBody {
   time_us: number;
   begin_us: number;
@@ -147,18 +105,132 @@ const playbackOf = (body: PlaybackBody): Playback => ({
   paused: body.paused,
 });
 
-export async function getPlayback(): Promise<Playback | null> {
-  const counters = await getStats();
-  if (counters.get("starling_recording") !== 1) return null;
-  return playbackOf(await getJson<PlaybackBody>("/v1/playback"));
-}
+/** Asks the server, as the one whose token the keeper has. */
+export class HttpApi {
+  /** Answers that stay the same until begin(). The token gate's is kept under the empty name. */
+  private readonly refusals = new Map<string, Error>();
 
-export async function putPlayback(change: PlaybackChange): Promise<Playback> {
-  const { timeUs, speed, paused } = change;
-  const body = await askJson<PlaybackBody>("/v1/playback", {
-    method: "PUT",
-    headers: { Accept: "application/json", "Content-Type": "application/json" },
-    body: JSON.stringify({ time: timeUs, speed, paused }),
-  });
-  return playbackOf(body);
+  /** `refused` is called with each refusal of the token that the keeper has, or of none. */
+  constructor(
+    private readonly keeper: TokenKeeper,
+    private readonly refused: (error: HttpError | Forbidden) => void,
+  ) {}
+
+  /** Asks again what was refused for lack of a token or of a role. */
+  begin(): void {
+    this.refusals.clear();
+  }
+
+  /**
+   * Asks what every principal may ask. Returns null if the server does not answer, else its sentence
+   * if it refuses.
+   */
+  async probe(): Promise<{ sentence: string | null } | null> {
+    try {
+      await this.getJson(PLAYBACK);
+    } catch (error) {
+      if (!(error instanceof HttpError || error instanceof Forbidden)) return null;
+      const isMissing = error instanceof HttpError && error.status === NOT_FOUND;
+      if (!isMissing) return { sentence: error.message };
+    }
+    return { sentence: null };
+  }
+
+  private getJson<Body>(path: string, timeoutMs = TIMEOUT_MS): Promise<Body> {
+    return this.askJson<Body>(path, { headers: { Accept: "application/json" } }, timeoutMs);
+  }
+
+  private async askJson<Body>(
+    path: string,
+    request: RequestInit,
+    timeoutMs = TIMEOUT_MS,
+  ): Promise<Body> {
+    const { token } = this.keeper;
+    const route = routeOf(path, request);
+    const refusal = this.refusals.get("") ?? this.refusals.get(route);
+    if (refusal) throw refusal;
+    const headers = { ...request.headers, ...this.keeper.headers() };
+    const signal = AbortSignal.timeout(timeoutMs);
+    const answer = await fetch(path, { ...request, headers, signal });
+    if (answer.ok) return (await answer.json()) as Body;
+    const error = await problemOf(answer);
+    const isGate = error instanceof HttpError && TOKEN_REFUSED.includes(error.status);
+    // The user may have logged in or out meanwhile.
+    if ((isGate || error instanceof Forbidden) && token === this.keeper.token) {
+      this.refusals.set(isGate ? "" : route, error);
+      this.refused(error);
+    }
+    throw error;
+  }
+
+  async getNeighbors(question: Question, space: Space): Promise<NeighborList> {
+    const body = await this.getJson<NeighborsBody>(neighborsPath(question, space));
+    return {
+      tick: body.tick,
+      timeUs: body.time_us,
+      neighbors: body.neighbors.map((row) => ({
+        id: row.id,
+        name: row.name ?? null,
+        distance: row.distance_m ?? row.distance ?? NaN,
+      })),
+    };
+  }
+
+  async getObject(idOrName: string): Promise<ObjectInfo | null> {
+    try {
+      const body = await this.getJson<ObjectBody>(`/v1/objects/${encodeURIComponent(idOrName)}`);
+      return {
+        id: body.id,
+        name: body.name ?? null,
+        x: body.lon ?? body.x ?? NaN,
+        y: body.lat ?? body.y ?? NaN,
+        z: body.alt ?? body.z ?? 0,
+        timeUs: body.time_us,
+        tags: body.tags,
+      };
+    } catch (error) {
+      if (error instanceof HttpError && error.status === NOT_FOUND) return null;
+      throw error;
+    }
+  }
+
+  async getStreams(): Promise<string[]> {
+    const body = await this.getJson<{ streams: { name: string }[] }>("/v1/streams");
+    return body.streams.map((stream) => stream.name);
+  }
+
+  async getStats(): Promise<Map<string, number>> {
+    const body = await this.getJson<{ counters: Record<string, number> }>("/v1/stats");
+    return new Map(Object.entries(body.counters));
+  }
+
+  async getRoads(): Promise<Road[]> {
+    return (await this.getJson<{ lines: Road[] }>("/v1/network", ROADS_TIMEOUT_MS)).lines;
+  }
+
+  /** Null: the server plays no recording. */
+  async getPlayback(): Promise<Playback | null> {
+    // A browser logs each status 404 as an error, so /v1/stats is asked first.
+    const counters = await this.getStats().catch((error: unknown) => {
+      if (error instanceof Forbidden) return null;
+      throw error;
+    });
+    if (counters && counters.get("starling_recording") !== 1) return null;
+    try {
+      return playbackOf(await this.getJson<PlaybackBody>(PLAYBACK));
+    } catch (error) {
+      if (error instanceof HttpError && error.status === NOT_FOUND) return null;
+      throw error;
+    }
+  }
+
+  async putPlayback(change: PlaybackChange): Promise<Playback> {
+    const { timeUs, speed, paused } = change;
+    const body = await this.askJson<PlaybackBody>(PLAYBACK, {
+      method: "PUT",
+      headers: { Accept: "application/json", "Content-Type": "application/json" },
+      body: JSON.stringify({ time: timeUs, speed, paused }),
+    });
+    return playbackOf(body);
+  }
 }

@@ -4,6 +4,7 @@
 import { Builder, ByteBuffer, type Offset } from "flatbuffers";
 import { AnchorKind } from "../../generated/starling/wire/anchor-kind";
 import { Error as WireError } from "../../generated/starling/wire/error";
+import { ErrorCode } from "../../generated/starling/wire/error-code";
 import { Hello } from "../../generated/starling/wire/hello";
 import { ListQueries } from "../../generated/starling/wire/list-queries";
 import type { Queries } from "../../generated/starling/wire/queries";
@@ -16,7 +17,7 @@ import { SocketBody } from "../../generated/starling/wire/socket-body";
 import { SocketRequest } from "../../generated/starling/wire/socket-request";
 import type { Vec3 } from "../../generated/starling/wire/vec3";
 import { View } from "../../generated/starling/wire/view";
-import type { Anchor, Rectangle, StandingQuery } from "./types";
+import { Forbidden, type Anchor, type Rectangle, type StandingQuery } from "./types";
 
 const VERSION = 1;
 const AGE_UNLIMITED_US = 9223372036854775807n;
@@ -93,10 +94,11 @@ export function identifierOf(bytes: Uint8Array): string {
 }
 
 /** Reads a reply's error, if it is one. */
-export function errorOf(reply: Reply): string | null {
+export function errorOf(reply: Reply): Error | null {
   if (reply.bodyType() !== ReplyBody.Error) return null;
   const error = reply.body(new WireError()) as WireError | null;
-  return error?.sentence() ?? "The server refused a request.";
+  const sentence = error?.sentence() ?? "The server refused a request.";
+  return error?.code() === ErrorCode.not_allowed ? new Forbidden(sentence) : new Error(sentence);
 }
 
 export function readReply(bytes: Uint8Array): Reply {

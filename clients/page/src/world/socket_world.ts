@@ -9,16 +9,7 @@ import { ReplyBody } from "../../generated/starling/wire/reply-body";
 import { Space as WireSpace } from "../../generated/starling/wire/space";
 import { ViewRaster } from "../../generated/starling/wire/view-raster";
 import { ViewTick } from "../../generated/starling/wire/view-tick";
-import {
-  getNeighbors,
-  getObject,
-  getPlayback,
-  getRoads,
-  getStats,
-  getStreams,
-  isAnswering,
-  putPlayback,
-} from "./http_api";
+import { HttpApi } from "./http_api";
 import {
   errorOf,
   helloMessage,
@@ -28,11 +19,18 @@ import {
   readReply,
   viewMessage,
 } from "./messages";
+import { faultOfToken, storageOfTab, TokenKeeper } from "./token";
 import {
+  Forbidden,
   ObjectTable,
+  type Access,
   type NeighborList,
+  type ObjectInfo,
+  type Playback,
+  type PlaybackChange,
   type Question,
   type Rectangle,
+  type Road,
   type Space,
   type StandingQuery,
   type World,
@@ -58,18 +56,29 @@ const QUERIES_MAX = 1000;
 const STREAMS_MAX = 20;
 /** A close code for messages that cannot be read. */
 const CLOSED_BY_PAGE = 4000;
+/** The server's close code for clients that break a rule, and for tokens that were revoked. */
+const CLOSED_BY_RULE = 1008;
 
 const GONE = "The server is gone. Trying again …";
 const FULL = "The server answers, but it takes no further page (--http-views-max).";
+const LOGGED_OUT = "You have logged out.";
+
+export interface SocketWorldParts {
+  keeper?: TokenKeeper;
+  /** The protocols are those of TokenKeeper. */
+  makeSocket?: (protocols: string[]) => WebSocket;
+  later?: (act: () => void, ms: number) => void;
+}
 
 type Waiting = { settle: (reply: Reply) => void; fail: (why: Error) => void };
 
 export class SocketWorld implements World {
   readonly objects = new ObjectTable();
-  readonly object = getObject;
-  readonly playback = getPlayback;
-  readonly changePlayback = putPlayback;
-  readonly roads = getRoads;
+  readonly access: Access;
+  private readonly api: HttpApi;
+  private readonly keeper: TokenKeeper;
+  private readonly makeSocket: (protocols: string[]) => WebSocket;
+  private readonly later: (act: () => void, ms: number) => void;
   private readonly state = new ViewState(this.objects);
   private readonly waiting = new Map<bigint, Waiting>();
   private listener: WorldListener | null = null;
@@ -82,13 +91,23 @@ export class SocketWorld implements World {
   private requestId = 0n;
   private retryMs = RETRY_MS_MIN;
   private silentReadings = 0;
+  /** Counts what ends a wait for the next connection. */
+  private attempt = 0;
+  /** The server has refused the view, and would again. */
+  private isViewForbidden = false;
 
-  /** Tests give their own socket and their own clock. */
-  constructor(
-    private readonly makeSocket: () => WebSocket = socketOfPage,
-    private readonly later: (act: () => void, ms: number) => void = (act, ms) =>
-      setTimeout(act, ms),
-  ) {}
+  /** Tests give their own parts. */
+  constructor(parts: SocketWorldParts = {}) {
+    this.keeper = parts.keeper ?? new TokenKeeper(storageOfTab());
+    this.makeSocket = parts.makeSocket ?? socketOfPage;
+    this.later = parts.later ?? ((act, ms) => setTimeout(act, ms));
+    const hasToken = this.keeper.token !== null;
+    this.access = { hasKeys: hasToken, hasToken, worksWithoutToken: false };
+    this.api = new HttpApi(this.keeper, (error) => {
+      this.access.hasKeys = true;
+      if (!(error instanceof Forbidden)) this.lock(error.message);
+    });
+  }
 
   open(listener: WorldListener): void {
     this.listener = listener;
@@ -100,35 +119,93 @@ export class SocketWorld implements World {
     this.socket?.close();
   }
 
+  async logIn(token: string | null): Promise<void> {
+    const fault = token === null ? null : faultOfToken(token);
+    if (fault) return this.lock(fault);
+    this.hangUp("The page logs in anew.");
+    this.setToken(token);
+    this.api.begin();
+    const { attempt } = this;
+    // A browser does not say why a WebSocket was refused, so another request goes first.
+    await this.api.probe();
+    if (attempt !== this.attempt) return;
+    this.retryMs = RETRY_MS_MIN;
+    this.connect();
+  }
+
+  logOut(): void {
+    this.lock(LOGGED_OUT);
+  }
+
+  private setToken(token: string | null): void {
+    this.keeper.keep(token);
+    this.access.hasToken = token !== null;
+  }
+
+  /** Ends the connection, and forgets what only this user may see. */
+  private lock(sentence: string): void {
+    this.hangUp(sentence);
+    this.setToken(null);
+    this.access.hasKeys = true;
+    this.forget();
+    this.listener?.onLocked(sentence);
+  }
+
+  /** Ends the connection, or the wait for one. */
+  private hangUp(why: string): void {
+    ++this.attempt;
+    const { socket } = this;
+    this.end(why);
+    socket?.close(CLOSED_BY_PAGE);
+  }
+
   private connect(): void {
-    const socket = this.makeSocket();
+    ++this.attempt;
+    const socket = this.makeSocket(this.keeper.protocols());
     let wasOpen = false;
     let why = GONE;
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
       wasOpen = true;
-      socket.send(helloMessage());
+      if (socket === this.socket) socket.send(helloMessage());
     };
     socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+      if (socket !== this.socket) return;
       try {
         this.receive(new Uint8Array(data));
       } catch (error) {
-        why = `A message of the server cannot be used: ${(error as Error).message}`;
+        const { message } = error as Error;
+        const isForbidden = error instanceof Forbidden;
+        why = isForbidden ? message : `A message of the server cannot be used: ${message}`;
         socket.close(CLOSED_BY_PAGE);
       }
     };
-    socket.onclose = () => void this.closed(wasOpen, why);
+    socket.onclose = ({ code }: CloseEvent) => {
+      if (socket === this.socket) void this.closed(wasOpen, code, why);
+    };
     this.socket = socket;
   }
 
-  private async closed(wasOpen: boolean, why: string): Promise<void> {
+  /** Forgets the connection; its requests fail. */
+  private end(why: string): void {
     this.socket = null;
     this.session = 0n;
     for (const { fail } of this.waiting.values()) fail(new Error(why));
     this.waiting.clear();
+  }
+
+  private async closed(wasOpen: boolean, code: number, why: string): Promise<void> {
+    const { attempt } = this;
+    this.end(why);
     this.listener?.onGone(why);
-    if (!wasOpen && (await isAnswering())) this.listener?.onGone(FULL);
-    this.later(() => this.listener && this.connect(), this.retryMs);
+    if (!wasOpen || code === CLOSED_BY_RULE) {
+      const answer = await this.api.probe();
+      if (attempt !== this.attempt) return; // it has refused the token
+      if (answer && !wasOpen) this.listener?.onGone(answer.sentence ?? FULL);
+    }
+    this.later(() => {
+      if (this.listener && attempt === this.attempt) this.connect();
+    }, this.retryMs);
     this.retryMs = Math.min(RETRY_MS_MAX, 2 * this.retryMs);
   }
 
@@ -148,14 +225,19 @@ export class SocketWorld implements World {
   }
 
   private take(reply: Reply): void {
-    const waiting = this.waiting.get(reply.requestId());
-    const sentence = errorOf(reply);
+    const id = reply.requestId();
+    const waiting = this.waiting.get(id);
+    const error = errorOf(reply);
+    if (error instanceof Forbidden) this.access.hasKeys = true;
     if (waiting) {
-      this.waiting.delete(reply.requestId());
-      if (sentence) waiting.fail(new Error(sentence));
+      this.waiting.delete(id);
+      if (error) waiting.fail(error);
       else waiting.settle(reply);
-    } else if (sentence) {
-      throw new Error(sentence);
+    } else if (error instanceof Forbidden && this.session !== 0n && id === this.view) {
+      this.isViewForbidden = true;
+      this.listener?.onForbidden(error.message);
+    } else if (error) {
+      throw error;
     } else if (reply.bodyType() === ReplyBody.HelloReply) {
       this.greet(reply.body(new HelloReply()) as HelloReply);
     }
@@ -164,6 +246,9 @@ export class SocketWorld implements World {
   private greet(terms: HelloReply): void {
     this.retryMs = RETRY_MS_MIN;
     this.silentReadings = 0;
+    this.isViewForbidden = false;
+    this.api.begin();
+    if (!this.access.hasToken) this.access.worksWithoutToken = true;
     this.session = terms.session();
     this.space = WireSpace[terms.space()] as Space;
     if (this.epoch !== null && this.epoch !== terms.epoch()) this.forget();
@@ -186,6 +271,7 @@ export class SocketWorld implements World {
 
   private sendView(): void {
     if (!this.rectangle || this.session === 0n || this.space === "vector") return;
+    if (this.isViewForbidden) return;
     this.view = ++this.requestId;
     this.send(viewMessage(this.view, { rectangle: this.rectangle, ...VIEW }));
   }
@@ -206,13 +292,29 @@ export class SocketWorld implements World {
   }
 
   neighbors(question: Question): Promise<NeighborList> {
-    return getNeighbors(question, this.space ?? "planar2");
+    return this.api.getNeighbors(question, this.space ?? "planar2");
+  }
+
+  object(idOrName: string): Promise<ObjectInfo | null> {
+    return this.api.getObject(idOrName);
+  }
+
+  roads(): Promise<Road[]> {
+    return this.api.getRoads();
+  }
+
+  playback(): Promise<Playback | null> {
+    return this.api.getPlayback();
+  }
+
+  changePlayback(change: PlaybackChange): Promise<Playback> {
+    return this.api.putPlayback(change);
   }
 
   async queries(): Promise<StandingQuery[]> {
     if (this.session === 0n || this.space === "vector") return [];
     const found: StandingQuery[] = [];
-    for (const stream of (await getStreams()).slice(0, STREAMS_MAX)) {
+    for (const stream of (await this.api.getStreams()).slice(0, STREAMS_MAX)) {
       const rest = QUERIES_MAX - found.length;
       if (rest <= 0) break;
       const make = (id: bigint) => listQueriesMessage(id, this.session, stream, rest);
@@ -224,19 +326,20 @@ export class SocketWorld implements World {
 
   async stats(): Promise<Map<string, number>> {
     try {
-      const stats = await getStats();
+      const stats = await this.api.getStats();
       this.silentReadings = 0;
       return stats;
     } catch (error) {
-      if (++this.silentReadings >= SILENT_READINGS_MAX) this.socket?.close(CLOSED_BY_PAGE);
+      if (error instanceof Forbidden) this.silentReadings = 0;
+      else if (++this.silentReadings >= SILENT_READINGS_MAX) this.socket?.close(CLOSED_BY_PAGE);
       throw error;
     }
   }
 }
 
-function socketOfPage(): WebSocket {
+function socketOfPage(protocols: string[]): WebSocket {
   const address = new URL("v1/ws", location.href);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   address.hash = "";
-  return new WebSocket(address);
+  return new WebSocket(address, protocols);
 }

@@ -121,6 +121,18 @@ export interface Playback {
 /** What is absent stays. */
 export type PlaybackChange = Partial<Pick<Playback, "timeUs" | "speed" | "paused">>;
 
+/** A refusal for lack of a role; the message is the server's sentence. */
+export class Forbidden extends Error {}
+
+/** Whether the user may log in, or has done so. */
+export interface Access {
+  /** The server has refused something for lack of a token or of a role. */
+  hasKeys: boolean;
+  hasToken: boolean;
+  /** The server has let in the page without a token. */
+  worksWithoutToken: boolean;
+}
+
 export interface WorldListener {
   /** The server has answered. */
   onOpen(terms: ServerTerms): void;
@@ -129,12 +141,24 @@ export interface WorldListener {
   onForget(): void;
   /** The connection is lost; the world tries again by itself. */
   onGone(sentence: string): void;
+  /** The server wants a token, or another one. The world waits for logIn(). */
+  onLocked(sentence: string): void;
+  /** The server sends no frames, because the user may not see them. */
+  onForbidden(sentence: string): void;
 }
 
 export interface World {
   readonly objects: ObjectTable;
+  readonly access: Readonly<Access>;
   open(listener: WorldListener): void;
   close(): void;
+  /**
+   * Shows the server a token; null: goes on without one. The listener gets the outcome: onOpen,
+   * onGone or onLocked.
+   */
+  logIn(token: string | null): Promise<void>;
+  /** Forgets the token and what the server has sent, and waits for logIn(). */
+  logOut(): void;
   /** Says which rectangle the frames shall cover from now on. */
   setView(rectangle: Rectangle): void;
   neighbors(question: Question): Promise<NeighborList>;

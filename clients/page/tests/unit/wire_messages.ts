@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds messages of a server, for tests.
 import { Builder, ByteBuffer } from "flatbuffers";
+import { Error as WireError } from "../../generated/starling/wire/error";
+import { ErrorCode } from "../../generated/starling/wire/error-code";
 import { HelloReply } from "../../generated/starling/wire/hello-reply";
 import { Rectangle } from "../../generated/starling/wire/rectangle";
 import { Reply } from "../../generated/starling/wire/reply";
@@ -86,6 +88,23 @@ export function helloReplyBytes(epoch: bigint): Uint8Array {
   Reply.startReply(builder);
   Reply.addVersion(builder, 1);
   Reply.addBodyType(builder, ReplyBody.HelloReply);
+  Reply.addBody(builder, body);
+  builder.finish(Reply.endReply(builder), "STRP");
+  return builder.asUint8Array().slice();
+}
+
+/** A refusal for lack of a role. */
+export function notAllowedBytes(requestId: bigint, sentence: string): Uint8Array {
+  const builder = new Builder(1024);
+  const text = builder.createString(sentence);
+  WireError.startError(builder);
+  WireError.addCode(builder, ErrorCode.not_allowed);
+  WireError.addSentence(builder, text);
+  const body = WireError.endError(builder);
+  Reply.startReply(builder);
+  Reply.addVersion(builder, 1);
+  Reply.addRequestId(builder, requestId);
+  Reply.addBodyType(builder, ReplyBody.Error);
   Reply.addBody(builder, body);
   builder.finish(Reply.endReply(builder), "STRP");
   return builder.asUint8Array().slice();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says on the map what is not on it because the user has no role for it.
+import type { Hidden, Model } from "../model/model";
+
+const NAMES: Record<Hidden, string> = {
+  positions: "No positions",
+  queries: "No standing queries",
+};
+
+export function HiddenNotes({ model }: { model: Model }) {
+  if (model.hidden.size === 0) return null;
+  return (
+    <ul class="hidden-notes panel" aria-label="Not shown" aria-live="polite">
+      {[...model.hidden].map(([what, sentence]) => (
+        <li key={what}>
+          <strong>{NAMES[what]}:</strong> {sentence}
+        </li>
+      ))}
+    </ul>
+  );
+}
