@@ -196,6 +196,28 @@ test("a server that is gone is named, and its return too", { skip }, async () =>
   assert.deepEqual(complaints, []);
 });
 
+test("a form takes the panels' place while the server wants a token", { skip }, async () => {
+  for (const [width, scheme] of [[1280, "light"], [390, "dark"]] as const) {
+    const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3", width, scheme);
+    await page.waitForSelector("#neighbors tbody tr");
+    await page.evaluate(() => (globalThis as any).fakeWorld.lock("This server has keys."));
+    await page.getByText("This server has keys.").waitFor();
+    await page.locator("#neighbors").waitFor({ state: "detached" });
+    assert.deepEqual(await violationsOf(page), []);
+    await page.keyboard.type("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("The server does not know this token.").waitFor();
+    assert.equal(await page.getByLabel("Token", { exact: true }).inputValue(), "");
+    await page.keyboard.type("right");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#neighbors tbody tr");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "map");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByText("You have logged out.").waitFor();
+    assert.deepEqual(complaints, []);
+  }
+});
+
 test("Enter chooses what is in the middle of the uncovered map", { skip }, async () => {
   const { page, complaints } = await open("?objects=40&tick_ms=200#at=-100,10&zoom=13");
   await page.locator("#map").focus();
