@@ -66,18 +66,20 @@ export function App({ model }: { model: Model }) {
     <main>
       <header class="bar">
         <h1>Starling</h1>
-        <SearchBox model={model} map={map} />
+        {!isLocked && <SearchBox model={model} map={map} />}
         <Status model={model} />
         <LoginButton model={model} />
-        <button
-          type="button"
-          class="quiet"
-          aria-expanded={showsServer}
-          aria-controls="server"
-          onClick={() => setShowsServer(!showsServer)}
-        >
-          Server
-        </button>
+        {!isLocked && (
+          <button
+            type="button"
+            class="quiet"
+            aria-expanded={showsServer}
+            aria-controls="server"
+            onClick={() => setShowsServer(!showsServer)}
+          >
+            Server
+          </button>
+        )}
       </header>
       <div class="middle">
         <MapView model={model} map={map} />
