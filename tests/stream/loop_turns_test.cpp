@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/stream/support/running_server.hpp"
 
@@ -28,6 +29,12 @@ constexpr double turn_ms_max = 50;
 #endif
 /// Of a tick that reports many lists, which the loop sorts by stream in one turn.
 constexpr double report_ms_max = 3 * turn_ms_max;
+
+std::int64_t thread_page_faults() {
+  rusage use{};
+  getrusage(RUSAGE_THREAD, &use);
+  return use.ru_minflt;
+}
 
 std::uint64_t rows_wanted() {
   const char* const text = std::getenv("STARLING_LOOP_ROWS");
@@ -50,7 +57,12 @@ class LoopTurnsTest : public testing::Test {
     options.names.names_max = options.sessions.names_max = 1u << 22;
     options.pages.burst = 1 << 20;
     options.watch_loop_turn = [this](std::int64_t turn_ns) {
-      if (turn_ns > longest_ns_) longest_ns_ = turn_ns;
+      const std::int64_t faults_now = thread_page_faults();
+      const std::int64_t faults = faults_now - faults_before_;
+      faults_before_ = faults_now;
+      if (turn_ns <= longest_ns_) return;
+      longest_ns_ = turn_ns;
+      longest_faults_ = faults;
     };
     return options;
   }
@@ -66,7 +78,8 @@ class LoopTurnsTest : public testing::Test {
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
     const double longest_ms = static_cast<double>(longest_ns_.load()) / 1e6;
-    std::printf("%-40s %10.2f ms longest turn, %10.1f ms in all\n", name, longest_ms, ms);
+    std::printf("%-40s %10.2f ms longest turn with %6lld page faults, %10.1f ms in all\n", name,
+                longest_ms, static_cast<long long>(longest_faults_.load()), ms);
     std::fflush(stdout);
     EXPECT_LE(longest_ms, ms_max) << name;
   }
@@ -106,6 +119,8 @@ class LoopTurnsTest : public testing::Test {
   const std::uint64_t rows_ = rows_wanted();
   std::vector<std::uint64_t> ids_;
   std::atomic<std::int64_t> longest_ns_ = 0;
+  std::atomic<std::int64_t> longest_faults_ = 0;  ///< page faults of that turn
+  std::int64_t faults_before_ = 0;                ///< of the loop's thread only
   std::int64_t time_us_ = 0;
   std::int64_t tau_us_ = 1000;
   RunningServer server{options()};
