@@ -133,7 +133,7 @@ bool RequestHandler::let_grow(std::uint64_t bytes) {
       parts_.ticker.engine_bytes() +
       parts_.processor.engine().staging().births.size() * engine_bytes_per_object;
   const bool has_room =
-      memory_.has_room(now_us, parts_.processor.objects().largest_array_bytes() + later_bytes);
+      memory_.has_room(now_us, parts_.processor.objects().largest_copied_bytes() + later_bytes);
   parts_.processor.set_may_grow(has_room);
   names_.set_may_grow(has_room);
   constexpr std::int64_t log_pause_us = 10'000'000;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/knn/words/types.hpp"
@@ -73,7 +74,7 @@ static_assert(sizeof(QueryRow) == 64);
 /// One of two halves: the tables write one half while the engine computes from the other half. The
 /// engine chooses the memory resource (pinned host memory for a GPU).
 struct Staging {
-  explicit Staging(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+  explicit Staging(std::pmr::memory_resource* memory = lazy_memory())
       : births(memory),
         objects(memory),
         queries(memory),

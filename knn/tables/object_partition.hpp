@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <vector>
 
 #include "starling/knn/tables/departures.hpp"
@@ -48,7 +49,7 @@ struct ObjectRecord {
 struct ObjectPartition {
   explicit ObjectPartition(std::uint64_t hash_seed) : registry(hash_seed) {}
 
-  ObjectRegistry<std::vector<ObjectRecord>> registry;
+  ObjectRegistry<std::pmr::vector<ObjectRecord>> registry;
   /// Apart, so that the registries of all partitions are in few cache lines.
   std::unique_ptr<Departures> departures = std::make_unique<Departures>();
 };

@@ -10,7 +10,7 @@
 #include <new>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/headroom.hpp"
+#include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/times.hpp"
 #include "starling/knn/tables/object_partition.hpp"
@@ -21,13 +21,6 @@ namespace starling {
 namespace {
 
 constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
-
-/// Reserves capacity for `count` elements of a staging half in all.
-template <class Vector>
-void reserve_staged(Vector& values, std::size_t count) {
-  const std::size_t room = values.capacity();
-  if (count > room) values.reserve(std::max(count, room + room / 2));
-}
 
 template <class Row, class Take>
 UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {
@@ -86,7 +79,11 @@ std::string_view to_string(UpdateStatus status) {
 
 ObjectTable::ObjectTable(const ObjectTableOptions& options)
     : options_(options),
+      records_(lazy_memory()),
+      components_(lazy_memory()),
+      targets_(lazy_memory()),
       followers_(0, SeededHash(options.hash_seed)),
+      free_slots_(lazy_memory()),
       group_(std::make_unique<Group>()) {
   partitions_.reserve(partition_count);
   for (unsigned i = 0; i < partition_count; ++i) partitions_.emplace_back(options.hash_seed);
@@ -146,12 +143,7 @@ UpdateCounts ObjectTable::update_in_order(std::span<const Row> rows,
                                           Update update) {
   check_invariant(statuses.size() == rows.size(), "there is one status for each row");
   // A row whose object has changed can then always be staged.
-  const std::size_t staged = staging.objects.size() + rows.size();
-  reserve_staged(staging.objects, staged);
-  if (options_.dimension > 0) {
-    reserve_staged(staging.object_components, staged * options_.dimension);
-    reserve_staged(staging.object_targets, staged);
-  }
+  reserve_staged(staging, staging.objects.size() + rows.size());
   UpdateCounts counts;
   std::array<Slot, rows_at_once> likely;
   Slot next = 0;
@@ -324,14 +316,15 @@ std::uint64_t ObjectTable::bytes_used() const {
   std::uint64_t registry_bytes = 0;
   for (const ObjectPartition& partition : partitions_)
     registry_bytes += partition.registry.bytes_used();
-  return records_.capacity() * sizeof(ObjectRecord) + registry_bytes +
-         tag_clocks_.capacity() * sizeof(TagClock) + components_.capacity() * sizeof(float) +
-         targets_.capacity() * sizeof(Targets);
+  return records_.size() * sizeof(ObjectRecord) + registry_bytes +
+         tag_clocks_.capacity() * sizeof(TagClock) + components_.size() * sizeof(float) +
+         targets_.size() * sizeof(Targets);
 }
 
-std::uint64_t ObjectTable::largest_array_bytes() const {
-  return std::max({records_.capacity() * sizeof(ObjectRecord),
-                   components_.capacity() * sizeof(float), targets_.capacity() * sizeof(Targets)});
+std::uint64_t ObjectTable::largest_copied_bytes() const {
+  if (records_.capacity() >= options_.objects_max) return 0;
+  return std::max({records_.size() * sizeof(ObjectRecord), components_.size() * sizeof(float),
+                   targets_.size() * sizeof(Targets)});
 }
 
 // Returns no_slot if the table is full, and also, without any change, if memory runs out.
@@ -341,12 +334,15 @@ Slot ObjectTable::add(ObjectId id, Staging& staging) {
   if (!is_reused && (!may_grow_ || records_.size() >= options_.objects_max)) return no_slot;
   const Slot slot = is_reused ? free_slots_.back() : static_cast<Slot>(records_.size());
   try {
-    reserve_staged(staging.births, staging.births.size() + 1);
-    reserve_with_headroom(records_, slots);
+    reserve_room<2>(staging.births, staging.births.size() + 1, options_.objects_max);
+    reserve_room<32>(records_, slots, options_.objects_max);
     if (options_.dimension > 0) {
       // Grows by a quarter, because it would be slow to copy this large array often.
-      resize_with_headroom<4>(components_, slots * options_.dimension);
-      resize_with_headroom(targets_, slots);
+      reserve_room<4>(components_, slots * options_.dimension,
+                      options_.objects_max * options_.dimension);
+      reserve_room<32>(targets_, slots, options_.objects_max);
+      components_.resize(slots * options_.dimension);
+      targets_.resize(slots);
     }
     // From here on, only the registry may run out of memory, and it then changes nothing.
     if (!is_reused) records_.emplace_back();
@@ -389,10 +385,20 @@ void ObjectTable::stage(Slot slot, Staging& staging) {
   ObjectRecord& record = records_[slot];
   if (!is_staged(slot, staging)) {
     record.staged_row = static_cast<std::uint32_t>(staging.objects.size());
+    reserve_staged(staging, staging.objects.size() + 1);
     staging.objects.emplace_back().slot = slot;
     if (options_.dimension > 0) resize_columns(staging);
   }
   write_staged(slot, staging);
+}
+
+// Reserves capacity for `rows` staged objects in all.
+void ObjectTable::reserve_staged(Staging& staging, std::size_t rows) const {
+  reserve_room<2>(staging.objects, rows, options_.objects_max);
+  if (options_.dimension == 0) return;
+  reserve_room<2>(staging.object_components, rows * options_.dimension,
+                  options_.objects_max * options_.dimension);
+  reserve_room<2>(staging.object_targets, rows, options_.objects_max);
 }
 
 // Makes the vectors and targets as many as the rows. The new ones have no content yet.
@@ -410,6 +416,7 @@ void ObjectTable::forget(Slot slot) {
   if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
   if (followers_.contains(slot)) return;  // a followed object keeps only its slot
   partition_at(slot).registry.erase(record.id, records_);
+  reserve_room<2>(free_slots_, free_slots_.size() + 1, options_.objects_max);
   free_slots_.push_back(slot);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -86,8 +87,8 @@ class ObjectTable {
   /// Returns the newest event time of all accepted positions; std::nullopt if there is none.
   std::optional<std::int64_t> newest_time_us() const { return totals_.newest_time_us; }
   std::uint64_t bytes_used() const;
-  /// Returns the bytes of the largest array, which is copied when it grows.
-  std::uint64_t largest_array_bytes() const;
+  /// Returns the bytes of the largest array that is copied when it grows. In lazy memory, none is.
+  std::uint64_t largest_copied_bytes() const;
   /// After set_may_grow(false), an unknown object is refused as if the table was full, unless it
   /// finds the place of one that was forgotten.
   void set_may_grow(bool may_grow) { may_grow_ = may_grow; }
@@ -168,19 +169,20 @@ class ObjectTable {
   void stage(Slot slot, Staging& staging);
   bool is_staged(Slot slot, const Staging& staging) const;
   void write_staged(Slot slot, Staging& staging) const;
+  void reserve_staged(Staging& staging, std::size_t rows) const;
   void resize_columns(Staging& staging) const;
   void forget(Slot slot);
   TagClock& tag_clock(Slot slot);
 
   ObjectTableOptions options_;
-  std::vector<ObjectRecord> records_;        ///< by slot
+  std::pmr::vector<ObjectRecord> records_;   ///< by slot
   std::vector<ObjectPartition> partitions_;  ///< partition_count
   std::vector<TagClock> tag_clocks_;         ///< by slot; may be shorter than records_
-  std::vector<float> components_;  ///< by slot, `dimension` numbers each; empty on a lattice
-  std::vector<Targets> targets_;   ///< by slot; empty on a lattice
+  std::pmr::vector<float> components_;  ///< by slot, `dimension` each; empty on a lattice
+  std::pmr::vector<Targets> targets_;   ///< by slot; empty on a lattice
   Preparing preparing_;
   std::unordered_map<Slot, std::uint32_t, SeededHash> followers_;
-  std::vector<Slot> free_slots_;
+  std::pmr::vector<Slot> free_slots_;
   Totals totals_;
   bool may_grow_ = true;
   std::unique_ptr<Group> group_;  ///< memory that updates on several threads use again

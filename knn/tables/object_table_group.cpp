@@ -104,16 +104,7 @@ void ObjectTable::lay_out(std::span<const Batch> batches, std::size_t rows, Stag
     group.order.resize(rows);
     group.newly_staged.resize(rows);
   }
-  const auto reserve = [](auto& values, std::size_t count) {
-    if (values.capacity() < count)
-      values.reserve(std::max(count, values.capacity() + values.capacity() / 2));
-  };
-  const std::size_t staged = staging.objects.size() + rows;
-  reserve(staging.objects, staged);
-  if (options_.dimension > 0) {
-    reserve(staging.object_components, staged * options_.dimension);
-    reserve(staging.object_targets, staged);
-  }
+  reserve_staged(staging, staging.objects.size() + rows);
 }
 
 /// Finds the slots of the rows of a piece, and divides the rows among the shares.

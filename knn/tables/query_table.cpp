@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/times.hpp"
 
@@ -473,6 +474,10 @@ void QueryTable::stage(Slot slot, Staging& staging) {
       entry.staged_row < staging.queries.size() && staging.queries[entry.staged_row].slot == slot;
   if (!is_staged) {
     const std::size_t rows = staging.queries.size() + 1;
+    const std::uint64_t slots_max = 2 * options_.queries_max;
+    reserve_room<1>(staging.queries, rows, slots_max);
+    reserve_room<1>(staging.query_components, rows * options_.dimension,
+                    slots_max * options_.dimension);
     staging.query_components.resize(rows * options_.dimension);
     staging.queries.emplace_back();
     entry.staged_row = static_cast<std::uint32_t>(rows - 1);

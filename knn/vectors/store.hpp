@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/types.hpp"
 
@@ -71,7 +72,7 @@ class VectorStore {
 
   /// Returns the best memory resource for staged rows. A device copies fast from the memory that
   /// this resource gives. The resource outlives the store.
-  virtual std::pmr::memory_resource* staging_memory() { return std::pmr::get_default_resource(); }
+  virtual std::pmr::memory_resource* staging_memory() { return lazy_memory(); }
 
   /// Call after a function threw. Returns true if no later call can succeed.
   virtual bool is_lost() const { return false; }

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/stream/support/raw_peer.hpp"
 #include "tests/stream/support/running_server.hpp"
@@ -19,9 +20,18 @@ using test::FailingNew;
 // operator new, and no reply or table of these tests is so large.
 constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
+// With a limit on address space, the tables grow with operator new: see knn/base/lazy_memory.hpp.
+const bool is_address_space_limited = [] {
+  rlimit of_addresses{};
+  getrlimit(RLIMIT_AS, &of_addresses);
+  of_addresses.rlim_cur = rlim_t{1} << 47;
+  return setrlimit(RLIMIT_AS, &of_addresses) == 0;
+}();
+
 class OutOfMemory : public testing::Test {
  protected:
   OutOfMemory() {
+    EXPECT_TRUE(is_address_space_limited);
     for (std::uint64_t id = 0; id < 100'000; ++id) {
       fixes.add(id, 10, 0, 0);
       texts.emplace_back("a");
