@@ -82,7 +82,6 @@ ObjectTable::ObjectTable(const ObjectTableOptions& options)
       records_(lazy_memory()),
       components_(lazy_memory()),
       targets_(lazy_memory()),
-      followers_(0, SeededHash(options.hash_seed)),
       free_slots_(lazy_memory()),
       group_(std::make_unique<Group>()) {
   partitions_.reserve(partition_count);
@@ -223,7 +222,7 @@ UpdateStatus ObjectTable::update_tags_one(const TagUpdate& row, std::int64_t tim
   const Slot slot = find(row.id);
   if (slot == no_slot || records_[slot].time_us == never_seen_us)
     return UpdateStatus::unknown_object;
-  TagClock& clock = tag_clock(slot);
+  TagClock& clock = tag_clocks_.at(slot);
   if (clock.owned != 0 && clock.owner != owner.owner && !owner.may_change_others)
     return UpdateStatus::not_owner;
   if (row.time_us < clock.time_us) return UpdateStatus::late;
@@ -251,7 +250,7 @@ UpdateStatus ObjectTable::remove_one(const ObjectRemoval& row, std::int64_t time
   record.time_us = row.time_us;
   record.tags = 0;
   if (options_.dimension > 0) targets_[slot] = {};
-  TagClock& clock = tag_clock(slot);
+  TagClock& clock = tag_clocks_.at(slot);
   clock = {0, 0, std::max(clock.time_us, row.time_us)};
   if (is_alive(slot)) {
     kill(slot, staging);
@@ -298,15 +297,13 @@ bool ObjectTable::expire_some(std::int64_t oldest_us, std::size_t& objects_max, 
 Slot ObjectTable::follow(ObjectId id, Staging& staging) {
   Slot slot = find(id);
   if (slot == no_slot) slot = add(id, staging);
-  if (slot != no_slot) ++followers_[slot];
+  if (slot != no_slot) ++followers_.at(slot);
   return slot;
 }
 
 void ObjectTable::unfollow(Slot slot) {
-  const auto it = followers_.find(slot);
-  check_invariant(it != followers_.end(), "unfollow is called only for a followed object");
-  if (--it->second > 0) return;
-  followers_.erase(it);
+  check_invariant(is_followed(slot), "unfollow is called only for a followed object");
+  if (--followers_.at(slot) > 0) return;
   // If the slot already has a tombstone, the tombstone keeps its time.
   Departures& departures = *partition_at(slot).departures;
   if (!is_alive(slot) && !departures.has_tombstone(slot)) departures.leave(slot);
@@ -317,7 +314,7 @@ std::uint64_t ObjectTable::bytes_used() const {
   for (const ObjectPartition& partition : partitions_)
     registry_bytes += partition.registry.bytes_used();
   return records_.size() * sizeof(ObjectRecord) + registry_bytes +
-         tag_clocks_.capacity() * sizeof(TagClock) + components_.size() * sizeof(float) +
+         tag_clocks_.bytes_used() + components_.size() * sizeof(float) +
          targets_.size() * sizeof(Targets);
 }
 
@@ -413,8 +410,8 @@ void ObjectTable::forget(Slot slot) {
   record.time_us = never_seen_us;
   record.tags = 0;
   if (options_.dimension > 0) targets_[slot] = {};
-  if (slot < tag_clocks_.size()) tag_clocks_[slot] = {};
-  if (followers_.contains(slot)) return;  // a followed object keeps only its slot
+  if (tag_clocks_.find(slot) != nullptr) tag_clocks_.at(slot) = {};
+  if (is_followed(slot)) return;  // a followed object keeps only its slot
   partition_at(slot).registry.erase(record.id, records_);
   reserve_room<2>(free_slots_, free_slots_.size() + 1, options_.objects_max);
   free_slots_.push_back(slot);
@@ -422,11 +419,6 @@ void ObjectTable::forget(Slot slot) {
 
 ObjectPartition& ObjectTable::partition_at(Slot slot) {
   return partitions_[partition_of(records_[slot].id)];
-}
-
-ObjectTable::TagClock& ObjectTable::tag_clock(Slot slot) {
-  if (slot >= tag_clocks_.size()) tag_clocks_.resize(records_.size());
-  return tag_clocks_[slot];
 }
 
 }  // namespace starling

@@ -11,10 +11,9 @@
 #include <memory_resource>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
-#include "starling/knn/base/seeded_hash.hpp"
+#include "starling/knn/base/sparse_vector.hpp"
 #include "starling/knn/engine/staging.hpp"
 #include "starling/knn/tables/object_rows.hpp"
 #include "starling/knn/words/metric.hpp"
@@ -172,16 +171,19 @@ class ObjectTable {
   void reserve_staged(Staging& staging, std::size_t rows) const;
   void resize_columns(Staging& staging) const;
   void forget(Slot slot);
-  TagClock& tag_clock(Slot slot);
+  bool is_followed(Slot slot) const {
+    const std::uint32_t* const count = followers_.find(slot);
+    return count != nullptr && *count > 0;
+  }
 
   ObjectTableOptions options_;
   std::pmr::vector<ObjectRecord> records_;   ///< by slot
   std::vector<ObjectPartition> partitions_;  ///< partition_count
-  std::vector<TagClock> tag_clocks_;         ///< by slot; may be shorter than records_
+  SparseVector<TagClock> tag_clocks_;        ///< by slot
   std::pmr::vector<float> components_;  ///< by slot, `dimension` each; empty on a lattice
   std::pmr::vector<Targets> targets_;   ///< by slot; empty on a lattice
   Preparing preparing_;
-  std::unordered_map<Slot, std::uint32_t, SeededHash> followers_;
+  SparseVector<std::uint32_t> followers_;  ///< by slot
   std::pmr::vector<Slot> free_slots_;
   Totals totals_;
   bool may_grow_ = true;

@@ -46,7 +46,8 @@ UpdateStatus ObjectTable::take(const Row& row, Slot slot, Totals& totals) {
     record.position = row.position;
   }
   if (row.has_tags) {
-    const std::uint32_t owned = slot < tag_clocks_.size() ? tag_clocks_[slot].owned : 0;
+    const TagClock* const clock = tag_clocks_.find(slot);
+    const std::uint32_t owned = clock == nullptr ? 0 : clock->owned;
     record.tags = (record.tags & owned) | (row.tags & ~owned);
   }
   if (!starling::is_alive(record.generation)) {

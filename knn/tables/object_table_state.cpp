@@ -28,12 +28,12 @@ ObjectTableState ObjectTable::export_state() const {
       state.components.insert(state.components.end(), from, from + options_.dimension);
       state.targets.push_back(targets_[slot]);
     }
-    if (slot < tag_clocks_.size()) {
-      copy.tags_owned = tag_clocks_[slot].owned;
-      copy.tags_owner = tag_clocks_[slot].owner;
-      copy.tags_time_us = tag_clocks_[slot].time_us;
+    if (const TagClock* const clock = tag_clocks_.find(slot)) {
+      copy.tags_owned = clock->owned;
+      copy.tags_owner = clock->owner;
+      copy.tags_time_us = clock->time_us;
     }
-    if (const auto it = followers_.find(slot); it != followers_.end()) copy.followers = it->second;
+    if (is_followed(slot)) copy.followers = *followers_.find(slot);
   }
   for (const ObjectPartition& partition : partitions_) partition.departures->append_to(state);
   state.newest_time_us = totals_.newest_time_us;
@@ -62,8 +62,8 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
       targets_[row.slot] = state.targets[i];
     }
     if (copy.tags_time_us != TagClock{}.time_us)
-      tag_clock(row.slot) = {copy.tags_owned, copy.tags_owner, copy.tags_time_us};
-    if (copy.followers > 0) followers_[row.slot] = copy.followers;
+      tag_clocks_.at(row.slot) = {copy.tags_owned, copy.tags_owner, copy.tags_time_us};
+    if (copy.followers > 0) followers_.at(row.slot) = copy.followers;
     if (is_alive(row.slot)) {
       ++totals_.alive_count;
       totals_.oldest_time_us = std::min(totals_.oldest_time_us, row.time_us);

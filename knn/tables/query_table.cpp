@@ -14,6 +14,10 @@
 namespace starling {
 namespace {
 
+// The queries of a larger stream are never copied to grow. Smaller ones reserve no room, because
+// there may be thousands of streams.
+constexpr std::size_t copied_members_max = 16'384;
+
 bool with_state(const ReportWith& with) {
   return with.position || with.tags;
 }
@@ -82,7 +86,7 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition) {
   if (!free_streams_.empty()) {
     const StreamId id = free_streams_.back();
     free_streams_.pop_back();
-    stream_at(id) = {definition, StreamState::live, {}, 0, stream_at(id).is_restaged};
+    stream_at(id) = {definition, StreamState::live, 0, stream_at(id).is_restaged};
     streams_by_name_.emplace(name, id);
   } else {
     // The number of a removed stream is not free until a tick has reported the removal. There may
@@ -90,7 +94,7 @@ StreamStatus QueryTable::put_stream(const StreamDefinition& definition) {
     if (streams_.size() >= std::uint64_t{2} * options_.streams_max)
       return StreamStatus::too_many_streams;
     streams_by_name_.emplace(name, static_cast<StreamId>(streams_.size()));
-    streams_.push_back({definition, StreamState::live, {}, 0, false});
+    streams_.push_back({definition, StreamState::live, 0, false});
   }
   ++stream_count_;
   return StreamStatus::accepted;
@@ -132,7 +136,7 @@ void QueryTable::begin_remove_stream(StreamId id) {
 
 bool QueryTable::remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects,
                              Staging& staging) {
-  const std::vector<QuerySlot>& members = stream_at(id).members;
+  const auto& members = stream_at(id).members;
   for (; queries_max > 0 && !members.empty(); --queries_max)
     drop(members.back().slot, objects, staging);
   return members.empty();
@@ -303,7 +307,7 @@ bool QueryTable::prepare_tick(std::int64_t tau_us, std::size_t queries_max, Obje
                               Staging& staging) {
   while (!restaged_.empty()) {
     auto& [id, next] = restaged_.front();
-    const std::vector<QuerySlot>& members = stream_at(id).members;
+    const auto& members = stream_at(id).members;
     for (; next < members.size() && queries_max > 0; --queries_max)
       stage(members[next++].slot, staging);
     if (next < members.size()) return false;
@@ -433,15 +437,18 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
 }
 
 void QueryTable::add_member(Slot slot, QueryId id) {
-  std::vector<QuerySlot>& members = stream_at(entries_[slot].stream).members;
+  auto& members = stream_at(entries_[slot].stream).members;
   entries_[slot].place = static_cast<std::uint32_t>(members.size());
+  const std::size_t count = members.size() + 1;
+  const std::size_t count_max = count < copied_members_max ? count : options_.queries_max;
+  reserve_room<1>(members, count, count_max);
   members.push_back({id, slot});
 }
 
 void QueryTable::drop(Slot slot, ObjectTable& objects, Staging& staging) {
   Entry& entry = entries_[slot];
   leave(slot);
-  std::vector<QuerySlot>& members = stream_at(entry.stream).members;
+  auto& members = stream_at(entry.stream).members;
   members[entry.place] = members.back();
   entries_[members.back().slot].place = entry.place;
   members.pop_back();
@@ -504,7 +511,7 @@ QueryTableState QueryTable::export_state() const {
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
   check_invariant(streams_.empty(), "a state is imported only into an empty table");
   for (const StreamDefinition& definition : state.streams)
-    streams_.push_back({definition, StreamState::live, {}, 0, false});
+    streams_.push_back({definition, StreamState::live, 0, false});
   for (const StreamId id : state.free_streams) stream_at(id).state = StreamState::gone;
   for (const StreamId id : state.removed_streams) stream_at(id).state = StreamState::leaving;
   free_streams_ = state.free_streams;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <span>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/base/segmented_vector.hpp"
 #include "starling/knn/engine/staging.hpp"
 #include "starling/knn/tables/object_table.hpp"
@@ -219,9 +221,9 @@ class QueryTable {
   struct Stream {
     StreamDefinition definition;
     StreamState state = StreamState::live;
-    std::vector<QuerySlot> members;   ///< its queries
     std::uint64_t foreign_count = 0;  ///< of the queries: those of other owners
     bool is_restaged = false;         ///< it is in restaged_
+    std::pmr::vector<QuerySlot> members{lazy_memory()};  ///< its queries
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot

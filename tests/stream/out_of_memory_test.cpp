@@ -73,16 +73,20 @@ TEST_F(OutOfMemory, ARequestThatCannotBeDecodedIsAnsweredAndCounted) {
   EXPECT_EQ(server.stat("starling_refused_requests_total{code=\"busy\"}"), 1);
 }
 
-// The first tag of an object makes the array of the tags' times as long as the table.
+// The staged rows of the queries take more than large_bytes.
 TEST_F(OutOfMemory, ARequestForWhichTheLoopFindsNoMemoryKeepsItsNumber) {
-  ASSERT_EQ(peer.ask(encoded(head, fixes.batch()))->error(), ErrorCode::none);
-  const std::vector<std::uint64_t> ids{99'999};
-  const std::vector<std::int64_t> times_us{10};
-  const std::vector<std::uint32_t> set{1};
-  const std::vector<std::uint32_t> clear{0};
-  head.sequence = 2;
-  const std::string frame = encoded(
-      head, protocol::UpdateTags{.ids = ids, .times_us = times_us, .set = set, .clear = clear});
+  ASSERT_EQ(peer.ask(encoded(head, protocol::PutStream{.name = "s"}))->error(), ErrorCode::none);
+  const auto put_queries = [&](std::uint64_t first, std::uint64_t count) {
+    ++head.sequence;
+    std::vector<protocol::QuerySpec> specs;
+    for (std::uint64_t id = first; id < first + count; ++id)
+      specs.push_back(nearest_to(id, 1, 0, 0));
+    return encoded(head, protocol::PutQueries{"s", specs});
+  };
+  constexpr std::uint64_t rows = large_bytes / sizeof(QueryRow);
+  for (std::uint64_t id = 0; id < rows; id += 1024)
+    ASSERT_EQ(peer.ask(put_queries(id, 1024))->error(), ErrorCode::none);
+  const std::string frame = put_queries(rows, 1);
   {
     const FailingNew failing(large_bytes, FailingNew::On::other_threads);
     const auto refused = peer.ask(frame);
