@@ -22,6 +22,7 @@
 #include "starling/knn/base/times.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/state/disciplined_clock.hpp"
 #include "starling/stream/state/overrun_log.hpp"
 #include "starling/stream/state/tick_clock.hpp"
@@ -85,6 +86,7 @@ struct Ticker::State {
         timer(the_loop),
         time(the_options.clock_step_wait_us),
         overrun_log(the_options.period_us.value_or(0)),
+        sorting(the_loop),
         helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
 
@@ -135,10 +137,23 @@ struct Ticker::State {
     });
   }
 
+  /// Sorts the lists of a result by stream, in slices, and then publishes them. Requests may change
+  /// the tables between two slices, because the queries keep their slots until the tick is
+  /// finished.
   void take_result(std::unique_ptr<TickResult> result) {
     const std::int64_t arrived_us = steady_now_us();
-    options.settle();
-    auto report = std::make_shared<TickReport>(processor.finish_tick(std::move(result)));
+    const auto held = std::make_shared<std::unique_ptr<TickResult>>(std::move(result));
+    sorting.start(
+        [this, held] {
+          options.settle();
+          if (*held) processor.begin_finish_tick(std::move(*held));
+          return processor.sort_some();
+        },
+        [this, arrived_us] { finish(arrived_us); });
+  }
+
+  void finish(std::int64_t arrived_us) {
+    auto report = std::make_shared<TickReport>(processor.end_finish_tick());
     UnderWay begun = std::move(under_way.front());
     under_way.pop_front();
     metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun.begun_us));
@@ -174,8 +189,10 @@ struct Ticker::State {
       } catch (const std::bad_alloc&) {
         return [this, report, finished] { lose(*report, finished); };
       }
+      const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
       timeline.encoded_us = steady_now_us();
-      return [this, report, timeline, plans = std::move(plans), messages, finished]() mutable {
+      return [this, report, timeline, plans = std::move(plans), messages, outcome,
+              finished]() mutable {
         std::uint64_t bytes = 0;
         for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
         options.publishing(plans, *messages);
@@ -186,7 +203,6 @@ struct Ticker::State {
         metrics.tick_published(encode_ms, publish_ms, bytes);
         overrun_log.encoded(encode_ms);
         if (trace != nullptr) trace->tick(timeline);
-        const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
         *report = {};  // frees memory for the next tick, which `finished` may begin
         if (finished) finished(outcome);
         if (stopping) tell_if_idle();
@@ -234,6 +250,7 @@ struct Ticker::State {
   std::uint64_t engine_bytes = 0;
   bool stopping = false;
   std::function<void()> on_idle;
+  SlicedWork sorting;  ///< of results, in tick order
   EncodeHelpers helpers;
   OrderedPool encoder;
 };

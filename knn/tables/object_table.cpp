@@ -313,9 +313,8 @@ std::uint64_t ObjectTable::bytes_used() const {
   std::uint64_t registry_bytes = 0;
   for (const ObjectPartition& partition : partitions_)
     registry_bytes += partition.registry.bytes_used();
-  return records_.size() * sizeof(ObjectRecord) + registry_bytes +
-         tag_clocks_.bytes_used() + components_.size() * sizeof(float) +
-         targets_.size() * sizeof(Targets);
+  return records_.size() * sizeof(ObjectRecord) + registry_bytes + tag_clocks_.bytes_used() +
+         components_.size() * sizeof(float) + targets_.size() * sizeof(Targets);
 }
 
 std::uint64_t ObjectTable::largest_copied_bytes() const {

@@ -180,8 +180,8 @@ class ObjectTable {
   std::pmr::vector<ObjectRecord> records_;   ///< by slot
   std::vector<ObjectPartition> partitions_;  ///< partition_count
   SparseVector<TagClock> tag_clocks_;        ///< by slot
-  std::pmr::vector<float> components_;  ///< by slot, `dimension` each; empty on a lattice
-  std::pmr::vector<Targets> targets_;   ///< by slot; empty on a lattice
+  std::pmr::vector<float> components_;       ///< by slot, `dimension` each; empty on a lattice
+  std::pmr::vector<Targets> targets_;        ///< by slot; empty on a lattice
   Preparing preparing_;
   SparseVector<std::uint32_t> followers_;  ///< by slot
   std::pmr::vector<Slot> free_slots_;

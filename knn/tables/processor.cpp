@@ -19,6 +19,8 @@ constexpr std::size_t idle_reports_max = 2;  // one report is published while th
 constexpr std::size_t lists_per_range = 2048;
 constexpr std::size_t ranges_max = 64;
 constexpr std::size_t prefetch_lists = 16;
+// A slice takes this many lists for each thread, which is much less than a millisecond's work.
+constexpr std::size_t lists_per_slice = 2048;
 // A slice of prepare_tick takes a millisecond or less.
 constexpr std::size_t rows_per_slice = 1024;
 constexpr std::size_t objects_per_slice = 1024;
@@ -189,8 +191,85 @@ std::string Processor::remove_outgrown() {
 }
 
 TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
+  begin_finish_tick(std::move(result));
+  while (!sort_some()) continue;
+  return end_finish_tick();
+}
+
+void Processor::begin_finish_tick(std::unique_ptr<TickResult> result) {
   check_invariant(tick_under_way() && result->tick == under_way_.front().tick,
                   "results arrive in tick order");
+  check_invariant(!sorting_.result, "one tick is finished at a time");
+  const std::size_t lists = result->lists.size();
+  const std::size_t streams = queries_.stream_id_end();
+  // The places of two ranges are never in one cache line, because threads that write to one cache
+  // line wait for each other.
+  constexpr std::size_t places_per_line = 8;
+  sorting_.result = std::move(result);
+  sorting_.reports = stream_reports_.take_owned();
+  sorting_.reports->resize(streams);
+  sorting_.ranges =
+      pool_->threads() == 1 ? 1 : std::clamp<std::size_t>(lists / lists_per_range, 1, ranges_max);
+  sorting_.places_per_range = (streams / places_per_line + 2) * places_per_line;
+  sorting_.places.assign(sorting_.ranges * sorting_.places_per_range, 0);
+  sorting_.visited = 0;
+  sorting_.is_counted = false;
+}
+
+/// Takes the next lists of each range. Returns whether all lists are in their streams' reports.
+bool Processor::sort_some() {
+  if (!sorting_.is_counted) {
+    if (visit_some([](std::size_t, std::size_t, std::size_t& count) { ++count; }))
+      make_room_for_reports();
+    return false;
+  }
+  return visit_some([this](std::size_t list, std::size_t stream, std::size_t& place) {
+    (*sorting_.reports)[stream].queries[place++] = report_of(*sorting_.result, list);
+  });
+}
+
+/// Calls visit(list, its stream, the place of the stream in the range) for the next lists of each
+/// range. Returns whether they were the last ones.
+template <class Visit>
+bool Processor::visit_some(const Visit& visit) {
+  const std::span<const ReportedList> all = sorting_.result->lists;
+  const std::size_t lists = all.size();
+  const std::size_t ranges = sorting_.ranges;
+  const std::size_t longest = (lists + ranges - 1) / ranges;
+  const std::size_t from = sorting_.visited;
+  const std::size_t at_once = std::max<std::size_t>(lists_per_slice * pool_->threads() / ranges, 1);
+  const std::size_t to = std::min(longest, from + at_once);
+  pool_->run(ranges, [&](std::size_t range, unsigned) {
+    std::size_t* const places = sorting_.places.data() + range * sorting_.places_per_range;
+    const std::size_t begin = lists * range / ranges;
+    const std::size_t end = lists * (range + 1) / ranges;
+    for (std::size_t i = begin + from; i < std::min(end, begin + to); ++i) {
+      if (i + prefetch_lists < end) queries_.prefetch(all[i + prefetch_lists].query);
+      const auto stream = static_cast<std::size_t>(queries_.stream_of(all[i].query));
+      visit(i, stream, places[stream]);
+    }
+  });
+  sorting_.visited = to < longest ? to : 0;
+  return to == longest;
+}
+
+/// Makes each stream's reports as many as its lists, and turns the counts into places.
+void Processor::make_room_for_reports() {
+  std::vector<StreamReport>& streams = *sorting_.reports;
+  for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+    std::size_t count = 0;
+    for (std::size_t range = 0; range < sorting_.ranges; ++range)
+      count += std::exchange(sorting_.places[range * sorting_.places_per_range + stream], count);
+    auto& queries = streams[stream].queries;
+    queries.clear();
+    reserve_room<1>(queries, count, 4 * count);
+    queries.resize(count);
+  }
+  sorting_.is_counted = true;
+}
+
+TickReport Processor::end_finish_tick() {
+  std::unique_ptr<TickResult> result = std::move(sorting_.result);
   UnderWay begun = std::move(under_way_.front());
   under_way_.pop_front();
   last_finished_ = result->tick;
@@ -203,7 +282,7 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   report.times = result->times;
   report.error = result->error;
   report.warning = std::move(begun.warning);
-  report.stream_reports = stream_reports_.take_owned();
+  report.stream_reports = std::move(sorting_.reports);
   std::vector<StreamReport>& streams = *report.stream_reports;
   streams.resize(queries_.stream_id_end());
   for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -214,7 +293,6 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
   if (report.error.empty())
     for (const StreamId id : queries_.leaving_streams())
       streams[static_cast<std::size_t>(id)].is_last = true;
-  sort_by_stream(*result, streams);
   report.streams = streams;
   // After a failed tick, the engine takes its rows into the next tick, which reports the removals.
   if (report.error.empty())
@@ -223,45 +301,6 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
     queries_.tick_failed();
   report.result = std::move(result);
   return report;
-}
-
-// Writes the report of each list to its stream, in the order of the lists. The lists are cut into
-// ranges, which threads count and then write side by side.
-void Processor::sort_by_stream(const TickResult& result, std::vector<StreamReport>& streams) {
-  const std::size_t lists = result.lists.size();
-  const std::size_t ranges =
-      pool_->threads() == 1 ? 1 : std::clamp<std::size_t>(lists / lists_per_range, 1, ranges_max);
-  const auto stream_of = [&](std::size_t list) {
-    return static_cast<std::size_t>(queries_.stream_of(result.lists[list].query));
-  };
-  // First how many lists of each stream are in each range, then where its first one is written. The
-  // places of two ranges are never in one cache line, because threads that write to one cache line
-  // wait for each other.
-  constexpr std::size_t places_a_line = 8;
-  const std::size_t places_a_range = (streams.size() / places_a_line + 2) * places_a_line;
-  std::vector<std::size_t> places(ranges * places_a_range);
-  const auto in_range = [&](std::size_t range, const auto& visit) {
-    std::size_t* const place = places.data() + range * places_a_range;
-    const std::size_t end = lists * (range + 1) / ranges;
-    for (std::size_t i = lists * range / ranges; i < end; ++i) {
-      if (i + prefetch_lists < end) queries_.prefetch(result.lists[i + prefetch_lists].query);
-      visit(i, place[stream_of(i)]);
-    }
-  };
-  pool_->run(ranges, [&](std::size_t range, unsigned) {
-    in_range(range, [](std::size_t, std::size_t& count) { ++count; });
-  });
-  for (std::size_t stream = 0; stream < streams.size(); ++stream) {
-    std::size_t count = 0;
-    for (std::size_t range = 0; range < ranges; ++range)
-      count += std::exchange(places[range * places_a_range + stream], count);
-    streams[stream].queries.resize(count);
-  }
-  pool_->run(ranges, [&](std::size_t range, unsigned) {
-    in_range(range, [&](std::size_t i, std::size_t& place) {
-      streams[stream_of(i)].queries[place++] = report_of(result, i);
-    });
-  });
 }
 
 QueryReport Processor::report_of(const TickResult& result, std::size_t index) const {

@@ -14,8 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/base/return_pool.hpp"
 #include "starling/knn/engine/engine.hpp"
+#include "starling/knn/engine/staging.hpp"
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/tables/query_table.hpp"
 #include "starling/knn/words/lattice.hpp"
@@ -40,7 +42,7 @@ struct StreamReport {
   StreamId stream{};
   bool is_gone = false;  ///< no stream has this number: there is nothing to report
   bool is_last = false;  ///< the stream was removed, and this is its last report
-  std::vector<QueryReport> queries;
+  StagedVector<QueryReport> queries{lazy_memory()};
 };
 
 /// The report of a finished tick. The destructor returns the memory of the report, and later ticks
@@ -158,6 +160,12 @@ class Processor {
   /// Turns the engine's result into the reports of the streams. Call once for each result, in
   /// order, on the thread that drives the processor.
   TickReport finish_tick(std::unique_ptr<TickResult> result);
+  /// The same in slices. Call begin_finish_tick once, then sort_some until it returns true, then
+  /// end_finish_tick. Queries, streams and objects may change between these calls, and the next
+  /// tick may begin.
+  void begin_finish_tick(std::unique_ptr<TickResult> result);
+  bool sort_some();
+  TickReport end_finish_tick();
 
   /// Returns whether a tick has begun for whose result finish_tick has not been called yet.
   bool tick_under_way() const { return !under_way_.empty(); }
@@ -189,8 +197,24 @@ class Processor {
     std::string warning;
   };
 
+  /// The lists of a tick, on their way to the reports of the streams. They are cut into ranges,
+  /// which threads take side by side: first they count the lists of each stream, then they write
+  /// the reports.
+  struct Sorting {
+    std::unique_ptr<TickResult> result;
+    ReturnPool<std::vector<StreamReport>>::Owned reports;
+    std::size_t ranges = 1;
+    /// For each range and stream: the number of lists, then where the next report is written.
+    std::vector<std::size_t> places;
+    std::size_t places_per_range = 0;
+    std::size_t visited = 0;  ///< lists of each range that the threads have counted, or written
+    bool is_counted = false;
+  };
+
   std::string remove_outgrown();
-  void sort_by_stream(const TickResult& result, std::vector<StreamReport>& streams);
+  template <class Visit>
+  bool visit_some(const Visit& visit);
+  void make_room_for_reports();
   QueryReport report_of(const TickResult& result, std::size_t index) const;
 
   ProcessorOptions options_;
@@ -205,6 +229,7 @@ class Processor {
   std::deque<UnderWay> under_way_;  ///< in tick order
   RowsWatcher rows_watcher_;        ///< may be empty
   ReturnPool<std::vector<StreamReport>> stream_reports_;
+  Sorting sorting_;
 };
 
 struct ProcessorState {

@@ -221,8 +221,8 @@ class QueryTable {
   struct Stream {
     StreamDefinition definition;
     StreamState state = StreamState::live;
-    std::uint64_t foreign_count = 0;  ///< of the queries: those of other owners
-    bool is_restaged = false;         ///< it is in restaged_
+    std::uint64_t foreign_count = 0;                     ///< of the queries: those of other owners
+    bool is_restaged = false;                            ///< it is in restaged_
     std::pmr::vector<QuerySlot> members{lazy_memory()};  ///< its queries
   };
   struct Entry : QueryTableState::Entry {

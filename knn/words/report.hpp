@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "starling/knn/words/types.hpp"
 
@@ -46,5 +47,7 @@ struct QueryReport {
   /// object in the list has a value.
   std::optional<double> mean{};
 };
+// Processor assigns reports to elements that were not initialized.
+static_assert(std::is_trivially_copyable_v<QueryReport>);
 
 }  // namespace starling
