@@ -19,16 +19,16 @@
 namespace starling::stream {
 namespace {
 
-// Far more than the 5 ms of docs/limits.md: on one machine, slices that let a table grow take 15 to
-// 24 ms, and on another 1 ms; the cause is not known. At a million rows, without slices, half of
-// the steps take longer. Instrumented builds are slower, so they are hardly held to a bound.
+// Three times the 5 ms of docs/limits.md, because the machine may be loaded, and a page fault takes
+// 16 us on some virtual machines. There, four of the steps take 16 to 44 ms if arrays are copied to
+// grow. Instrumented builds are slower, so they are hardly held to a bound.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double turn_ms_max = 500;
 #else
-constexpr double turn_ms_max = 50;
+constexpr double turn_ms_max = 15;
 #endif
-/// Of a tick that reports many lists, which the loop sorts by stream in one turn.
-constexpr double report_ms_max = 3 * turn_ms_max;
+/// Of a tick of thousands of streams, whose messages the loop sends in one turn.
+constexpr double streams_ms_max = 25;
 
 std::int64_t thread_page_faults() {
   rusage use{};
@@ -134,8 +134,7 @@ TEST_F(LoopTurnsTest, NoRequestHoldsTheLoop) {
   expect_short_turns("UpdateBatch, known objects", [&] { update(batch(0)); });
   expect_short_turns("PutQueries, new",
                      [&] { for_batches([&](auto ids) { put_queries("riders", ids); }); });
-  expect_short_turns(
-      "tick that reports all queries", [&] { tick(); }, report_ms_max);
+  expect_short_turns("tick that reports all queries", [&] { tick(); });
   expect_short_turns("PutQueries, known", [&] { put_queries("riders", batch(0)); });
   tick();
   expect_short_turns("PutStream, same", [&] {
@@ -147,8 +146,7 @@ TEST_F(LoopTurnsTest, NoRequestHoldsTheLoop) {
     ASSERT_TRUE(client.put_stream({.name = "riders", .with = {.position = true}}));
     ASSERT_TRUE(client.put_stream({.name = "riders", .with = {.distance = true}}));
   });
-  expect_short_turns(
-      "tick after PutStream", [&] { tick(); }, report_ms_max);
+  expect_short_turns("tick after PutStream", [&] { tick(); });
   expect_short_turns("tick in which nothing changed", [&] { tick(); });
   std::uint64_t next = 0;
   expect_short_turns("GetSnapshot of all queries, page 0", [&] {
@@ -191,20 +189,17 @@ TEST_F(LoopTurnsTest, NoRequestHoldsTheLoop) {
   expect_short_turns("RemoveQueries", [&] {
     ASSERT_TRUE(client.remove_queries({"riders", batch(0)}));
   });
-  expect_short_turns(
-      "tick that reports the removals", [&] { tick(); }, report_ms_max);
+  expect_short_turns("tick that reports the removals", [&] { tick(); });
   ASSERT_TRUE(client.put_stream({.name = "drivers"}));
   put_queries("drivers", batch(0));
   tick();
   expect_short_turns("RemoveStream", [&] { ASSERT_TRUE(client.remove_stream("drivers")); });
-  expect_short_turns(
-      "tick that reports a removed stream", [&] { tick(); }, report_ms_max);
+  expect_short_turns("tick that reports a removed stream", [&] { tick(); });
   ASSERT_TRUE(client.put_stream({.name = "leases"}));
   for_batches([&](auto ids) { put_queries("leases", ids, 10); });
   tick();
   tau_us_ += 1'000'000;
-  expect_short_turns(
-      "tick at which all leases end", [&] { tick(); }, report_ms_max);
+  expect_short_turns("tick at which all leases end", [&] { tick(); });
   expect_short_turns("RemoveObjects", [&] {
     const auto ids = batch(0);
     const std::vector<std::int64_t> times(ids.size(), ++time_us_);
@@ -223,7 +218,8 @@ TEST_F(LoopTurnsTest, NorDoThousandsOfStreamsAndSessions) {
             {.name = "stream " + std::to_string(each) + " " + std::to_string(i)}));
     }
   });
-  expect_short_turns("tick of 4,000 streams", [&] { tick(); });
+  expect_short_turns(
+      "tick of 4,000 streams", [&] { tick(); }, std::max(streams_ms_max, turn_ms_max));
   expect_short_turns("GetStats", [&] {
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(client.get_stats());
   });
