@@ -152,6 +152,17 @@ struct Metrics::State {
       counter(registry, "starling_audit_lines_missing_total",
               "Lines that the audit log did not get: one connection had caused too many, or they "
               "could not be written in time.");
+  prometheus::Counter& http_tokens_refused =
+      counter(registry, "starling_http_tokens_refused_total",
+              "Requests over HTTP whose token was wrong, or that needed one and had none.");
+  prometheus::Counter& tls_handshakes =
+      counter(registry, "starling_tls_handshakes_total", "TLS handshakes that succeeded.");
+  prometheus::Counter& tls_handshakes_failed =
+      counter(registry, "starling_tls_handshakes_failed_total",
+              "TLS handshakes that failed or took too long.");
+  prometheus::Counter& tls_stalled =
+      counter(registry, "starling_tls_stalled_total",
+              "TLS connections that were cut because their client took no bytes for too long.");
   prometheus::Counter& out_of_memory =
       counter(registry, "starling_decode_out_of_memory_total",
               "Requests answered with busy because there was no memory to decode them.");
@@ -272,6 +283,10 @@ void Metrics::State::set(const Gauges& gauges) {
     cut[index]->Increment(gauges.connections_cut[index] - cut[index]->Value());
   log_lines_dropped.Increment(gauges.log_lines_dropped - log_lines_dropped.Value());
   audit_lines_missing.Increment(gauges.audit_lines_missing - audit_lines_missing.Value());
+  http_tokens_refused.Increment(gauges.http_tokens_refused - http_tokens_refused.Value());
+  tls_handshakes.Increment(gauges.tls_handshakes - tls_handshakes.Value());
+  tls_handshakes_failed.Increment(gauges.tls_handshakes_failed - tls_handshakes_failed.Value());
+  tls_stalled.Increment(gauges.tls_stalled - tls_stalled.Value());
   clock_steps.Increment(gauges.clock_steps - clock_steps.Value());
   clock_offset.Set(gauges.clock_offset_s);
   sessions.Set(gauges.sessions);

@@ -38,9 +38,13 @@ struct Gauges {
   double connections_refused = 0;         ///< so far, because of the limits on connections
   double log_lines_dropped = 0;           ///< so far
   double audit_lines_missing = 0;         ///< so far
-  double memory_bytes = 0;                ///< resident
-  double clock_steps = 0;                 ///< so far
-  double clock_offset_s = 0;              ///< of the wall clock, from the server's time
+  double http_tokens_refused = 0;         ///< wrong or missing, so far
+  double tls_handshakes = 0;              ///< that succeeded so far
+  double tls_handshakes_failed = 0;       ///< so far
+  double tls_stalled = 0;     ///< connections cut so far because their client took nothing
+  double memory_bytes = 0;    ///< resident
+  double clock_steps = 0;     ///< so far
+  double clock_offset_s = 0;  ///< of the wall clock, from the server's time
   double subscriptions = 0;
   double joins = 0;  ///< all subscriptions ever made, including ended ones
   double objects = 0;

@@ -293,24 +293,24 @@ struct Server::State {
   }
 
   SocketHub::Parts socket_parts() {
-    return {
-        .loop = loop,
-        .limits = options.http_sockets,
-        .space = options.processor.space,
-        .epoch = publisher.epoch(),
-        .deliver = [this](
-                       Peer peer,
-                       ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
-        .fault_of_stream =
-            [this](std::string_view stream) { return handler.fault_of_stream(stream); },
-        .refusal_of =
-            [this](std::uint64_t reader, zmtp::PrincipalId principal,
-                   const protocol::SocketBody& body) {
-              return access.refusal_of(principal, body, reader);
-            },
-        .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
-        .is_free = [this] { return !updates.is_busy(); },
-        .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
+    return {.loop = loop,
+            .limits = options.http_sockets,
+            .space = options.processor.space,
+            .epoch = publisher.epoch(),
+            .deliver =
+                [this](Peer peer, ReceivedBytes received) {
+                  receive(std::move(peer), std::move(received));
+                },
+            .fault_of_stream =
+                [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+            .refusal_of =
+                [this](std::uint64_t reader, zmtp::PrincipalId principal,
+                       const protocol::SocketBody& body) {
+                  return access.refusal_of(principal, body, reader);
+                },
+            .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
+            .is_free = [this] { return !updates.is_busy(); },
+            .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
   }
 
   void follow_tick(const std::vector<StreamPlan>& plans,
@@ -443,6 +443,10 @@ struct Server::State {
             .log_lines_dropped = number(log_lines_dropped),
             .audit_lines_missing =
                 number(access.audit().left_out() + (audit_file ? audit_file->dropped() : 0)),
+            .http_tokens_refused = number(api.refused_count()),
+            .tls_handshakes = number(tls ? tls->counts().handshakes.load() : 0),
+            .tls_handshakes_failed = number(tls ? tls->counts().failed.load() : 0),
+            .tls_stalled = number(tls ? tls->counts().stalled.load() : 0),
             .memory_bytes = number(memory_use().resident),
             .clock_steps = number(ticker.clock_steps()),
             .clock_offset_s = ticker.clock_offset_s(),
