@@ -123,7 +123,7 @@ export class Model {
     this.tell();
   }
 
-  /** What the last user saw is forgotten; what is asked stays, for the next one. */
+  /** Forgets what the last user saw. Keeps the question for the next user. */
   private locked(sentence: string): void {
     this.connection = { state: "locked", sentence };
     this.terms = null;

@@ -59,7 +59,7 @@ export function LoginForm({ model }: { model: Model }) {
   );
 }
 
-/** Nothing, while the server has not shown that it has keys. */
+/** Shows nothing until the server has refused something for lack of a token or of a role. */
 export function LoginButton({ model }: { model: Model }) {
   const { hasKeys, hasToken } = model.world.access;
   if (!hasKeys || model.connection.state === "locked") return null;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the server answers, and the tick that is shown. LoginForm shows why the server wants a token.
+// Whether the server answers, and the tick that is shown. LoginForm has the sentence of a server that
+// wants a token.
 import type { Model } from "../model/model";
 import { countText, dateText } from "./text";
 

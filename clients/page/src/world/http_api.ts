@@ -17,7 +17,7 @@ const TIMEOUT_MS = 5000;
 /** Roads are some megabytes, and come once. */
 const ROADS_TIMEOUT_MS = 60_000;
 
-/** The token gate answers these; the second one to wrong tokens that come fast. */
+/** The token gate's answers; 429 is for wrong tokens that come too fast. */
 const TOKEN_REFUSED = [401, 429];
 const NOT_FOUND = 404;
 const FORBIDDEN = 403;
@@ -45,7 +45,7 @@ async function problemOf(answer: Response): Promise<HttpError | Forbidden> {
   return isForbidden ? new Forbidden(sentence) : new HttpError(answer.status, sentence);
 }
 
-/** Names a route: all objects are one. */
+/** Returns the method and the first parts of the path; all objects share one route. */
 function routeOf(path: string, request: RequestInit): string {
   return `${request.method ?? "GET"} ${path.split(/[/?]/, 3).join("/")}`;
 }
@@ -105,12 +105,12 @@ const playbackOf = (body: PlaybackBody): Playback => ({
   paused: body.paused,
 });
 
-/** Asks the server, as the one whose token the keeper has. */
+/** Asks the server, with the keeper's token. */
 export class HttpApi {
-  /** Answers that stay the same until begin(). The token gate's is kept under the empty name. */
+  /** Refusals by route, which stand until begin(). The token gate's has the empty name. */
   private readonly refusals = new Map<string, Error>();
 
-  /** `refused` is called with each refusal of the token that the keeper has, or of none. */
+  /** Calls `refused` for each 401, 429 and 403, unless the token has changed since the request. */
   constructor(
     private readonly keeper: TokenKeeper,
     private readonly refused: (error: HttpError | Forbidden) => void,
@@ -122,8 +122,8 @@ export class HttpApi {
   }
 
   /**
-   * Asks what every principal may ask. Returns null if the server does not answer, else its sentence
-   * if it refuses.
+   * Asks what every principal may ask. Returns null if the server does not answer, else its
+   * sentence if it refuses.
    */
   async probe(): Promise<{ sentence: string | null } | null> {
     try {

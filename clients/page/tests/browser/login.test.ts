@@ -128,7 +128,9 @@ async function narrow(page: Page, server: KeyedServer): Promise<void> {
   assert.deepEqual(await findToken(page, server.token("narrow")), []);
 }
 
-test("the page of a server with keys", { skip: executable ? false : "no browser" }, async (context) => {
+const skip = executable ? false : "no browser";
+
+test("the page of a server with keys", { skip }, async (context) => {
   if (!executable || !existsSync(program)) return context.skip("no server");
   const server = new KeyedServer(await freePort());
   const browser = await launch(executable);

@@ -197,7 +197,10 @@ test("a server that is gone is named, and its return too", { skip }, async () =>
 });
 
 test("a form takes the panels' place while the server wants a token", { skip }, async () => {
-  for (const [width, scheme] of [[1280, "light"], [390, "dark"]] as const) {
+  for (const [width, scheme] of [
+    [1280, "light"],
+    [390, "dark"],
+  ] as const) {
     const { page, complaints } = await open("?objects=40&tick_ms=200#object=4&k=3", width, scheme);
     await page.waitForSelector("#neighbors tbody tr");
     await page.evaluate(() => (globalThis as any).fakeWorld.lock("This server has keys."));

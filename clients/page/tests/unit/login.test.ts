@@ -17,9 +17,9 @@ const rectangle = { xMin: 1, yMin: 2, xMax: 3, yMax: 4 };
 
 /** A server's part of HTTP; fetch() asks it. */
 class Gate {
-  /** The tokens that it knows; with the empty one it needs none. */
+  /** The tokens that it knows. The empty one stands for requests without a token. */
   tokens = new Set(["right"]);
-  /** The paths that need a role which nobody has. */
+  /** The paths that need a role that no token has. */
   forbidden = new Set<string>();
   asked: string[] = [];
 
@@ -194,7 +194,7 @@ test("a view that is forbidden is asked for once, and the socket stays", async (
   assert.deepEqual([last().readyState, last().sent.length], [1, sentCount]);
 });
 
-test("a logout forgets the token and what was seen, and works without one where it did", async () => {
+test("a logout forgets the token; where none was needed, none is needed again", async () => {
   gate.tokens = new Set(["", "right"]);
   const { world, events, last, sockets } = openWorld(new FakeStorage());
   last().accept();
