@@ -24,7 +24,7 @@ export function Status({ model }: { model: Model }) {
     <p class={`status ${model.pausedAtUs === null ? "live" : "paused"}`}>
       <span class="lamp" aria-hidden="true" />
       <span role="status">{model.pausedAtUs === null ? "Live" : "Paused"}</span>
-      {!frame && model.hasMap && " · waiting for positions …"}
+      {!frame && model.hasMap && !model.hidden.has("positions") && " · waiting for positions …"}
       {frame && (
         <span class="wide">
           {" "}

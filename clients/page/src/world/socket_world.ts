@@ -62,6 +62,7 @@ const CLOSED_BY_RULE = 1008;
 const GONE = "The server is gone. Trying again …";
 const FULL = "The server answers, but it takes no further page (--http-views-max).";
 const LOGGED_OUT = "You have logged out.";
+const NEVER_LOGGED_IN = "Enter a token that the server's operator has given you.";
 
 export interface SocketWorldParts {
   keeper?: TokenKeeper;
@@ -134,7 +135,7 @@ export class SocketWorld implements World {
   }
 
   logOut(): void {
-    this.lock(LOGGED_OUT);
+    this.lock(this.access.hasToken ? LOGGED_OUT : NEVER_LOGGED_IN);
   }
 
   private setToken(token: string | null): void {

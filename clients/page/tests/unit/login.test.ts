@@ -200,6 +200,8 @@ test("a logout forgets the token; where none was needed, none is needed again", 
   last().accept();
   last().say(helloReplyBytes(1n));
   assert.deepEqual(world.access, { hasKeys: false, hasToken: false, worksWithoutToken: true });
+  world.logOut();
+  assert.match(events.at(-1) ?? "", /^locked: Enter a token/);
   await world.logIn("right");
   world.logOut();
   assert.deepEqual(events.slice(-2), ["forget", "locked: You have logged out."]);
