@@ -137,10 +137,10 @@ std::size_t RequestHandler::rows_of(const PreparedRequest& prepared) {
 template <class Apply>
 void RequestHandler::slice(const std::shared_ptr<LongRequest>& work, std::size_t rows,
                            Apply apply) {
-  const auto step = [work, rows, apply] {
+  const auto step = [this, work, rows, apply] {
     const std::size_t count = std::min(rows_per_step, rows - work->next);
     try {
-      apply(work->next, count);
+      charged(work->caller, [&] { apply(work->next, count); });
     } catch (const std::bad_alloc&) {
       work->is_out_of_memory = true;
       return true;

@@ -118,12 +118,14 @@ void RequestHandler::slice_group(const std::shared_ptr<UpdateGroup>& group) {
 
 /// Applies the next rows. Returns whether they were the last ones, or memory ran out.
 bool RequestHandler::apply_some(UpdateGroup& group) {
+  const std::int64_t since_us = steady_now_us();
   try {
     apply_rows_of(group);
   } catch (const std::bad_alloc&) {
     group.is_out_of_memory = true;
     return true;
   }
+  group.took_us += steady_now_us() - since_us;
   return group.next_update == group.updates.size();
 }
 
@@ -165,9 +167,11 @@ void RequestHandler::apply_group(UpdateGroup& group) {
     group.is_out_of_memory = true;
   }
   group.until_us = steady_now_us();
+  group.took_us = group.until_us - group.since_us;
 }
 
 void RequestHandler::answer_group(UpdateGroup& group) {
+  charge_group(group);
   if (group.is_out_of_memory) is_memory_short_ = true;
   parts_.metrics.applied(static_cast<double>(group.until_us - group.since_us) / 1e3);
   if (parts_.trace != nullptr) parts_.trace->updates(group.since_us, group.until_us, group.rows);

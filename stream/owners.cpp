@@ -76,23 +76,59 @@ void RequestHandler::audit_rows(const Caller& caller, const protocol::BatchReply
                                 " rows rejected: " + std::string(to_string(each.reason)));
 }
 
-/// Takes the rows of a new batch from the quota of its principal. If the quota is used up, the
-/// request gets the problem `busy`: the client sends it again with the same number.
-void RequestHandler::refuse_rows_beyond_quota(const Caller& caller, PreparedRequest& request) {
-  if (request.request.problem || !caller.principal->quotas.rows_per_second) return;
+/// Gives a new request the problem `busy` if its principal has used up the loop's time or the rows
+/// of a second. The client sends it again, with the same number.
+void RequestHandler::refuse_beyond_rates(const Caller& caller, PreparedRequest& request) {
+  if (request.request.problem || !caller.principal) return;
+  const Quotas& quotas = caller.principal->quotas;
+  if (!quotas.loop_ms_per_second && !quotas.rows_per_second) return;
+  if (request.request.sequenced) {
+    const auto& head = caller.head;
+    const auto kind = sessions_.admit(head.session, head.sequence, request.request.hash).kind;
+    if (kind != SessionTable::Admission::Kind::fresh) return;
+  }
+  request.request.problem = beyond_loop_time(caller);
+  if (!request.request.problem && request.request.sequenced)
+    request.request.problem = beyond_rows(caller, request);
+}
+
+std::optional<protocol::Problem> RequestHandler::beyond_loop_time(const Caller& caller) {
+  const std::int64_t wait_us = accounts_.loop_wait_us(*caller.principal, steady_now_us());
+  if (wait_us == 0) return std::nullopt;
+  auto quota = reached_quota("loop_ms_per_second", *caller.principal->quotas.loop_ms_per_second);
+  std::string sentence = "The requests of \"" + caller.principal->name +
+                         "\" have taken as much of the server's time as " + to_string(quota) +
+                         " allows; send this one and all after it again in " +
+                         std::to_string(wait_us / 1000 + 1) + " ms, or " +
+                         quota_text(*caller.principal, quota) + ".";
+  return protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
+}
+
+/// Takes the rows of the request from the quota, if it is not used up.
+std::optional<protocol::Problem> RequestHandler::beyond_rows(const Caller& caller,
+                                                             const PreparedRequest& request) {
   const std::uint64_t rows = protocol::credit_rows(request.request.body);
-  const auto& head = caller.head;
-  const auto kind = sessions_.admit(head.session, head.sequence, request.request.hash).kind;
-  if (kind != SessionTable::Admission::Kind::fresh) return;
   const std::int64_t wait_us = accounts_.wait_us(*caller.principal, rows, steady_now_us());
-  if (wait_us == 0) return;
+  if (wait_us == 0) return std::nullopt;
   auto quota = reached_quota("rows_per_second", *caller.principal->quotas.rows_per_second);
   std::string sentence = "\"" + caller.principal->name + "\" has sent as many rows as " +
                          to_string(quota) + " allows; send this batch and all after it again in " +
                          std::to_string(wait_us / 1000 + 1) + " ms, or " +
                          quota_text(*caller.principal, quota) + ".";
-  request.request.problem =
-      protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
+  return protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
+}
+
+/// Charges each principal for its share of the group's rows.
+void RequestHandler::charge_group(const UpdateGroup& group) {
+  for (const WaitingUpdate& update : group.updates) {
+    const auto& principal = update.caller.principal;
+    if (!principal || !principal->quotas.loop_ms_per_second) continue;
+    const double share = static_cast<double>(update.statuses.size()) /
+                         static_cast<double>(std::max<std::size_t>(group.rows, 1));
+    accounts_.charge_loop(*principal,
+                          static_cast<std::int64_t>(share * static_cast<double>(group.took_us)),
+                          steady_now_us());
+  }
 }
 
 protocol::Problem RequestHandler::beyond_sessions(const Caller& caller) {

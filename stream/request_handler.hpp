@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/rows/prepared_rows.hpp"
 #include "starling/protocol/rows/served_space.hpp"
@@ -151,6 +152,7 @@ class RequestHandler {
     std::int64_t time_us_max = 0;  ///< the latest event time that a row may have
     std::int64_t since_us = 0;     ///< on the steady clock: when they were applied
     std::int64_t until_us = 0;
+    std::int64_t took_us = 0;       ///< to apply them, without the turns of others in between
     bool is_out_of_memory = false;  ///< rows that were not applied are rejected
     std::size_t next_update = 0;    ///< if applied in slices: the next row, of which update
     std::size_t next_row = 0;
@@ -208,7 +210,29 @@ class RequestHandler {
   std::optional<protocol::ReachedLimit> stream_limit(const Caller& caller);
   void audit_refusal(const Caller& caller, std::string_view what);
   void audit_rows(const Caller& caller, const protocol::BatchReply& reply);
-  void refuse_rows_beyond_quota(const Caller& caller, PreparedRequest& request);
+  void refuse_beyond_rates(const Caller& caller, PreparedRequest& request);
+  std::optional<protocol::Problem> beyond_loop_time(const Caller& caller);
+  std::optional<protocol::Problem> beyond_rows(const Caller& caller,
+                                               const PreparedRequest& request);
+  void charge_group(const UpdateGroup& group);
+  /// Runs the function, and charges the caller's principal for the time of the loop. Within another
+  /// call, only that one charges.
+  template <class Function>
+  void charged(const Caller& caller, const Function& function) {
+    const bool has_quota = caller.principal && caller.principal->quotas.loop_ms_per_second;
+    if (!has_quota || is_charging_) return function();
+    const auto loop_us = [this] { return steady_now_us() - parts_.updates.waited_us(); };
+    const std::int64_t since_us = loop_us();
+    is_charging_ = true;
+    try {
+      function();
+    } catch (...) {
+      is_charging_ = false;
+      throw;
+    }
+    is_charging_ = false;
+    accounts_.charge_loop(*caller.principal, loop_us() - since_us, steady_now_us());
+  }
   protocol::Problem beyond_sessions(const Caller& caller);
   std::optional<protocol::Problem> beyond_snapshots(const Caller& caller, std::uint64_t more_bytes);
 
@@ -279,6 +303,7 @@ class RequestHandler {
   MemoryBudget memory_;
   bool is_memory_short_ = false;
   std::int64_t memory_logged_us_ = std::numeric_limits<std::int64_t>::min() / 2;
+  bool is_charging_ = false;
   FairQueue searches_;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival

@@ -37,8 +37,7 @@ std::optional<protocol::Problem> Access::audited(PrincipalId id, const Body& bod
                                                  std::uint64_t connection) {
   const auto principal = ring_->principal(id);
   auto problem = stream::refusal_of(principal.get(), body);
-  if (problem)
-    audit_.refused(name_of(id), stream::name_of(body), problem->sentence, connection);
+  if (problem) audit_.refused(name_of(id), stream::name_of(body), problem->sentence, connection);
   return problem;
 }
 

@@ -34,6 +34,22 @@ std::int64_t Accounts::wait_us(const Principal& principal, std::uint64_t rows,
   return 0;
 }
 
+void Accounts::charge_loop(const Principal& principal, std::int64_t took_us, std::int64_t now_us) {
+  const auto& quota = principal.quotas.loop_ms_per_second;
+  if (!quota || took_us <= 0) return;
+  constexpr double ms_a_second = 1e3;
+  const double cost_us = static_cast<double>(took_us) * ms_a_second /
+                         static_cast<double>(std::max<std::uint64_t>(*quota, 1));
+  std::int64_t& due_us = of(principal.id).loop_due_us;
+  due_us = std::max(due_us, now_us - static_cast<std::int64_t>(us_a_second)) +
+           static_cast<std::int64_t>(std::min(cost_us, debt_us_max));
+}
+
+std::int64_t Accounts::loop_wait_us(const Principal& principal, std::int64_t now_us) {
+  if (!principal.quotas.loop_ms_per_second) return 0;
+  return std::max<std::int64_t>(of(principal.id).loop_due_us - now_us, 0);
+}
+
 void Accounts::give_back_stream(PrincipalId principal) {
   std::uint64_t& streams = of(principal).streams;
   if (streams > 0) --streams;

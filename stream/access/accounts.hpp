@@ -21,6 +21,7 @@ class Accounts {
     std::uint64_t streams = 0;  ///< that it has made and that exist
     std::uint64_t names = 0;    ///< that it was the first to send
     std::int64_t rows_due_us = 0;
+    std::int64_t loop_due_us = 0;
   };
 
   /// Call it when a stream is removed that the principal has made.
@@ -31,6 +32,12 @@ class Accounts {
   /// nothing, if the quota is used up. The quota of one second may be taken at once; a batch of
   /// more rows is taken too, and the next one waits the longer.
   std::int64_t wait_us(const Principal& principal, std::uint64_t rows, std::int64_t now_us);
+
+  /// Charges the principal for time of the loop, or of the thread that applies updates beside it.
+  void charge_loop(const Principal& principal, std::int64_t took_us, std::int64_t now_us);
+  /// Returns how long the principal must wait if its loop_ms_per_second is used up, else 0. The
+  /// quota of one second may be taken at once.
+  std::int64_t loop_wait_us(const Principal& principal, std::int64_t now_us);
 
  private:
   std::unordered_map<PrincipalId, Account> accounts_;

@@ -83,17 +83,17 @@ HttpAnswer TokenGate::refuse(const HttpHead& head, bool has_token) {
   const std::int64_t now_us = steady_now_us();
   wrong_tokens_.expire(now_us);
   const std::uint64_t address = std::hash<std::string>()(head.from.peer_address);
-  if (!wrong_tokens_.take(address, now_us) && has_token)
+  if (has_token && !wrong_tokens_.take(address, now_us))
     return problem_answer(429,
                           "Too many requests from this address had a wrong token. Try again in a "
                           "second, with a right one.");
   parts_.access->audit().unknown_token(head.from.peer_address);
   HttpAnswer answer = problem_answer(
       401, has_token
-               ? "The server does not know this token, or it was revoked. Send the header "
-                 "Authorization: Bearer TOKEN, with a token that its operator has given you."
-               : "This server has keys. Send the header Authorization: Bearer TOKEN, with a token "
-                 "that its operator has given you.");
+               ? "The server does not know this token, or it was revoked. Use a token that its "
+                 "operator has given you (Authorization: Bearer TOKEN)."
+               : "This server has keys. Use a token that its operator has given you "
+                 "(Authorization: Bearer TOKEN).");
   answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"starling\"");
   return answer;
 }

@@ -50,7 +50,8 @@ std::string rights_text(const Principal& principal) {
       {"names", quotas.names},
       {"snapshot_bytes", quotas.snapshot_bytes},
       {"reply_bytes", quotas.reply_bytes},
-      {"rows_per_second", quotas.rows_per_second}};
+      {"rows_per_second", quotas.rows_per_second},
+      {"loop_ms_per_second", quotas.loop_ms_per_second}};
   text << "[principal.quota]\n";
   for (const auto& [member, value] : members)
     if (value) text << member << " = " << *value << '\n';

@@ -195,10 +195,10 @@ TEST_F(HttpRights, EveryCellIsAsTheTableSays) {
     for (const Route& route : http_routes())
       if (!route.is_change()) check(role, route, true);
     // In this order, what a change makes is there for the next one.
-    for (const char* name : {"POST /v1/objects", "DELETE /v1/objects/{id}",
-                             "PUT /v1/streams/{name}", "PUT /v1/streams/{name}/queries/{id}",
-                             "DELETE /v1/streams/{name}/queries/{id}", "DELETE /v1/streams/{name}",
-                             "POST /v1/neighbors", "PUT /v1/playback"})
+    for (const char* name :
+         {"POST /v1/objects", "DELETE /v1/objects/{id}", "PUT /v1/streams/{name}",
+          "PUT /v1/streams/{name}/queries/{id}", "DELETE /v1/streams/{name}/queries/{id}",
+          "DELETE /v1/streams/{name}", "POST /v1/neighbors", "PUT /v1/playback"})
       for (const Route& route : http_routes())
         if (std::string(route.method) + " " + std::string(route.path) == name)
           check(role, route, true);
@@ -211,7 +211,8 @@ TEST_F(HttpRights, EveryCellIsAsTheTableSays) {
 TEST_F(HttpRights, WithoutATokenOnlyHealthIsAnswered) {
   for (const Route& route : http_routes()) {
     SCOPED_TRACE(std::string(route.method) + " " + std::string(route.path));
-    const HttpCell& cell = http_matrix().at(std::string(route.method) + " " + std::string(route.path));
+    const HttpCell& cell =
+        http_matrix().at(std::string(route.method) + " " + std::string(route.path));
     for (const std::string token : {"", "Bearer wrong", "Basic b3duZXI6", "token-of-owner"}) {
       const std::string before = state();
       const HttpReply reply =

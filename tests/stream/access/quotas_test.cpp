@@ -135,6 +135,36 @@ TEST(Quotas, ASnapshotBeyondTheBytesIsRefused) {
   EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.snapshot_bytes (0)"));
 }
 
+TEST(Quotas, WhoHasUsedUpItsTimeOfTheLoopIsRefusedAndOthersAreNot) {
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.loop_ms_per_second = 1; })));
+  Somebody geo(world, "geo");
+  std::unique_ptr<RawReply> refused;
+  for (int count = 0; count < 1000 && refused == nullptr; ++count) {
+    auto reply = update(geo, 1, 2000);
+    if (reply->error() == ErrorCode::busy) refused = std::move(reply);
+  }
+  ASSERT_NE(refused, nullptr);
+  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.loop_ms_per_second (1)"));
+  Somebody other(world, "other");
+  EXPECT_EQ(accepted(*update(other, 1, 2000)), 2000U);
+  EXPECT_TRUE(happens([&] { return accepted(*update(geo, 1, 1)) == 1; }));
+}
+
+TEST(Quotas, TheTimeOfTheLoopIsThatOfTheQuota) {
+  Accounts accounts;
+  Principal geo = someone("geo", {Role::publish});
+  geo.quotas.loop_ms_per_second = 100;
+  constexpr std::int64_t second_us = 1'000'000;
+  std::int64_t taken_us = 0;
+  const std::int64_t begin_us = 50 * second_us;
+  for (std::int64_t now_us = begin_us; now_us < begin_us + 100 * second_us; now_us += 1000) {
+    if (accounts.loop_wait_us(geo, now_us) > 0) continue;
+    accounts.charge_loop(geo, 2000, now_us);
+    taken_us += 2000;
+  }
+  EXPECT_NEAR(static_cast<double>(taken_us), 10.0 * second_us, 0.02 * 10 * second_us);
+}
+
 TEST(Quotas, TheRateIsThatOfTheQuota) {
   Accounts accounts;
   Principal geo = someone("geo", {Role::publish});

@@ -64,8 +64,8 @@ TEST_F(Tokens, AWebSocketShowsItsTokenAsAProtocolAndTheServerDoesNotRepeatIt) {
   EXPECT_EQ(error_of(known.reply(known.ask(protocol::Follow{"s"}))), ErrorCode::none);
   EXPECT_EQ(error_of(known.reply(known.ask(protocol::View{.rectangle = {0, 0, 1, 1}}))),
             ErrorCode::none);
-  for (const char* protocols : {"", "starling.v1", "starling.v1, starling.bearer.",
-                                "starling.v1, starling.bearer.wrong"})
+  for (const char* protocols :
+       {"", "starling.v1", "starling.v1, starling.bearer.", "starling.v1, starling.bearer.wrong"})
     EXPECT_EQ(socket(protocols).connect(), 401u) << protocols;
 }
 
@@ -115,10 +115,10 @@ TEST(TokenGuesses, AreAnsweredWithTooManyRequestsAndARightTokenStillPasses) {
   EXPECT_LE(unauthorized, 20u);
   EXPECT_EQ(last.status, 429u);
   EXPECT_THAT(last.body, HasSubstr("Try again in a second"));
-  EXPECT_EQ(http.ask("GET", "/v1/stats", "",
-                     {{"Authorization", "Bearer " + AccessWorld::token_of("a")}})
-                .status,
-            200u);
+  EXPECT_EQ(
+      http.ask("GET", "/v1/stats", "", {{"Authorization", "Bearer " + AccessWorld::token_of("a")}})
+          .status,
+      200u);
 }
 
 }  // namespace
