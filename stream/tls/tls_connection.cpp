@@ -76,22 +76,21 @@ void TlsConnection::close() {
 
 void TlsConnection::beat(std::int64_t now_us) {
   if (is_closed_) return;
-  is_leftover_ = is_server_gone();
+  const bool leftover = is_leftover();
   if (phase_ == Phase::handshake) {
-    if (is_leftover_ || now_us - begun_us_ >= limits_.handshake_us) close();
+    if (leftover || now_us - begun_us_ >= limits_.handshake_us) close();
     return;
   }
-  if (is_leftover_ && is_down_ended_) return close();  // the client has been told
-  if (!is_down_ended_ && down_->is_empty()) progress_us_ = now_us;
+  if (leftover && is_down_ended_) return close();  // the client has been told
+  if (!is_down_ending_ && down_->is_empty()) progress_us_ = now_us;
   const std::int64_t limit_us =
-      is_leftover_ || is_down_ended_ ? limits_.last_bytes_us : limits_.stall_us;
+      leftover || is_down_ending_ ? limits_.last_bytes_us : limits_.stall_us;
   if (now_us - progress_us_ < limit_us) return;
   if (!is_down_ended_) ++counts_.stalled;
   close();
 }
 
-/// Returns whether HttpServer reads and writes no more. Its bytes may still lie in the pair.
-bool TlsConnection::is_server_gone() {
+bool TlsConnection::is_leftover() {
   pollfd state{.fd = server_.native_handle(), .events = 0, .revents = 0};
   return poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0;
 }
@@ -153,7 +152,7 @@ TlsConnection::Step TlsConnection::pass_up() {
   if (!held.is_empty()) {
     const ssize_t sent = send(server_.native_handle(), held.bytes.data() + held.begin,
                               held.end - held.begin, MSG_NOSIGNAL);
-    if (sent < 0) return would_block() ? Step::waits : Step::ended;
+    if (sent < 0) return would_block() ? Step::waits : drop_up();
     held.begin += static_cast<std::size_t>(sent);
     return Step::progress;
   }
@@ -181,14 +180,24 @@ TlsConnection::Step TlsConnection::pass_up() {
   return tls_step(count);
 }
 
+/// HttpServer reads no more. What it has written before still goes to the client.
+TlsConnection::Step TlsConnection::drop_up() {
+  if (is_down_ended_) return Step::ended;
+  up_->begin = up_->end = 0;
+  is_up_ended_ = true;
+  return Step::progress;
+}
+
 TlsConnection::Step TlsConnection::pass_down() {
   if (is_down_ended_) return Step::waits;
+  if (is_down_ending_) return end_down();
   Bytes& held = *down_;
   if (held.is_empty()) {
     const ssize_t count =
         recv(server_.native_handle(), held.bytes.data(), held.bytes.size(), MSG_DONTWAIT);
-    if (count < 0) return would_block() ? Step::waits : Step::ended;
-    if (count == 0) return end_down();
+    // HttpServer may close its side before it has read everything. That is an end too.
+    if (count < 0 && errno != ECONNRESET) return would_block() ? Step::waits : Step::ended;
+    if (count <= 0) return end_down();
     held.begin = 0;
     held.end = static_cast<std::size_t>(count);
     progress_us_ = steady_now_us();  // the client's time begins
@@ -204,13 +213,14 @@ TlsConnection::Step TlsConnection::pass_down() {
 
 /// Tells the client that nothing more comes. HttpServer may still read from it for a while.
 TlsConnection::Step TlsConnection::end_down() {
+  if (!std::exchange(is_down_ending_, true)) progress_us_ = steady_now_us();
   ERR_clear_error();
   const int result = SSL_shutdown(tls_.get());
   if (result < 0 && tls_step(result) == Step::waits) return Step::waits;
   is_down_ended_ = true;
   progress_us_ = steady_now_us();
   shutdown(client_.native_handle(), SHUT_WR);
-  return is_server_gone() || is_up_ended_ ? Step::ended : Step::waits;
+  return is_leftover() || is_up_ended_ ? Step::ended : Step::waits;
 }
 
 void TlsConnection::wait_for_events() {
@@ -218,7 +228,7 @@ void TlsConnection::wait_for_events() {
   if (wants_client_write_) wait(client_, Client::wait_write, waits_client_write_);
   if (phase_ == Phase::handshake) return;  // beat() sees if the server closes its side
   if (!up_->is_empty()) wait(server_, Server::wait_write, waits_server_write_);
-  if (down_->is_empty() && !is_down_ended_) wait(server_, Server::wait_read, waits_server_read_);
+  if (down_->is_empty() && !is_down_ending_) wait(server_, Server::wait_read, waits_server_read_);
 }
 
 template <class Socket, class Kind>

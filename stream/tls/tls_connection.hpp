@@ -34,7 +34,7 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   /// Cuts the connection if one of its limits on time has passed. Call it a few times a second.
   void beat(std::int64_t now_us);
   /// Returns whether HttpServer has closed its side, and only its last bytes are passed on.
-  bool is_leftover() const { return is_leftover_; }
+  bool is_leftover();
   void close();
 
  private:
@@ -51,13 +51,13 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   bool shake_hands();
   void refuse_plain_http();
   Step pass_up();
+  Step drop_up();
   Step pass_down();
   Step end_down();
   Step tls_step(int result);
   void wait_for_events();
   template <class Socket, class Kind>
   void wait(Socket& socket, Kind kind, bool& is_waiting);
-  bool is_server_gone();
 
   std::shared_ptr<ssl_ctx_st> context_;
   Client client_;
@@ -70,8 +70,8 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   std::unique_ptr<Bytes> up_;    ///< from the client to the server
   std::unique_ptr<Bytes> down_;  ///< from the server to the client
   bool is_up_ended_ = false;
-  bool is_down_ended_ = false;
-  bool is_leftover_ = false;
+  bool is_down_ending_ = false;  ///< HttpServer writes no more
+  bool is_down_ended_ = false;   ///< and the client has been told
   bool is_closed_ = false;
   bool wants_client_read_ = false;
   bool wants_client_write_ = false;
