@@ -175,7 +175,8 @@ std::vector<std::string> faults_of(const ServerOptions& options, const EngineLim
     if (options.http_port != 0 && endpoint == "tcp://" + http)
       faults.push_back("http cannot listen on " + endpoint + ", as another endpoint does");
   try {
-    if (options.tls) load_tls(*options.tls);
+    if (options.tls && !options.tls->certificate.empty() && !options.tls->key.empty())
+      load_tls(*options.tls);
   } catch (const std::runtime_error& error) {
     faults.emplace_back(error.what());
   }
