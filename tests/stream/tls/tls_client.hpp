@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client of TLS that uses OpenSSL on a blocking socket. Its calls fail if nothing happens for as
+// long as `patience`.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <openssl/ssl.h>
+
+namespace starling::stream {
+
+/// A connection without TLS on it.
+class TcpClient {
+ public:
+  /// Connects. `receive_bytes`: of the system's buffer; 0: the system's choice.
+  explicit TcpClient(const std::string& endpoint, int receive_bytes = 0);
+  ~TcpClient();
+  TcpClient(const TcpClient&) = delete;
+  TcpClient& operator=(const TcpClient&) = delete;
+
+  int handle() const { return handle_; }
+  /// Returns false if the server has ended the connection.
+  bool send_plain(std::string_view bytes) const;
+  /// Returns all that the server sends until it ends the connection.
+  std::string plain_to_end() const;
+  /// Returns true if the server ends the connection, whatever it sends before.
+  bool is_ended_by_server() const;
+  /// Closes the connection. No more calls may follow.
+  void cut();
+  /// Closes the connection so that the server gets a reset.
+  void reset();
+
+ private:
+  int handle_ = -1;
+};
+
+struct TlsTerms {
+  int version_min = 0;  ///< 0: what OpenSSL has
+  int version_max = 0;
+  std::string protocols{};  ///< of ALPN, each behind a byte with its length
+  int receive_bytes = 0;
+  SSL_SESSION* session = nullptr;  ///< to be resumed
+};
+
+class TlsClient : public TcpClient {
+ public:
+  explicit TlsClient(const std::string& endpoint, const TlsTerms& terms = {});
+
+  /// Returns true if the handshake succeeds.
+  bool shake_hands();
+  /// Returns why the last call has failed, as OpenSSL says it.
+  const std::string& why() const { return why_; }
+
+  bool send(std::string_view bytes);
+  /// Returns what has come, and waits for the first byte; empty: the end, or an error.
+  std::string receive();
+  /// Returns all that comes until the server ends TLS. `is_clean()` says how it has ended.
+  std::string receive_to_end();
+  /// Returns true if the end that was received was a close_notify.
+  bool is_clean() const { return is_clean_; }
+  /// Sends a request and returns its whole answer, whose connection ends with it.
+  std::string get(std::string_view target);
+  /// Says that this side sends no more, and still reads.
+  bool end_sending();
+
+  std::string certificate_name() const;
+  SSL* tls() { return tls_.get(); }
+
+ private:
+  bool succeeded(int result);
+
+  std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_;
+  std::unique_ptr<SSL, decltype(&SSL_free)> tls_;
+  std::string why_;
+  bool is_clean_ = false;
+};
+
+/// Returns the text behind the head of an answer.
+std::string body_of(const std::string& answer);
+/// Returns a request that the server answers and then ends the connection.
+std::string request_of(std::string_view target);
+
+}  // namespace starling::stream
