@@ -33,7 +33,7 @@ const std::vector<Room>& house_rooms() {
   static const std::vector<Room> rooms{
       {"knn/base", {}},
       {"knn/words", {"knn/base"}},
-      {"knn/engine", {"knn/words"}},
+      {"knn/engine", {"knn/base", "knn/words"}},
       {"knn/tables", {"knn/base", "knn/words", "knn/engine"}},
       {"knn/vectors", {"knn/base", "knn/words"}},
       {"knn/vectors/ticks", {"knn/base", "knn/words", "knn/engine", "knn/vectors"}},
@@ -204,9 +204,11 @@ std::optional<std::string> include_violation(std::string_view room, std::string_
   const std::string folder = header.substr(0, header.find('/'));
   if (!angled && (folder == header || is_house_folder(folder)))
     return from + " includes \"" + header + "\"; write it as \"starling/room/file.hpp\"";
-  // These headers declare the POSIX calls that bind a thread to a core.
-  const bool is_thread_call = room == "knn/base" && (header == "pthread.h" || header == "sched.h");
-  if (room.starts_with("knn/") && !(angled && (is_standard_header(header) || is_thread_call)))
+  // These headers declare the POSIX calls that bind a thread to a core and map memory.
+  const bool is_system_call =
+      room == "knn/base" && (header == "pthread.h" || header == "sched.h" ||
+                             header == "sys/mman.h" || header == "sys/resource.h");
+  if (room.starts_with("knn/") && !(angled && (is_standard_header(header) || is_system_call)))
     return "knn must not include " + header + ": it stands on the standard library alone";
   return {};
 }
