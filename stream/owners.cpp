@@ -77,19 +77,20 @@ void RequestHandler::audit_rows(const Caller& caller, const protocol::BatchReply
 }
 
 /// Gives a new request the problem `busy` if its principal has used up the loop's time or the rows
-/// of a second. The client sends it again, with the same number.
-void RequestHandler::refuse_beyond_rates(const Caller& caller, PreparedRequest& request) {
-  if (request.request.problem || !caller.principal) return;
+/// of a second. The client sends it again, with the same number. Returns whether it did.
+bool RequestHandler::refuse_beyond_rates(const Caller& caller, PreparedRequest& request) {
+  if (request.request.problem || !caller.principal) return false;
   const Quotas& quotas = caller.principal->quotas;
-  if (!quotas.loop_ms_per_second && !quotas.rows_per_second) return;
+  if (!quotas.loop_ms_per_second && !quotas.rows_per_second) return false;
   if (request.request.sequenced) {
     const auto& head = caller.head;
     const auto kind = sessions_.admit(head.session, head.sequence, request.request.hash).kind;
-    if (kind != SessionTable::Admission::Kind::fresh) return;
+    if (kind != SessionTable::Admission::Kind::fresh) return false;
   }
   request.request.problem = beyond_loop_time(caller);
   if (!request.request.problem && request.request.sequenced)
     request.request.problem = beyond_rows(caller, request);
+  return request.request.problem.has_value();
 }
 
 std::optional<protocol::Problem> RequestHandler::beyond_loop_time(const Caller& caller) {

@@ -48,12 +48,16 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
-  if (is_known) refuse_beyond_rates(caller, request);
+  const bool is_beyond_rates = is_known && refuse_beyond_rates(caller, request);
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
   settled();  // updates that came before this request are applied and answered before it
   try {
-    charged(caller, [&] { handle_settled(caller, request, is_known); });
+    // Who asks again too soon is not charged, or would never come to an end.
+    if (is_beyond_rates)
+      handle_settled(caller, request, is_known);
+    else
+      charged(caller, [&] { handle_settled(caller, request, is_known); });
   } catch (const std::bad_alloc&) {
     refuse_for_memory(caller);
   }

@@ -210,7 +210,7 @@ class RequestHandler {
   std::optional<protocol::ReachedLimit> stream_limit(const Caller& caller);
   void audit_refusal(const Caller& caller, std::string_view what);
   void audit_rows(const Caller& caller, const protocol::BatchReply& reply);
-  void refuse_beyond_rates(const Caller& caller, PreparedRequest& request);
+  bool refuse_beyond_rates(const Caller& caller, PreparedRequest& request);
   std::optional<protocol::Problem> beyond_loop_time(const Caller& caller);
   std::optional<protocol::Problem> beyond_rows(const Caller& caller,
                                                const PreparedRequest& request);
