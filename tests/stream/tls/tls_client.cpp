@@ -157,8 +157,7 @@ std::string body_of(const std::string& answer) {
 }
 
 std::string request_of(std::string_view target) {
-  return "GET " + std::string(target) +
-         " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  return "GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 }
 
 }  // namespace starling::stream

@@ -35,9 +35,9 @@ class TlsConnectionTest : public testing::Test {
     TlsConnection::Server inner(loop);
     inner.assign(asio::local::stream_protocol(), ends[0]);
     plain_handle = ends[1];
-    connection = std::make_shared<TlsConnection>(
-        load_tls(folder.files()).context, std::move(outer), std::move(inner), limits, counts,
-        [this](TlsConnection*) { is_ended = true; });
+    connection = std::make_shared<TlsConnection>(load_tls(folder.files()).context, std::move(outer),
+                                                 std::move(inner), limits, counts,
+                                                 [this](TlsConnection*) { is_ended = true; });
     connection->start();
     tls.reset(SSL_new(client_context.get()));
     SSL_set_fd(tls.get(), client_handle);
@@ -97,8 +97,8 @@ class TlsConnectionTest : public testing::Test {
   int client_handle = -1;
   int plain_handle = -1;
   std::shared_ptr<TlsConnection> connection;
-  std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> client_context{
-      SSL_CTX_new(TLS_client_method()), SSL_CTX_free};
+  std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> client_context{SSL_CTX_new(TLS_client_method()),
+                                                                   SSL_CTX_free};
   std::unique_ptr<SSL, decltype(&SSL_free)> tls{nullptr, SSL_free};
 };
 

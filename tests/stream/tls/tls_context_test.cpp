@@ -100,7 +100,8 @@ TEST_F(TlsFilesTest, AKeyWithAPasswordIsRefusedWithoutAskingForIt) {
 
 TEST_F(TlsFilesTest, AKeyOfAnotherCertificateIsRefused) {
   folder.write_key("key.pem", new_tls_key());
-  EXPECT_EQ(refusal(), of_key() + "is not the key of the certificate in " + folder.path("cert.pem"));
+  EXPECT_EQ(refusal(),
+            of_key() + "is not the key of the certificate in " + folder.path("cert.pem"));
   folder.write_key("key.pem", TlsKey(EVP_RSA_gen(2048), EVP_PKEY_free));
   EXPECT_EQ(refusal(), of_key() + "is not the key of the certificate in " + folder.path("cert.pem"))
       << "a key of another kind";

@@ -80,9 +80,8 @@ void TlsFolder::write(const CertificateTerms& terms, const TlsKey& key) const {
 
 void TlsFolder::write_key(const std::string& name, const TlsKey& key, std::string password) const {
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(BIO_new(BIO_s_mem()), BIO_free);
-  PEM_write_bio_PrivateKey(memory.get(), key.get(),
-                           password.empty() ? nullptr : EVP_aes_256_cbc(), nullptr, 0, nullptr,
-                           password.empty() ? nullptr : password.data());
+  PEM_write_bio_PrivateKey(memory.get(), key.get(), password.empty() ? nullptr : EVP_aes_256_cbc(),
+                           nullptr, 0, nullptr, password.empty() ? nullptr : password.data());
   write_text(name, text_in(memory.get()));
 }
 

@@ -66,8 +66,8 @@ std::string received_of(Tcp::socket& socket, std::size_t size_max = SIZE_MAX) {
   std::string all;
   std::array<char, 16384> part{};
   while (all.size() < size_max) {
-    const ssize_t count = recv(socket.native_handle(), part.data(),
-                               std::min(part.size(), size_max - all.size()), 0);
+    const ssize_t count =
+        recv(socket.native_handle(), part.data(), std::min(part.size(), size_max - all.size()), 0);
     if (count <= 0) break;
     all.append(part.data(), static_cast<std::size_t>(count));
   }

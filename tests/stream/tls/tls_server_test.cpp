@@ -105,7 +105,8 @@ TEST_F(TlsServer, OnlyHttp11IsChosenAsTheProtocol) {
 }
 
 TEST_F(TlsServer, AnExchangeOfKeysThatCostsMuchTimeIsRefused) {
-  for (const char* group : {"X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048", "ffdhe8192"}) {
+  for (const char* group :
+       {"X25519", "P-256", "P-384", "P-521", "X448", "ffdhe2048", "ffdhe8192"}) {
     TlsClient client(endpoint);
     ASSERT_EQ(SSL_set1_groups_list(client.tls(), group), 1) << group;
     const bool is_cheap = std::string(group) == "X25519" || std::string(group) == "P-256" ||
@@ -164,9 +165,10 @@ TEST_F(TlsServer, ABodyThatIsTooLargeIsRefusedWithASentence) {
   TlsClient client(endpoint);
   ASSERT_TRUE(client.shake_hands()) << client.why();
   const std::string body(options.http_body_bytes_max + 1, ' ');
-  ASSERT_TRUE(client.send("POST /v1/objects HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-                          "application/json\r\nContent-Length: " +
-                          std::to_string(body.size()) + "\r\n\r\n"));
+  ASSERT_TRUE(
+      client.send("POST /v1/objects HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                  "application/json\r\nContent-Length: " +
+                  std::to_string(body.size()) + "\r\n\r\n"));
   client.send(body);
   EXPECT_THAT(client.receive_to_end(), StartsWith("HTTP/1.1 413"));
 }
@@ -188,7 +190,9 @@ TEST_F(TlsServer, EventsOfAStreamArrive) {
   ASSERT_TRUE(reader.read_until([&] { return reader.counts().ticks == 20; }));
   EXPECT_EQ(reader.counts().gaps, 0u);
   EXPECT_EQ(reader.lists().at({.query = QueryId{1}}).neighbors.at(0).distance_m, 20.0);
-  const auto readers = [&] { return server->stat("starling_limit_used{name=\"http-events-max\"}"); };
+  const auto readers = [&] {
+    return server->stat("starling_limit_used{name=\"http-events-max\"}");
+  };
   EXPECT_EQ(readers(), 1.0);
   reader.disconnect();
   EXPECT_TRUE(happens([&] { return readers() == 0.0; })) << "the server does not see the end";

@@ -27,27 +27,26 @@ struct Bridge : std::enable_shared_from_this<Bridge> {
   void start(const Tcp::endpoint& server) {
     tls.next_layer().async_connect(server, [self = shared_from_this()](const TunnelError& error) {
       if (error) return self->end();
-      self->tls.async_handshake(asio::ssl::stream_base::client,
-                                [self](const TunnelError& failed) {
-                                  if (failed) return self->end();
-                                  pass(self, self->plain, self->tls, self->up);
-                                  pass(self, self->tls, self->plain, self->down);
-                                });
+      self->tls.async_handshake(asio::ssl::stream_base::client, [self](const TunnelError& failed) {
+        if (failed) return self->end();
+        pass(self, self->plain, self->tls, self->up);
+        pass(self, self->tls, self->plain, self->down);
+      });
     });
   }
 
   template <class From, class To>
   static void pass(const std::shared_ptr<Bridge>& self, From& from, To& to,
                    std::array<char, 16384>& bytes) {
-    from.async_read_some(
-        asio::buffer(bytes), [self, &from, &to, &bytes](const TunnelError& error, std::size_t size) {
-          if (error) return self->end();
-          asio::async_write(to, asio::buffer(bytes, size),
-                            [self, &from, &to, &bytes](const TunnelError& failed, std::size_t) {
-                              if (failed) return self->end();
-                              pass(self, from, to, bytes);
-                            });
-        });
+    from.async_read_some(asio::buffer(bytes), [self, &from, &to, &bytes](const TunnelError& error,
+                                                                         std::size_t size) {
+      if (error) return self->end();
+      asio::async_write(to, asio::buffer(bytes, size),
+                        [self, &from, &to, &bytes](const TunnelError& failed, std::size_t) {
+                          if (failed) return self->end();
+                          pass(self, from, to, bytes);
+                        });
+    });
   }
 
   void end() {
