@@ -52,7 +52,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::seconds expiry_period{1};
-constexpr std::int64_t metrics_period_us = 1'000'000;
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
 
 /// Returns a new socket. If the socket's constructor throws, throws std::runtime_error with the
@@ -650,7 +649,7 @@ struct Server::State {
   HttpApi api;
   EventHub events;
   SocketHub views;
-  CachedText metrics_page{metrics_period_us, [this] { return metrics.text(gauges()); }};
+  CachedText metrics_page{options.metrics_period_us, [this] { return metrics.text(gauges()); }};
   OrderedPool decoder;
   std::size_t decoding_bytes = 0;
   bool reading_paused = false;

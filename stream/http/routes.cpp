@@ -15,8 +15,10 @@ namespace starling::stream {
 namespace {
 
 // Each route refuses malformed, foreign and too large requests, with 400, 413, 417, 421 or 431. All
-// but /healthz refuse unknown tokens and missing rights, with 401, 403 or 429.
+// but /healthz refuse unknown tokens, with 401 or 429, and those that need a role refuse whoever
+// has none, with 403.
 constexpr auto health_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
+constexpr auto known_statuses = std::to_array<unsigned>({200, 400, 401, 413, 417, 421, 429, 431});
 constexpr auto read_statuses =
     std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431});
 constexpr auto busy_statuses =
@@ -38,7 +40,7 @@ constexpr auto remove_statuses =
 constexpr auto remove_object_statuses =
     std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431, 503});
 constexpr auto playback_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431});
+    std::to_array<unsigned>({200, 400, 401, 404, 413, 417, 421, 429, 431});
 constexpr auto put_playback_statuses =
     std::to_array<unsigned>({200, 400, 401, 403, 404, 411, 413, 415, 417, 421, 429, 431});
 constexpr auto put_stream_statuses =
@@ -82,7 +84,7 @@ constexpr auto table = std::to_array<Route>({
      &HttpApi::get_playback},
     {"PUT", "/v1/playback", RouteAccess::tick, RouteBody::json, put_playback_statuses,
      &HttpApi::put_playback},
-    {"GET", "/v1/network", RouteAccess::known, RouteBody::none, read_statuses,
+    {"GET", "/v1/network", RouteAccess::known, RouteBody::none, known_statuses,
      &HttpApi::get_network},
 });
 

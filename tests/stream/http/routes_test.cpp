@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "tests/stream/access/keys_folder.hpp"
 #include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/held_engine.hpp"
 #include "tests/stream/support/http_client.hpp"
@@ -159,6 +160,49 @@ unsigned status_on_a_full_server(const Route& route) {
   return status_of_sample(full.server, route);
 }
 
+/// A server with keys, and the principals "a" with the role stats and "b" with the role tick. It
+/// answers the second wrong token with 429.
+class KeyedServer {
+ public:
+  KeyedServer() {
+    folder_.write(
+        "[[principal]]\nname = \"a\"\nroles = [\"stats\"]\ntoken_sha256 = "
+        "\"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb\"\n"
+        "[[principal]]\nname = \"b\"\nroles = [\"tick\"]\ntoken_sha256 = "
+        "\"3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d\"\n");
+    ServerOptions options = manual_options();
+    options.keys_path = folder_.path();
+    options.http_wrong_tokens.burst = 1;
+    server_ = std::make_unique<RunningServer>(options);
+  }
+
+  unsigned status(const Route& route, const std::string& token) const {
+    const std::string endpoint = server_->endpoints().http;
+    if (route.path == "/v1/ws")
+      return SocketClient({.endpoint = endpoint, .protocols = token_protocols(token)}).connect();
+    Fields fields;
+    if (!token.empty()) fields.emplace_back("Authorization", "Bearer " + token);
+    if (route.has_no_end)
+      return EventClient({.endpoint = endpoint, .stream = "riders", .fields = fields}).connect();
+    return status_of_sample(*server_, route, fields);
+  }
+  unsigned status_of_second_guess(const Route& route) const {
+    EXPECT_EQ(status(route, "wrong"), 401u);
+    return status(route, "wrong");
+  }
+  unsigned status_without_the_role(const Route& route) const {
+    return status(route, route.access == RouteAccess::stats ? "b" : "a");
+  }
+
+ private:
+  static std::string token_protocols(const std::string& token) {
+    return token.empty() ? "" : "starling.v1, starling.bearer." + token;
+  }
+
+  KeysFolder folder_;
+  std::unique_ptr<RunningServer> server_;
+};
+
 /// Makes `route` answer with `status`, and returns the status of its answer.
 unsigned provoke(const RunningServer& server, const Route& route, unsigned status) {
   const std::string host = "Host: localhost\r\n";
@@ -170,7 +214,11 @@ unsigned provoke(const RunningServer& server, const Route& route, unsigned statu
     case 400:
       return status_with(server, route,
                          json + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "{}");
+    case 401:
+      return KeyedServer().status(route, "");
     case 403:
+      if (!route.is_change() && !route.has_no_end)
+        return KeyedServer().status_without_the_role(route);
       return status_with(server, route,
                          json + "Origin: http://evil.example\r\nContent-Length: 2\r\n", "{}");
     case 406:
@@ -189,7 +237,7 @@ unsigned provoke(const RunningServer& server, const Route& route, unsigned statu
     case 426:
       return status_with(server, route, host, "");
     case 429:
-      return status_on_a_full_server(route);
+      return KeyedServer().status_of_second_guess(route);
     case 431:
       return status_with(server, route, host + "Padding: " + std::string(9000, 'x') + "\r\n", "");
     case 503:
@@ -208,6 +256,14 @@ TEST(HttpRoutes, EveryRouteAnswersEachStatusThatItDeclares) {
       EXPECT_EQ(provoke(prepared.server, route, status), status)
           << route.method << " " << route.path;
     }
+}
+
+TEST(HttpRoutes, AFullServerRefusesToAddAStreamOrQuery) {
+  for (const Route& route : http_routes()) {
+    if (route.method == "PUT" && route.path.starts_with("/v1/streams/")) {
+      EXPECT_EQ(status_on_a_full_server(route), 429u) << route.path;
+    }
+  }
 }
 
 TEST(HttpRoutes, RoutesThatDeclareNotFoundAnswerItForWhatIsUnknown) {

@@ -34,6 +34,7 @@ ServerOptions manual_options() {
   options.http_port = 0;
   options.tick_period_us.reset();
   options.linger_ms = 200;
+  options.metrics_period_us = 0;
   options.processor.objects.objects_max = 1u << 20;
   return options;
 }
