@@ -109,17 +109,6 @@ Needs needs_of(const protocol::EndFollow&) {
   return {"EndFollow", no_role};
 }
 
-/// Returns the roles as a part of a sentence, such as "query or subscribe".
-std::string text_of(const Roles& roles) {
-  std::string text;
-  for (std::size_t index = 0; index < role_count; ++index) {
-    if (!roles[index]) continue;
-    if (!text.empty()) text += " or ";
-    text += name_of(static_cast<Role>(index));
-  }
-  return text;
-}
-
 /// Returns the stream that a request names; std::nullopt if it names none.
 template <class Body>
 std::optional<std::string_view> stream_of(const Body& body) {
@@ -162,8 +151,7 @@ template <class Body>
 std::optional<Problem> refusal(const Principal* principal, const Body& body) {
   const Roles needed = roles_for(body);
   if (principal == nullptr) return gone();
-  if (needed.any() && !principal->has(Role::admin) && (needed & principal->roles).none())
-    return lacks_role(*principal, name_of(body), needed);
+  if (!has_one_of(*principal, needed)) return lacks_role(*principal, name_of(body), needed);
   if (const auto stream = stream_of(body); stream && !principal->may_use_stream(*stream))
     return lacks_stream(*principal, *stream);
   return std::nullopt;
@@ -210,6 +198,20 @@ void reject(protocol::VectorRowSet& set, MayUse may_use) {
 }
 
 }  // namespace
+
+bool has_one_of(const Principal& principal, const Roles& roles) {
+  return roles.none() || principal.has(Role::admin) || (roles & principal.roles).any();
+}
+
+std::string text_of(const Roles& roles) {
+  std::string text;
+  for (std::size_t index = 0; index < role_count; ++index) {
+    if (!roles[index]) continue;
+    if (!text.empty()) text += " or ";
+    text += name_of(static_cast<Role>(index));
+  }
+  return text;
+}
 
 Roles roles_for(const protocol::RequestBody& body) {
   return std::visit([](const auto& request) { return needs_of(request).roles; }, body);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "starling/protocol/rows/prepared_rows.hpp"
@@ -23,6 +24,11 @@ Roles roles_for(const protocol::SocketBody& body);
 /// Returns the name of a request in the wire's schema, such as "PutQueries".
 std::string_view name_of(const protocol::RequestBody& body);
 std::string_view name_of(const protocol::SocketBody& body);
+
+/// Returns whether the principal has one of the roles, or is an admin, or no role is needed.
+bool has_one_of(const Principal& principal, const Roles& roles);
+/// Returns the roles as a part of a sentence, such as "query or subscribe".
+std::string text_of(const Roles& roles);
 
 /// Returns why the principal may not send the request at all: it lacks a role, or may not use the
 /// stream that the request names. The code is not_allowed. std::nullopt: it may. `principal` may be

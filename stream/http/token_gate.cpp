@@ -7,6 +7,7 @@
 #include <boost/beast/core/string.hpp>
 
 #include "starling/knn/base/clocks.hpp"
+#include "starling/stream/access/rights.hpp"
 #include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
@@ -41,15 +42,6 @@ std::optional<std::string_view> token_of(const HttpHead& head) {
   return is_bearer ? field.substr(scheme.size()) : std::string_view();
 }
 
-std::string text_of(Roles roles) {
-  std::string text;
-  for (std::size_t index = 0; index < role_count; ++index) {
-    if (!roles[index]) continue;
-    text += (text.empty() ? "" : " or ") + std::string(name_of(static_cast<Role>(index)));
-  }
-  return text;
-}
-
 }  // namespace
 
 TokenGate::TokenGate(Parts parts) : parts_(std::move(parts)), wrong_tokens_(parts_.wrong_tokens) {}
@@ -68,8 +60,7 @@ std::optional<HttpAnswer> TokenGate::check(HttpHead& head, const Route& route) {
   if (principal == nullptr) return refuse(head, token.has_value());
   head.principal = principal->id;
   const Roles roles = roles_of(route.access);
-  if (roles.none() || principal->has(Role::admin) || (roles & principal->roles).any())
-    return std::nullopt;
+  if (has_one_of(*principal, roles)) return std::nullopt;
   const std::string sentence = "\"" + principal->name + "\" may not do this. It needs the role " +
                                text_of(roles) + " in the keys file of the server.";
   parts_.access->audit().refused(principal->name,

@@ -89,6 +89,12 @@ class TlsConnectionTest : public testing::Test {
     return size;
   }
 
+  void begin_again() {
+    TearDown();
+    is_ended = false;
+    SetUp();
+  }
+
   TlsFolder folder;
   asio::io_context loop;
   TlsLimits limits;
@@ -108,11 +114,7 @@ TEST_F(TlsConnectionTest, AClientThatDoesNotReadIsWaitedForAndThenCutWhereverIts
   int waited = 0;
   bool is_full = false;
   for (std::size_t size = 1; !is_full; size += 5003) {
-    if (size > 1) {
-      TearDown();
-      is_ended = false;
-      SetUp();
-    }
+    if (size > 1) begin_again();
     SCOPED_TRACE(size);
     is_full = !answer_and_close(size);
     ASSERT_TRUE(run()) << "it keeps the thread busy while it waits";
@@ -130,11 +132,7 @@ TEST_F(TlsConnectionTest, AClientThatDoesNotReadIsWaitedForAndThenCutWhereverIts
 TEST_F(TlsConnectionTest, AClientThatReadsLateGetsEveryAnswerAndCloseNotify) {
   bool is_full = false;
   for (std::size_t size = 1; !is_full; size += 5003) {
-    if (size > 1) {
-      TearDown();
-      is_ended = false;
-      SetUp();
-    }
+    if (size > 1) begin_again();
     SCOPED_TRACE(size);
     is_full = !answer_and_close(size);
     const std::size_t received = read_all();
