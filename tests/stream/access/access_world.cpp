@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <simdjson.h>
-#include <sodium.h>
 
 #include "starling/protocol/wire/messages.hpp"
 
@@ -58,13 +57,6 @@ std::string rights_text(const Principal& principal) {
   return text.str();
 }
 
-std::string sha256_of(const std::string& text) {
-  std::array<unsigned char, crypto_hash_sha256_BYTES> hash{};
-  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  std::array<char, 2 * hash.size() + 1> digits{};
-  return sodium_bin2hex(digits.data(), digits.size(), hash.data(), hash.size());
-}
-
 template <class Reply>
 const Reply& as(const RawReply& reply) {
   return std::get<Reply>(reply.decoded.body);
@@ -88,9 +80,10 @@ AccessWorld::AccessWorld(std::vector<Principal> principals, const ServerOptions&
   for (const Principal& principal : principals) {
     protocol::KeyPair key = protocol::new_key_pair(principal.name);
     key.server_key = folder_.server.public_key;
-    sections_[principal.name] = principal_text(
-        principal.name, key.public_key,
-        "token_sha256 = '" + sha256_of(token_of(principal.name)) + "'\n" + rights_text(principal));
+    sections_[principal.name] =
+        principal_text(principal.name, key.public_key,
+                       "token_sha256 = '" + sha256_text(token_of(principal.name)) + "'\n" +
+                           rights_text(principal));
     keys_.emplace(principal.name, key);
   }
   write_keys();

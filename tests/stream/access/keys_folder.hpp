@@ -2,11 +2,13 @@
 // A folder with a server's key and a keys file, for tests.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +45,14 @@ class KeysFolder {
  private:
   std::filesystem::path folder_;
 };
+
+/// Returns the hexadecimal SHA-256 of a token.
+inline std::string sha256_text(const std::string& text) {
+  std::array<unsigned char, crypto_hash_sha256_BYTES> hash{};
+  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  std::array<char, 2 * hash.size() + 1> digits{};
+  return sodium_bin2hex(digits.data(), digits.size(), hash.data(), hash.size());
+}
 
 /// Returns a section [[principal]]. `members` are further lines.
 inline std::string principal_text(const std::string& name, const protocol::CurveKey& key,

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attacks, and the limit on their processor time: see hostile_mix.hpp.
+// The attacks of clients without a session: see hostile_mix.hpp.
 #include "tests/stream/soak/hostile_mix.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <ctime>
 #include <functional>
-#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "starling/protocol/wire/reply_codec.hpp"
-#include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/soak/duty_cycle.hpp"
+#include "tests/stream/soak/hostile_principal.hpp"
+#include "tests/stream/soak/hostile_requests.hpp"
 #include "tests/stream/support/running_server.hpp"
 #include "tests/support/random.hpp"
 
@@ -28,73 +20,6 @@ namespace starling::stream {
 namespace {
 
 using test::Random;
-using Clock = std::chrono::steady_clock;
-
-/// Sleeps whenever this thread has had more than its share of a core.
-class DutyCycle {
- public:
-  explicit DutyCycle(double cores) : cores_(cores) {}
-
-  void rest() const {
-    timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    const double used_s =
-        static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
-    const double passed_s = std::chrono::duration<double>(Clock::now() - since_).count();
-    const double early_s = used_s / cores_ - passed_s;
-    if (early_s > 0.002) std::this_thread::sleep_for(std::chrono::duration<double>(early_s));
-  }
-
- private:
-  double cores_;
-  Clock::time_point since_ = Clock::now();
-};
-
-std::uint16_t port_of(const std::string& endpoint) {
-  return static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
-}
-
-/// A connection whose calls never wait. It ends with a FIN or, after reset(), with a RST.
-class Socket {
- public:
-  explicit Socket(const std::string& endpoint, int receive_bytes = 0) {
-    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (receive_bytes > 0)
-      setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port_of(endpoint));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  }
-  ~Socket() { close(fd_); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  /// Queues the bytes and sends what the system takes. Returns false if the server has closed.
-  bool send(std::string_view bytes) {
-    waiting_.append(bytes);
-    const ssize_t count = ::send(fd_, waiting_.data(), waiting_.size(), MSG_NOSIGNAL);
-    if (count > 0) waiting_.erase(0, static_cast<std::size_t>(count));
-    return count >= 0 || errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS;
-  }
-  bool is_sent() const { return waiting_.empty(); }
-  std::string receive() {
-    std::string bytes(16'384, '\0');
-    const ssize_t count = recv(fd_, bytes.data(), bytes.size(), 0);
-    bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-    return bytes;
-  }
-  void half_close() { shutdown(fd_, SHUT_WR); }
-  void reset() {
-    const linger now{.l_onoff = 1, .l_linger = 0};
-    setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-  }
-
- private:
-  int fd_ = -1;
-  std::string waiting_;
-};
 
 std::string random_bytes(Random& random, std::size_t count) {
   std::string bytes(count, '\0');
@@ -103,8 +28,6 @@ std::string random_bytes(Random& random, std::size_t count) {
 }
 
 // ZMTP 3.0
-
-constexpr std::size_t zmtp_greeting_bytes = 64;
 
 std::string big_endian(std::uint64_t number, int bytes) {
   std::string text;
@@ -137,50 +60,6 @@ std::string zmtp_handshake(std::string_view socket_type, std::string_view identi
   return greeting + zmtp_frame(ready, 4);
 }
 
-/// Reads the session's number out of what a server sends to a DEALER.
-class SessionReader {
- public:
-  bool has_read() const { return !bytes_.empty(); }
-  std::uint64_t read(Socket& socket) {
-    bytes_ += socket.receive();
-    if (bytes_.size() < 64) return 0;
-    std::size_t at = 64;
-    while (at + 2 <= bytes_.size()) {
-      const int flags = bytes_[at];
-      std::size_t head = 2;
-      std::uint64_t size = static_cast<unsigned char>(bytes_[at + 1]);
-      if ((flags & 2) != 0) {
-        head = 9;
-        if (at + head > bytes_.size()) return 0;
-        size = 0;
-        for (std::size_t i = 1; i < 9; ++i)
-          size = size << 8 | static_cast<unsigned char>(bytes_[at + i]);
-      }
-      if (at + head + size > bytes_.size()) return 0;
-      if ((flags & 4) == 0 && size > 0) {
-        const protocol::AlignedBytes frame(
-            std::as_bytes(std::span(bytes_.data() + at + head, static_cast<std::size_t>(size))));
-        const auto reply = protocol::decode_reply(frame);
-        const auto* hello = std::get_if<protocol::HelloReply>(&reply.body);
-        return hello == nullptr ? 0 : hello->session;
-      }
-      at += head + size;
-    }
-    return 0;
-  }
-
- private:
-  std::string bytes_;
-};
-
-/// Takes one step of an attack. Returns false when the attack has ended.
-using Step = std::function<bool(Random&)>;
-
-struct Kind {
-  const char* name;
-  Step (*make)(const HostileOptions&, Random&);
-};
-
 const std::string& random_endpoint(const HostileOptions& options, Random& random) {
   const Endpoints& all = options.endpoints;
   switch (random.below(3)) {
@@ -193,56 +72,36 @@ const std::string& random_endpoint(const HostileOptions& options, Random& random
   }
 }
 
-/// Sends `text` in pieces of random size, one a step. At the end it keeps the connection for a
-/// while, reads or does not, and ends it in one of three ways.
-Step in_pieces(const std::string& endpoint, std::string text, std::size_t piece_max, int stays) {
-  auto socket = std::make_shared<Socket>(endpoint);
-  return [=, at = std::size_t{0}, left = stays](Random& random) mutable {
-    if (at < text.size()) {
-      const std::size_t count =
-          std::min<std::size_t>(1 + random.below(piece_max), text.size() - at);
-      const bool is_open = socket->send(std::string_view(text).substr(at, count));
-      at += count;
-      return is_open;
-    }
-    if (left == stays && random.chance(0.3)) socket->half_close();
-    if (random.chance(0.5)) socket->receive();
-    if (left-- > 0) return socket->send("");
-    if (random.chance(0.5)) socket->reset();
-    return false;
-  };
-}
-
-Step garbage(const HostileOptions& options, Random& random) {
+HostileStep garbage(const HostileOptions& options, Random& random) {
   return in_pieces(random_endpoint(options, random), random_bytes(random, 1 + random.below(8192)),
                    1 + random.below(4096), static_cast<int>(random.below(50)));
 }
 
-Step half_open(const HostileOptions& options, Random& random) {
+HostileStep half_open(const HostileOptions& options, Random& random) {
   return in_pieces(random_endpoint(options, random), "", 1, 500);
 }
 
-Step slow_http(const HostileOptions& options, Random&) {
+HostileStep slow_http(const HostileOptions& options, Random&) {
   return in_pieces(options.endpoints.http,
                    "GET /v1/streams HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(200, 'x'), 1,
                    1);
 }
 
-Step torn_handshake(const HostileOptions& options, Random& random) {
+HostileStep torn_handshake(const HostileOptions& options, Random& random) {
   std::string text = zmtp_handshake(random.chance(0.5) ? "DEALER" : "SUB");
   text.resize(random.below(text.size() + 1));
   return in_pieces(random.chance(0.5) ? options.endpoints.commands : options.endpoints.results,
                    text, 64, static_cast<int>(random.below(50)));
 }
 
-Step broken_handshake(const HostileOptions& options, Random& random) {
+HostileStep broken_handshake(const HostileOptions& options, Random& random) {
   std::string text = zmtp_handshake("DEALER", random_bytes(random, random.below(255)));
   for (int flips = 0; flips < 4; ++flips)
     text[random.below(text.size())] = static_cast<char>(random.below(256));
   return in_pieces(options.endpoints.commands, text + random_bytes(random, 300), 512, 5);
 }
 
-Step huge_frame(const HostileOptions& options, Random& random) {
+HostileStep huge_frame(const HostileOptions& options, Random& random) {
   const std::uint64_t size =
       random.chance(0.5) ? random.next() : 16'777'217 + random.below(1 << 30);
   return in_pieces(
@@ -250,7 +109,7 @@ Step huge_frame(const HostileOptions& options, Random& random) {
       zmtp_handshake("DEALER") + '\2' + big_endian(size, 8) + random_bytes(random, 4096), 4096, 5);
 }
 
-Step topics(const HostileOptions& options, Random& random) {
+HostileStep topics(const HostileOptions& options, Random& random) {
   std::string text = zmtp_handshake("SUB");
   for (std::uint64_t count = random.below(200); count > 0; --count)
     text += zmtp_frame(static_cast<char>(random.chance(0.9)) +
@@ -258,8 +117,8 @@ Step topics(const HostileOptions& options, Random& random) {
   return in_pieces(options.endpoints.results, std::move(text), 4096, 20);
 }
 
-Step never_reads_ticks(const HostileOptions& options, Random&) {
-  auto socket = std::make_shared<Socket>(options.endpoints.results, 1024);
+HostileStep never_reads_ticks(const HostileOptions& options, Random&) {
+  auto socket = std::make_shared<HostileConnection>(options.endpoints.results, 1024);
   return [socket, text = zmtp_handshake("SUB") + zmtp_frame("\1" + options.stream + '\0'),
           left = 1000](Random&) mutable {
     const bool is_open = socket->send(text);
@@ -305,12 +164,12 @@ std::string http_request(const HostileOptions& options, Random& random) {
   }
 }
 
-Step http_tricks(const HostileOptions& options, Random& random) {
+HostileStep http_tricks(const HostileOptions& options, Random& random) {
   return in_pieces(options.endpoints.http, http_request(options, random), 8192,
                    static_cast<int>(random.below(200)));
 }
 
-Step web_socket(const HostileOptions& options, Random& random) {
+HostileStep web_socket(const HostileOptions& options, Random& random) {
   std::string text =
       "GET /v1/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
@@ -320,129 +179,30 @@ Step web_socket(const HostileOptions& options, Random& random) {
                    static_cast<int>(random.below(100)));
 }
 
-Step connect_flood(const HostileOptions& options, Random& random) {
+HostileStep connect_flood(const HostileOptions& options, Random& random) {
   return [&options, left = 20 + random.below(50)](Random& again) mutable {
-    Socket socket(random_endpoint(options, again));
+    HostileConnection socket(random_endpoint(options, again));
     if (again.chance(0.8)) socket.reset();
     return left-- > 0;
   };
 }
 
-/// What a client with a session sends, as bytes of requests that are well formed but hostile.
-std::string hostile_request(const HostileOptions& options, Random& random, std::uint64_t session,
-                            std::uint64_t& sequence) {
-  const protocol::RequestHead plain{.request_id = random.next(), .session = session};
-  const auto numbered = [&] {
-    protocol::RequestHead head = plain;
-    head.sequence = ++sequence;
-    return head;
-  };
-  const std::string own = "hostile" + std::to_string(random.below(200));
-  const std::size_t rows = 1 + random.below(2000);
-  switch (random.below(12)) {
-    case 0: {  // ids that were chosen to collide
-      Fixes fixes;
-      for (std::size_t row = 0; row < rows; ++row)
-        fixes.add(1'000'000 + 351'061 * random.below(20'000), 1, 0, 0);
-      return encoded(numbered(), fixes.batch());
-    }
-    case 1: {
-      Fixes fixes;
-      for (std::size_t row = 0; row < rows; ++row) {
-        const bool is_bad = random.chance(0.5);
-        fixes.add(1'000'000 + random.below(100'000),
-                  is_bad ? std::numeric_limits<std::int64_t>::max() : wall_now_us(),
-                  is_bad ? std::numeric_limits<double>::quiet_NaN() : -1e6 * random.unit(), 1e300);
-      }
-      return encoded(numbered(), fixes.batch());
-    }
-    case 2:
-      return encoded(numbered(),
-                     protocol::PutStream{.name = own, .on = ReportOn::order, .with = {}});
-    case 3:
-      return encoded(numbered(), protocol::RemoveStream{.name = own});
-    case 4: {
-      protocol::PutQueries put{.stream = own, .queries = {}};
-      for (std::size_t count = 0; count < rows; ++count)
-        put.queries.push_back(nearest_to(351'061 * random.below(1000),
-                                         static_cast<std::uint32_t>(random.below(2000)),
-                                         -1e6 * random.unit(), 0));
-      return encoded(numbered(), put);
-    }
-    case 5:
-      return encoded(plain, protocol::GetSnapshot{.stream = options.stream});
-    case 6: {
-      protocol::GetNeighbors ask;
-      for (int count = 0; count < 20; ++count)
-        ask.questions.push_back(nearest_to(0, 1024, -1e6 * random.unit(), 0));
-      return encoded(plain, ask);
-    }
-    case 7:
-      return encoded(numbered(), protocol::AdvanceTick{random.between(-1'000'000, 1'000'000)});
-    case 8:
-      return encoded(plain, protocol::GetStats{});
-    case 9:
-      return encoded({.request_id = 1, .session = random.next(), .sequence = random.next()},
-                     protocol::GetStats{});
-    case 10:
-      return encoded({}, protocol::Hello{.client = "x\n[error] forged"});
-    default: {
-      Fixes fixes;
-      fixes.add(1, 1, 0, 0);
-      std::string bad = encoded(plain, fixes.batch());
-      for (int flips = 0; flips < 3; ++flips)
-        bad[random.below(bad.size())] = static_cast<char>(random.below(256));
-      return bad;
-    }
-  }
-}
-
-/// A client with a session of its own. `reads`: otherwise no reply is ever read.
-Step with_session(const HostileOptions& options, bool reads) {
-  auto socket = std::make_shared<Socket>(options.endpoints.commands, reads ? 0 : 2048);
-  auto reader = std::make_shared<SessionReader>();
-  // libzmq closes a connection whose greeting comes together with what follows it.
-  const std::string hello =
-      zmtp_handshake("DEALER") + zmtp_frame(encoded({}, protocol::Hello{.client = "x"}));
-  socket->send(std::string_view(hello).substr(0, zmtp_greeting_bytes));
-  return [&options, socket, reader, reads, rest = hello.substr(zmtp_greeting_bytes),
-          session = std::uint64_t{0}, sequence = std::uint64_t{0},
-          left = 300](Random& random) mutable {
-    if (left-- == 0 || !socket->send("")) return false;
-    if (reader->has_read()) socket->send(std::exchange(rest, {}));
-    if (session == 0) {
-      session = reader->read(*socket);
-      return true;
-    }
-    if (reads) socket->receive();
-    if (!socket->is_sent()) return true;
-    return socket->send(zmtp_frame(hostile_request(options, random, session, sequence)));
-  };
-}
-
-Step session(const HostileOptions& options, Random&) {
-  return with_session(options, true);
-}
-Step session_never_reads(const HostileOptions& options, Random&) {
-  return with_session(options, false);
-}
-
-Step no_session(const HostileOptions& options, Random& random) {
+HostileStep no_session(const HostileOptions& options, Random& random) {
   std::string text = zmtp_handshake("DEALER");
   std::uint64_t sequence = random.next();
   for (int count = 0; count < 20; ++count)
-    text += zmtp_frame(hostile_request(options, random, random.next(), sequence));
+    text += zmtp_frame(hostile_request(options.stream, random, random.next(), sequence));
   return in_pieces(options.endpoints.commands, std::move(text), 8192, 10);
 }
 
-Step routing_ids(const HostileOptions& options, Random& random) {
+HostileStep routing_ids(const HostileOptions& options, Random& random) {
   // libzmq's own ids are NUL and a counter, which begins at rand() of an unseeded process.
   const std::string id = '\0' + big_endian(1'804'289'383 + random.below(2000), 4);
   return in_pieces(options.endpoints.commands, zmtp_handshake("DEALER", id), 256, 100);
 }
 
-Step endless_message(const HostileOptions& options, Random& random) {
-  auto socket = std::make_shared<Socket>(options.endpoints.commands);
+HostileStep endless_message(const HostileOptions& options, Random& random) {
+  auto socket = std::make_shared<HostileConnection>(options.endpoints.commands);
   socket->send(zmtp_handshake("DEALER"));
   return
       [socket, part = zmtp_frame(random_bytes(random, 65'536), 1), left = 1000](Random&) mutable {
@@ -451,25 +211,23 @@ Step endless_message(const HostileOptions& options, Random& random) {
       };
 }
 
-std::vector<Kind> kinds_of(const HostileOptions& options) {
-  std::vector<Kind> kinds{{"garbage", garbage},
-                          {"half open", half_open},
-                          {"slow HTTP", slow_http},
-                          {"torn handshake", torn_handshake},
-                          {"broken handshake", broken_handshake},
-                          {"huge frame", huge_frame},
-                          {"topics", topics},
-                          {"never reads ticks", never_reads_ticks},
-                          {"HTTP tricks", http_tricks},
-                          {"WebSocket", web_socket},
-                          {"connect flood", connect_flood},
-                          {"no session", no_session},
-                          {"routing ids", routing_ids},
-                          {"endless message", endless_message}};
-  if (options.attack_with_sessions) {
-    kinds.push_back({"session", session});
-    kinds.push_back({"session, never reads", session_never_reads});
-  }
+std::vector<HostileKind> kinds_of(const HostileOptions& options) {
+  std::vector<HostileKind> kinds{{"garbage", garbage},
+                                 {"half open", half_open},
+                                 {"slow HTTP", slow_http},
+                                 {"torn handshake", torn_handshake},
+                                 {"broken handshake", broken_handshake},
+                                 {"huge frame", huge_frame},
+                                 {"topics", topics},
+                                 {"never reads ticks", never_reads_ticks},
+                                 {"HTTP tricks", http_tricks},
+                                 {"WebSocket", web_socket},
+                                 {"connect flood", connect_flood},
+                                 {"no session", no_session},
+                                 {"routing ids", routing_ids},
+                                 {"endless message", endless_message}};
+  if (options.principal)
+    for (const HostileKind& kind : kinds_of_principals()) kinds.push_back(kind);
   return kinds;
 }
 
@@ -488,18 +246,19 @@ void HostileMix::stop() {
 }
 
 void HostileMix::run(const HostileOptions& options) {
-  const DutyCycle duty(options.cores);
+  DutyCycle duty(options.cores);
+  if (options.principal) duty.count_threads(options.principal->threads);
   Random random(options.seed);
-  const std::vector<Kind> kinds = kinds_of(options);
+  const std::vector<HostileKind> kinds = kinds_of(options);
   struct Client {
-    const Kind* kind = nullptr;
-    Step step;
+    const HostileKind* kind = nullptr;
+    HostileStep step;
   };
   std::vector<Client> clients(options.clients);
   while (!stopping_) {
     for (Client& client : clients) {
       if (!client.step) {
-        client.kind = &random.pick(std::span<const Kind>(kinds));
+        client.kind = &random.pick(std::span<const HostileKind>(kinds));
         client.step = client.kind->make(options, random);
       }
       if (!client.step(random)) {

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hostile clients of a server, all on one thread that takes at most a share of a core. Each client
-// is one attack on one connection, drawn at random; when it ends, another is drawn. They write
-// their bytes themselves, so that no library keeps them from anything.
+// is one attack on one connection, drawn at random; when it ends, another is drawn.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "starling/stream/server.hpp"
+#include "tests/stream/soak/hostile_connection.hpp"
+#include "tests/stream/support/raw_peer.hpp"
 
 namespace starling::stream {
+
+/// Clients that the server admits. They ask for as much work and memory as they are allowed.
+struct HostilePrincipal {
+  RawKeys keys;
+  std::string token;        ///< for HTTP
+  zmq::context_t* context;  ///< of their sockets
+  std::string threads;      ///< the first part of the names of the context's threads
+};
 
 struct HostileOptions {
   Endpoints endpoints;
@@ -21,9 +30,13 @@ struct HostileOptions {
   unsigned clients = 64;
   std::uint64_t seed = 1;
   double cores = 0.5;  ///< processor time of all clients together
-  /// Whether some clients open sessions and ask for as much work and memory as they are allowed.
-  /// Nothing bounds the time of the loop that one client takes yet.
-  bool attack_with_sessions = false;
+  /// If given, some clients are of this principal.
+  std::optional<HostilePrincipal> principal{};
+};
+
+struct HostileKind {
+  const char* name;
+  HostileStep (*make)(const HostileOptions&, test::Random&);
 };
 
 /// Runs from the constructor to the destructor.

@@ -3,15 +3,18 @@
 // beside many hostile clients that together have the same share of a core. Prints one table. The
 // exit status is 0 if the honest ones lost nothing, their replies were not much slower, the
 // server's memory stayed flat, and it ended as it was told.
-//   hostile_soak --seconds 600 --clients 64 --seed 1 --slower-max 2
+//   hostile_soak --seconds 600 --clients 64 --seed 1 --slower-max 2 --with-keys
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "tests/stream/access/keys_folder.hpp"
+#include "tests/stream/soak/duty_cycle.hpp"
 #include "tests/stream/soak/hostile_mix.hpp"
 #include "tests/stream/support/program.hpp"
 #include "tests/stream/support/witness.hpp"
@@ -22,6 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct SoakOptions {
+  bool with_keys = false;
   double seconds = 20;
   double slower_max = 2;
   double reply_ms = 5;
@@ -42,6 +46,45 @@ struct Latencies {
     std::ranges::sort(times);
     return times[std::min(times.size() - 1,
                           static_cast<std::size_t>(part * static_cast<double>(times.size())))];
+  }
+};
+
+/// The keys file: an honest principal, and a hostile one with a quota.
+struct SoakKeys {
+  KeysFolder folder;
+  protocol::KeyPair honest = with_server(protocol::new_key_pair("honest"));
+  protocol::KeyPair hostile = with_server(protocol::new_key_pair("hostile"));
+  zmq::context_t context;
+
+  SoakKeys() {
+    context.set(zmq::ctxopt::thread_name_prefix, 7);
+    folder.write(
+        principal_text("honest", honest.public_key,
+                       "roles = ['publish', 'query', 'subscribe', 'stats']") +
+        principal_text("hostile", hostile.public_key,
+                       "token_sha256 = '" + sha256_text(token) +
+                           "'\nroles = ['publish', 'query', 'subscribe', 'tick', 'stats']\n"
+                           "objects = ['1000000-9999999']\n"
+                           "[principal.quota]\nsessions = 40\nqueries = 2000\nneighbors = 20000\n"
+                           "streams = 20\nnames = 100\nsnapshot_bytes = 16777216\n"
+                           "reply_bytes = 16777216\nrows_per_second = 50000\n"
+                           "loop_ms_per_second = 50\n"));
+  }
+
+  HostilePrincipal hostile_principal() {
+    return {{protocol::to_z85(*hostile.server_key), protocol::to_z85(hostile.public_key),
+             protocol::to_z85(hostile.secret_key)},
+            token,
+            &context,
+            "7/ZMQ"};
+  }
+
+ private:
+  static constexpr const char* token = "token-of-hostile";
+
+  protocol::KeyPair with_server(protocol::KeyPair key) const {
+    key.server_key = folder.server.public_key;
+    return key;
   }
 };
 
@@ -93,13 +136,21 @@ void print(const char* name, const std::vector<double>& idle, const std::vector<
 }
 
 TEST_F(HostileSoak, TheHonestLoseNothing) {
-  Program program(serve({"--tick", "50ms", "--objects-max", "200000", "--queries-max", "50000",
-                         "--log-level", "error"}));
+  std::vector<std::string> arguments{"--tick",        "50ms",  "--objects-max", "200000",
+                                     "--queries-max", "50000", "--log-level",   "error"};
+  std::optional<SoakKeys> keys;
+  if (soak.with_keys) {
+    keys.emplace();
+    arguments.insert(arguments.end(), {"--keys", keys->folder.path()});
+    soak.hostile.principal = keys->hostile_principal();
+  }
+  Program program(serve(arguments));
   ASSERT_TRUE(happens([&] { return access(endpoints_path.c_str(), R_OK) == 0; }));
   soak.hostile.endpoints = {endpoint("commands"), endpoint("results"), endpoint("http")};
   soak.hostile.stream = "witness";
-  Witness witness(context, soak.hostile.endpoints, Witness::Ticks::by_the_clock);
-  protocol::Client prober = client();
+  const auto key = keys ? std::optional(keys->honest) : std::nullopt;
+  Witness witness(context, soak.hostile.endpoints, Witness::Ticks::by_the_clock, key);
+  protocol::Client prober(context, {.commands = soak.hostile.endpoints.commands, .key = key});
   witness.move_and_expect_exact(random);
 
   const double idle_s = std::max(soak.seconds / 4, 3.0);
@@ -129,8 +180,9 @@ TEST_F(HostileSoak, TheHonestLoseNothing) {
   for (const auto& [name, value] : prober.get_stats().value()) {
     if (name.starts_with("starling_refused_requests_total")) refused += value;
     if (value > 0 && (name.starts_with("starling_refused_requests_total") ||
-                      name.starts_with("starling_rows_total")))
-      std::printf("%-64s %12.0f\n", name.c_str(), value);
+                      name.starts_with("starling_rows_total") ||
+                      name.starts_with("starling_loop_turn")))
+      std::printf("%-64s %12.6g\n", name.c_str(), value);
   }
   EXPECT_GT(refused, 0) << "the attacks reached nothing";
   const auto& counters = witness.subscriber().state().counters();
@@ -173,8 +225,10 @@ int main(int count, char** arguments) {
       ->capture_default_str();
   app.add_option("--memory-mib-max", soak.memory_mib_max, "What the server's memory may grow by")
       ->capture_default_str();
-  app.add_flag("--attack-with-sessions", soak.hostile.attack_with_sessions,
-               "Also open sessions, and ask for as much as they are allowed");
+  app.add_flag(
+      "--with-keys", soak.with_keys,
+      "The server has keys, and some hostile clients are of a principal with a quota. They "
+      "open sessions and ask for as much as they are allowed");
   CLI11_PARSE(app, count, arguments);
   return RUN_ALL_TESTS();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tests/stream/support/running_server.hpp"
@@ -17,7 +18,9 @@ class Witness {
   enum class Ticks : std::uint8_t { on_request, by_the_clock };
 
   /// The witness's objects and queries stay in a corner of the space that no other client uses.
-  Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks = Ticks::on_request);
+  /// `key`: of a server with keys.
+  Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks = Ticks::on_request,
+          const std::optional<protocol::KeyPair>& key = std::nullopt);
   explicit Witness(const RunningServer& server, Ticks ticks = Ticks::on_request)
       : Witness(server.context(), server.endpoints(), ticks) {}
 
