@@ -203,6 +203,8 @@ const char* group_of(stream::LimitOf of) {
       return "Limits of one request";
     case stream::LimitOf::session:
       return "Limits of each session";
+    case stream::LimitOf::connection:
+      return "Limits of each connection";
     case stream::LimitOf::subscriber:
       return "Limits of each subscriber";
     case stream::LimitOf::server:

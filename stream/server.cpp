@@ -459,6 +459,7 @@ struct Server::State {
             .names = number(handler.names().count()),
             .name_bytes = number(handler.names().bytes()),
             .snapshots = number(handler.snapshots().count()),
+            .snapshot_bytes = number(handler.snapshots().bytes()),
             .decoding_requests = number(decoder.waiting()),
             .decoding_bytes = number(decoding_bytes),
             .searches = number(handler.searches_under_way()),
@@ -473,7 +474,8 @@ struct Server::State {
             .session_queries = number(queries.owner_query_count_most()),
             .session_streams = number(most_taken.streams),
             .session_names = number(most_taken.names),
-            .session_snapshots = number(handler.snapshots().most_held())};
+            .session_snapshots = number(handler.snapshots().most_held()),
+            .connection_sessions = number(handler.sessions().most_of_connection())};
   }
 
   /// Gives memory that is free in the process back to the system, beside the loop and not often.
