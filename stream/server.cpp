@@ -33,6 +33,7 @@
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/request_handler.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/sockets/exposure.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
@@ -503,22 +504,13 @@ struct Server::State {
 
   /// Warns now and from time to time, if other machines can reach an endpoint.
   void warn_if_insecure() {
-    std::string reached;
-    const auto add = [&](const char* name, const std::string& endpoint, const std::string& text) {
-      if (reach_of(endpoint) == Reach::machine) return;
-      reached += (reached.empty() ? "" : ", ") + std::string(name) + " " + text;
-    };
-    if (!access.has_keys()) {
-      add("commands", endpoints.commands, endpoints.commands);
-      add("results", endpoints.results, endpoints.results);
-    }
-    if (!access.has_keys() || tls == nullptr)
-      add("http", "tcp://" + endpoints.http, endpoints.http);
-    if (reached.empty()) return;
-    spdlog::warn(
-        "insecure: other machines can reach {}. There is no authentication and no encryption: "
-        "whoever reaches them can read and change everything",
-        reached);
+    const std::string warning = exposure_warning({.commands = endpoints.commands,
+                                                  .results = endpoints.results,
+                                                  .http = endpoints.http,
+                                                  .has_keys = access.has_keys(),
+                                                  .has_tls = tls != nullptr});
+    if (warning.empty()) return;
+    spdlog::warn("{}", warning);
     insecure_warning.expires_after(std::chrono::microseconds(options.insecure_warning_us));
     insecure_warning.async_wait([this](const boost::system::error_code& error) {
       if (!error) warn_if_insecure();
