@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <limits>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@
 #include "starling/stream/options.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
+#include "starling/stream/tls/tls_context.hpp"
 
 namespace starling::apps {
 
@@ -318,6 +320,16 @@ void check_folder_of(const std::string& flag, const std::string& path,
                      std::strerror(errno));
 }
 
+/// Prints a warning if the certificate is not valid now. A server starts with it all the same.
+void print_tls_warning(const stream::TlsFiles& files) {
+  try {
+    const std::string warning = stream::load_tls(files).warning;
+    if (!warning.empty()) std::cerr << "starling serve: warning: " << warning << '\n';
+  } catch (const std::runtime_error&) {
+    return;  // faults_of has told it
+  }
+}
+
 int check_config(const CLI::App& command, const ServeFlags& flags) {
   std::vector<std::string> faults;
   try {
@@ -337,6 +349,7 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   check_folder_of("--trace", flags.server.trace_path, faults);
   if (flags.server.audit_path != "-")
     check_folder_of("--audit-log", flags.server.audit_path, faults);
+  if (flags.server.tls) print_tls_warning(*flags.server.tls);
   return print_config(command, flags.written, faults);
 }
 
