@@ -3,11 +3,11 @@
 // object, query or stream, and begin no tick. read_requests.cpp has those that read a table page by
 // page.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -56,6 +56,27 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
   return reports;
 }
 
+/// A set of slots that takes memory as slots are added, and never much at once.
+class SlotSet {
+ public:
+  /// Returns false if the set has the slot already.
+  bool insert(Slot slot) {
+    const std::size_t part = slot / part_slots;
+    if (part >= parts_.size()) parts_.resize(part + 1);
+    if (!parts_[part]) parts_[part] = std::make_unique<Part>();
+    std::uint64_t& word = (*parts_[part])[slot % part_slots / word_bits];
+    const std::uint64_t bit = std::uint64_t{1} << slot % word_bits;
+    return (std::exchange(word, word | bit) & bit) == 0;
+  }
+
+ private:
+  static constexpr std::size_t word_bits = 64;
+  static constexpr std::size_t part_slots = 32'768;  // 4 KiB
+  using Part = std::array<std::uint64_t, part_slots / word_bits>;
+
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
 }  // namespace
 
 /// A snapshot whose lists the engine has not copied yet.
@@ -69,7 +90,7 @@ struct RequestHandler::AskedSnapshot {
   PreparedRequest request;             ///< holds `ids`
   std::span<const std::uint64_t> ids;  ///< the queries, if it is not of all
   std::size_t next_id = 0;
-  std::unordered_set<Slot> seen;  ///< of these queries
+  SlotSet seen;  ///< of these queries
   std::vector<QuerySlot> queries;
   std::vector<Slot> slots;      ///< of `queries`
   std::uint64_t lists = 0;      ///< of `queries`, together
@@ -206,7 +227,6 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
       asked->is_of_all ? queries.members_of(*stream).size() : asked->ids.size();
   asked->queries.reserve(count);
   asked->slots.reserve(count);
-  if (!asked->is_of_all) asked->seen.reserve(count);
   asked->place = {caller.head.session, payer_of(caller.peer)};
   const auto reservation = snapshots_.reserve(asked->place, steady_now_us());
   if (!reservation.granted) return refuse(caller, beyond_places(reservation, 0));
@@ -274,7 +294,7 @@ bool RequestHandler::collect_some(AskedSnapshot& asked) {
   const auto next = rest.first(std::min(rest.size(), ids_at_once));
   for (const std::uint64_t id : next) {
     const Slot slot = queries.find(asked.stream, QueryId{id});
-    if (slot == no_slot || !asked.seen.insert(slot).second) continue;
+    if (slot == no_slot || !asked.seen.insert(slot)) continue;
     add(QueryId{id}, slot);
   }
   asked.next_id += next.size();
