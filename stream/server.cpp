@@ -119,7 +119,8 @@ struct Server::State {
         insecure_warning(loop),
         alive_timer(loop),
         signals(loop),
-        reload_signal(loop) {
+        reload_signal(loop),
+        reloader(loop, 1) {
     processor.watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
       views.take_rows(rows, tick, tau_us);
     });
@@ -556,11 +557,27 @@ struct Server::State {
     });
   }
 
+  /// Reads the keys file beside the loop, because a large one takes long, and not behind requests
+  /// that wait. If a signal comes meanwhile, reads it once more.
+  void reload_keys() {
+    if (is_reloading) {
+      reloads_again = true;
+      return;
+    }
+    is_reloading = true;
+    reload_tls();
+    reloader.submit([this] {
+      return [this, ids = access.reload()] {
+        cut(ids);
+        is_reloading = false;
+        if (std::exchange(reloads_again, false)) reload_keys();
+      };
+    });
+  }
+
   /// Whoever was let in before the reload is with the I/O threads already, which cut next. Each
   /// request over HTTP shows its token again, so only events and WebSockets are cut there.
-  void reload_keys() {
-    reload_tls();
-    const std::vector<PrincipalId> ids = access.reload();
+  void cut(const std::vector<PrincipalId>& ids) {
     if (ids.empty()) return;
     const auto is_revoked = [ids](PrincipalId id) {
       return std::ranges::find(ids, id) != ids.end();
@@ -653,6 +670,9 @@ struct Server::State {
   asio::steady_timer alive_timer;
   asio::signal_set signals;
   asio::signal_set reload_signal;
+  bool is_reloading = false;   ///< the keys file is being read again
+  bool reloads_again = false;  ///< once that has ended
+  OrderedPool reloader;
   LoopTurns turns;
   bool stopping = false;
   bool ticks_done = false;
