@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <limits>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@
 #include "starling/stream/options.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
+#include "starling/stream/tls/tls_context.hpp"
 
 namespace starling::apps {
 
@@ -95,10 +97,11 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
       ->capture_default_str();
   add_http_flag(app, server.http_host, server.http_port,
                 "The address of the HTTP server: /healthz, /metrics and the JSON of docs/http.md");
-  app.add_flag("--insecure", server.insecure,
-               "Listen also without keys on addresses that other machines can reach. There is no "
-               "authentication and no encryption: whoever reaches an endpoint can read and change "
-               "everything");
+  app.add_flag(
+      "--insecure", server.insecure,
+      "Listen also without keys on addresses that other machines can reach. There is no "
+      "authentication, and no encryption but that of HTTP with --tls-cert: whoever reaches "
+      "an endpoint can read and change everything");
   app.add_option("--keys", server.keys_path,
                  "The keys file: who may use the server, and what for (docs/security.md). The "
                  "commands and results endpoints are then encrypted, and other machines may reach "
@@ -203,6 +206,8 @@ const char* group_of(stream::LimitOf of) {
       return "Limits of one request";
     case stream::LimitOf::session:
       return "Limits of each session";
+    case stream::LimitOf::connection:
+      return "Limits of each connection";
     case stream::LimitOf::subscriber:
       return "Limits of each subscriber";
     case stream::LimitOf::server:
@@ -315,6 +320,16 @@ void check_folder_of(const std::string& flag, const std::string& path,
                      std::strerror(errno));
 }
 
+/// Prints a warning if the certificate is not valid now. A server starts with it all the same.
+void print_tls_warning(const stream::TlsFiles& files) {
+  try {
+    const std::string warning = stream::load_tls(files).warning;
+    if (!warning.empty()) std::cerr << "starling serve: warning: " << warning << '\n';
+  } catch (const std::runtime_error&) {
+    return;  // faults_of has told it
+  }
+}
+
 int check_config(const CLI::App& command, const ServeFlags& flags) {
   std::vector<std::string> faults;
   try {
@@ -334,6 +349,7 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   check_folder_of("--trace", flags.server.trace_path, faults);
   if (flags.server.audit_path != "-")
     check_folder_of("--audit-log", flags.server.audit_path, faults);
+  if (flags.server.tls) print_tls_warning(*flags.server.tls);
   return print_config(command, flags.written, faults);
 }
 

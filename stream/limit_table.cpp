@@ -157,6 +157,28 @@ constexpr auto table = std::to_array<Limit>({
      .field = field(
          [](auto& options) -> auto& { return options.pages.burst; }, 1'000'000'000)},
 
+    // One connection
+    {.name = "connection-sessions-max",
+     .of = LimitOf::connection,
+     .bounds = "Sessions of one connection; a new one replaces its oldest that was never used, or "
+               "the one that was silent longest, for 30 s at least",
+     .reached = "Error too_many_sessions, if no session of the connection was silent",
+     .field =
+         field([](auto& options) -> auto& { return options.sessions.connection_sessions_max; }),
+     .used = &Gauges::connection_sessions},
+    {.name = "connection-snapshots-max",
+     .of = LimitOf::connection,
+     .bounds = "Snapshots held for all sessions of a connection; a new one replaces its oldest",
+     .reached = "Error busy, while the engine still copies all of them",
+     .field = field([](auto& options) -> auto& { return options.snapshots.owner_snapshots_max; })},
+    {.name = "connection-snapshot-bytes-max",
+     .of = LimitOf::connection,
+     .bounds = "Bytes of these snapshots; a new one replaces the oldest ones. While the engine "
+               "copies one, it counts with the k of its queries",
+     .reached = "Error busy, while the engine copies others; Error too_many_rows, if the snapshot "
+                "never fits",
+     .field = field([](auto& options) -> auto& { return options.snapshots.owner_bytes_max; })},
+
     // One subscriber
     {.name = "subscriber-bytes-max",
      .of = LimitOf::subscriber,
@@ -258,6 +280,12 @@ constexpr auto table = std::to_array<Limit>({
      .reached = "Error busy",
      .field = field([](auto& options) -> auto& { return options.snapshots.snapshots_max; }),
      .used = &Gauges::snapshots},
+    {.name = "snapshot-bytes-max",
+     .bounds = "Bytes of all snapshots together",
+     .reached = "Error busy, if the connection's own snapshots leave too little; Error "
+                "too_many_rows, if the snapshot never fits",
+     .field = field([](auto& options) -> auto& { return options.snapshots.bytes_max; }),
+     .used = &Gauges::snapshot_bytes},
     {.name = "decode-requests-max",
      .bounds = "Requests that are read and not applied yet",
      .reached = "the server reads no more until it has applied some",
@@ -312,6 +340,8 @@ std::string_view to_string(LimitOf of) {
       return "request";
     case LimitOf::session:
       return "session";
+    case LimitOf::connection:
+      return "connection";
     case LimitOf::subscriber:
       return "subscriber";
     case LimitOf::server:

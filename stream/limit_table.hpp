@@ -18,6 +18,7 @@ namespace starling::stream {
 enum class LimitOf : std::uint8_t {
   request,     ///< one request
   session,     ///< one session
+  connection,  ///< one connection to the commands endpoint, or with keys one principal
   subscriber,  ///< one subscriber's connection
   server,      ///< the whole server
 };

@@ -55,6 +55,7 @@ struct Gauges {
   double names = 0;
   double name_bytes = 0;
   double snapshots = 0;
+  double snapshot_bytes = 0;               ///< that are held, or may be copied
   double decoding_requests = 0;            ///< requests that are read and not applied yet
   double decoding_bytes = 0;               ///< of these requests
   double searches = 0;                     ///< GetNeighbors requests that the engine is answering
@@ -72,6 +73,7 @@ struct Gauges {
   double session_streams = 0;
   double session_names = 0;
   double session_snapshots = 0;
+  double connection_sessions = 0;  ///< the most of any connection
 };
 
 /// One value of one metric.

@@ -3,10 +3,11 @@
 // object, query or stream, and begin no tick. read_requests.cpp has those that read a table page by
 // page.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -55,27 +56,62 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
   return reports;
 }
 
+/// A set of slots that takes memory as slots are added, and never much at once.
+class SlotSet {
+ public:
+  /// Returns false if the set has the slot already.
+  bool insert(Slot slot) {
+    const std::size_t part = slot / part_slots;
+    if (part >= parts_.size()) parts_.resize(part + 1);
+    if (!parts_[part]) parts_[part] = std::make_unique<Part>();
+    std::uint64_t& word = (*parts_[part])[slot % part_slots / word_bits];
+    const std::uint64_t bit = std::uint64_t{1} << slot % word_bits;
+    return (std::exchange(word, word | bit) & bit) == 0;
+  }
+
+ private:
+  static constexpr std::size_t word_bits = 64;
+  static constexpr std::size_t part_slots = 32'768;  // 4 KiB
+  using Part = std::array<std::uint64_t, part_slots / word_bits>;
+
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
 }  // namespace
 
 /// A snapshot whose lists the engine has not copied yet.
 struct RequestHandler::AskedSnapshot {
   Caller caller;
+  SnapshotStore::Place place;
   StreamId stream{};
   std::string name;
   std::uint64_t opening = 0;
   bool is_of_all = false;
-  std::vector<std::uint64_t> ids;  ///< the queries, if it is not of all
+  PreparedRequest request;             ///< holds `ids`
+  std::span<const std::uint64_t> ids;  ///< the queries, if it is not of all
   std::size_t next_id = 0;
-  std::unordered_set<Slot> seen;  ///< of these queries
+  SlotSet seen;  ///< of these queries
   std::vector<QuerySlot> queries;
-  std::vector<Slot> slots;  ///< of `queries`
+  std::vector<Slot> slots;      ///< of `queries`
+  std::uint64_t lists = 0;      ///< of `queries`, together
+  std::uint64_t neighbors = 0;  ///< the most that these lists have
+  bool is_out_of_memory = false;
+
+  void add(QueryId id, Slot slot, const QueryDefinition& definition, std::uint64_t objects) {
+    queries.push_back({id, slot});
+    slots.push_back(slot);
+    const bool has_many = definition.anchor.kind == AnchorKind::every_object;
+    const std::uint64_t of_query = has_many ? objects : 1;
+    lists += of_query;
+    neighbors += of_query * std::min<std::uint64_t>(definition.k, objects);
+  }
 };
 
 void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request) {
   std::visit(Overloaded{
                  [&](const protocol::Hello& body) { hello(caller, body); },
                  [&](const protocol::EndSession&) { end_session(caller); },
-                 [&](const protocol::GetSnapshot& body) { get_snapshot(caller, body); },
+                 [&](const protocol::GetSnapshot& body) { get_snapshot(caller, body, request); },
                  [&](const protocol::GetNeighbors& body) {
                    get_neighbors(caller, body, std::move(request.questions));
                  },
@@ -102,24 +138,10 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
   }
   const auto opened = sessions_.open(
       connection, request.resume_session, request.first_sequence, now_us,
-      {principal, caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max)});
-  if (!opened) {
-    const auto& quota = caller.principal->quotas.sessions;
-    if (quota && sessions_.count_of(principal) >= *quota)
-      return refuse(caller, beyond_sessions(caller));
-    auto limit = reached("sessions-max", options_);
-    return refuse(
-        caller,
-        {ErrorCode::too_many_sessions,
-         "There are as many sessions as " + to_string(limit) +
-             " allows, and all are in use; send Hello again later (a session "
-             "gives way when it was silent for " +
-             std::to_string(std::min(options_.sessions.gives_way_us, options_.sessions.idle_us) /
-                            1'000'000) +
-             " s), or continue one of yours with resume_session, or start the "
-             "server with a larger --sessions-max.",
-         std::move(limit)});
-  }
+      {.principal = principal,
+       .sessions_max = caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max),
+       .has_connection = !caller.peer.in_process});
+  if (!opened) return refuse(caller, beyond_sessions(caller));
   if (opened->replaced) {
     if (may_log(caller.peer))
       spdlog::info("session {} closed: it was silent, and a new session takes its place",
@@ -151,8 +173,9 @@ void RequestHandler::end_session(const Caller& caller) {
   parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
 }
 
-void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {
-  if (request.page == 0) return copy_snapshot(caller, request);
+void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request,
+                                  PreparedRequest& prepared) {
+  if (request.page == 0) return copy_snapshot(caller, request, prepared);
   const std::uint64_t number = request.page >> page_index_bits;
   const std::size_t page = request.page & ((std::size_t{1} << page_index_bits) - 1);
   const auto snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
@@ -176,7 +199,8 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
   });
 }
 
-void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request) {
+void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request,
+                                   PreparedRequest& prepared) {
   const QueryTable& queries = settled().queries();
   const auto stream = queries.find_stream(request.stream);
   if (!stream) {
@@ -192,57 +216,86 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
                                " allows, and it holds a snapshot already; ask again later.",
                            std::move(limit)});
   }
-  const std::uint64_t session = caller.head.session;
-  const auto reservation = snapshots_.reserve(session, steady_now_us());
-  if (!reservation.granted) {
-    auto limit = reached(reservation.limit, options_);
-    return refuse(caller,
-                  {ErrorCode::busy,
-                   "There are as many snapshots as " + to_string(limit) + " allows; ask again in " +
-                       std::to_string(reservation.retry_after_us / 1000 + 1) + " ms.",
-                   std::move(limit)});
-  }
-
   const auto asked = std::make_shared<AskedSnapshot>();
   asked->caller = caller;
   asked->stream = *stream;
   asked->name = request.stream;
   asked->opening = parts_.publisher.opening(*stream);
   asked->is_of_all = request.query_ids.empty();
-  asked->ids.assign(request.query_ids.begin(), request.query_ids.end());
+  asked->ids = request.query_ids;
   const std::size_t count =
       asked->is_of_all ? queries.members_of(*stream).size() : asked->ids.size();
   asked->queries.reserve(count);
   asked->slots.reserve(count);
-  if (!asked->is_of_all) asked->seen.reserve(count);
+  asked->place = {caller.head.session, payer_of(caller.peer)};
+  const auto reservation = snapshots_.reserve(asked->place, steady_now_us());
+  if (!reservation.granted) return refuse(caller, beyond_places(reservation, 0));
+  asked->request = std::move(prepared);  // `request` was a part of it
+  prepared.credit = std::exchange(asked->request.credit, {});
   // Nothing changes the table between two slices, and the engine gets the slots in the last one.
   // Otherwise a slot could pass to another query meanwhile.
-  slices_.start([this, asked] { return collect_some(*asked); },
-                [this, asked] {
-                  read_snapshot(asked);
-                  if (!slices_.is_busy()) parts_.has_room_again();
-                });
+  const auto collect = [this, asked] {
+    try {
+      return collect_some(*asked);
+    } catch (const std::bad_alloc&) {
+      asked->is_out_of_memory = true;
+      return true;
+    }
+  };
+  slices_.start(collect, [this, asked] {
+    read_snapshot(asked);
+    if (!slices_.is_busy()) parts_.has_room_again();
+  });
+}
+
+/// Returns the refusal of a snapshot that would need up to `bytes`; 0: it is refused before they
+/// are known.
+protocol::Problem RequestHandler::beyond_places(const SnapshotStore::Reservation& refused,
+                                                std::uint64_t bytes) const {
+  auto limit = reached(refused.limit, options_);
+  const std::string again =
+      "ask again in " + std::to_string(refused.retry_after_us / 1000 + 1) + " ms";
+  if (bytes == 0)
+    return {ErrorCode::busy,
+            "There are as many snapshots as " + to_string(limit) + " allows; " + again + ".",
+            std::move(limit)};
+  const std::string needed =
+      "The snapshot may need " + std::to_string(bytes) + " bytes, by the k of its queries, ";
+  if (refused.retry_after_us == 0)
+    return {ErrorCode::too_many_rows,
+            needed + "which is more than " + to_string(limit) +
+                " allows; ask for fewer queries (query_ids), or start the server with a larger --" +
+                limit.name + ".",
+            std::move(limit)};
+  return {ErrorCode::busy,
+          needed + "and the snapshots that are held or copied leave fewer than " +
+              to_string(limit) + " allows; read the last page of those that you have begun, or " +
+              again + ".",
+          std::move(limit)};
 }
 
 /// Collects the next queries of a snapshot. Returns whether they were the last ones.
 bool RequestHandler::collect_some(AskedSnapshot& asked) {
-  constexpr std::size_t members_at_once = 8192;
+  constexpr std::size_t members_at_once = 2048;
   constexpr std::size_t ids_at_once = 512;
   const QueryTable& queries = settled().queries();
+  const std::uint64_t objects = parts_.processor.objects().alive_count();
+  const auto add = [&](QueryId id, Slot slot) {
+    asked.add(id, slot, queries.definition_of(slot), objects);
+  };
   if (asked.is_of_all) {
     const auto members = queries.members_of(asked.stream).subspan(asked.queries.size());
     const auto next = members.first(std::min(members.size(), members_at_once));
-    asked.queries.insert(asked.queries.end(), next.begin(), next.end());
-    for (const QuerySlot& member : next) asked.slots.push_back(member.slot);
+    for (const QuerySlot& member : next) queries.prefetch(member.slot);
+    for (const QuerySlot& member : next) add(member.id, member.slot);
     return next.size() == members.size();
   }
   const auto rest = std::span(asked.ids).subspan(asked.next_id);
   const auto next = rest.first(std::min(rest.size(), ids_at_once));
   for (const std::uint64_t id : next) {
     const Slot slot = queries.find(asked.stream, QueryId{id});
-    if (slot == no_slot || !asked.seen.insert(slot).second) continue;
-    asked.queries.push_back({QueryId{id}, slot});
-    asked.slots.push_back(slot);
+    if (slot == no_slot || !asked.seen.insert(slot)) continue;
+    add(QueryId{id}, slot);
   }
   asked.next_id += next.size();
   return next.size() == rest.size();
@@ -251,6 +304,18 @@ bool RequestHandler::collect_some(AskedSnapshot& asked) {
 /// Asks the engine for the lists of a snapshot. A thread beside the loop then divides them into
 /// pages and encodes the first page.
 void RequestHandler::read_snapshot(const std::shared_ptr<AskedSnapshot>& asked) {
+  if (asked->is_out_of_memory) {
+    snapshots_.cancel(asked->place);
+    return refuse_for_memory(asked->caller);
+  }
+  const ReportWith with = settled().queries().stream(asked->stream).with;
+  const std::uint64_t bytes =
+      snapshot_bytes(asked->lists, asked->neighbors, with.position || with.tags);
+  const auto taken = snapshots_.take_bytes(asked->place, bytes);
+  if (!taken.granted) {
+    snapshots_.cancel(asked->place);
+    return refuse(asked->caller, beyond_places(taken, bytes));
+  }
   settled().engine().read_lists(
       std::move(asked->slots), [this, &loop = parts_.loop, asked](Answers answers) {
         asio::post(loop, [this, asked, answers = std::move(answers)]() mutable {
@@ -262,13 +327,13 @@ void RequestHandler::read_snapshot(const std::shared_ptr<AskedSnapshot>& asked) 
 void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, Answers answers) {
   const Caller& caller = asked->caller;
   if (!answers.error.empty()) {
-    snapshots_.cancel(caller.head.session);
+    snapshots_.cancel(asked->place);
     return refuse_unanswered(caller, answers);
   }
   // The stream may be removed meanwhile, and another stream may have its number.
   if (settled().queries().find_stream(asked->name) != asked->stream ||
       parts_.publisher.opening(asked->stream) != asked->opening) {
-    snapshots_.cancel(caller.head.session);
+    snapshots_.cancel(asked->place);
     return refuse(caller, unknown_stream(asked->name).problem);
   }
   const ReportWith with = settled().queries().stream(asked->stream).with;
@@ -289,16 +354,15 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
     }
     return [this, asked, snapshot, frame, number] {
       if (!frame) {
-        snapshots_.cancel(asked->caller.head.session);
+        snapshots_.cancel(asked->place);
         return refuse_for_memory(asked->caller);
       }
       if (snapshot->page_count() > 1)
         if (auto refusal = beyond_snapshots(asked->caller, snapshot->bytes())) {
-          snapshots_.cancel(asked->caller.head.session);
+          snapshots_.cancel(asked->place);
           return refuse(asked->caller, *std::move(refusal));
         }
-      snapshots_.pin(asked->caller.head.session, number, snapshot, steady_now_us(),
-                     asked->caller.principal->id);
+      snapshots_.pin(asked->place, number, snapshot, steady_now_us(), asked->caller.principal->id);
       if (snapshot->page_count() == 1) snapshots_.release(number);
       parts_.send(asked->caller.peer, *frame);
     };

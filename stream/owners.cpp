@@ -20,6 +20,14 @@ std::uint64_t RequestHandler::owner_of(const Caller& caller) const {
   return parts_.has_keys ? static_cast<std::uint64_t>(caller.principal->id) : caller.head.session;
 }
 
+/// Returns who takes a turn of the engine, and a share of the snapshots, with a request.
+RequestOwner RequestHandler::payer_of(const Peer& peer) {
+  using Kind = RequestOwner::Kind;
+  if (peer.principal != zmtp::PrincipalId::anonymous)
+    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
+  return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
+}
+
 QueryOwner RequestHandler::query_owner(const Caller& caller) const {
   const Principal& principal = *caller.principal;
   return {.owner = owner_of(caller),
@@ -132,7 +140,34 @@ void RequestHandler::charge_group(const UpdateGroup& group) {
   }
 }
 
+/// Returns the refusal of a Hello for which no session gives way.
 protocol::Problem RequestHandler::beyond_sessions(const Caller& caller) {
+  const std::uint64_t connection = caller.peer.connection;
+  const auto& quota_sessions = caller.principal->quotas.sessions;
+  if (quota_sessions && sessions_.count_of(caller.principal->id) >= *quota_sessions)
+    return beyond_session_quota(caller);
+  if (!caller.peer.in_process &&
+      sessions_.count_of(connection) >= options_.sessions.connection_sessions_max) {
+    auto limit = reached("connection-sessions-max", options_);
+    return {ErrorCode::too_many_sessions,
+            "This connection has as many sessions as " + to_string(limit) +
+                " allows, and all are in use; use one of them for several streams and objects, end "
+                "one with EndSession, or open another connection.",
+            std::move(limit)};
+  }
+  auto limit = reached("sessions-max", options_);
+  return {ErrorCode::too_many_sessions,
+          "There are as many sessions as " + to_string(limit) +
+              " allows, and all are in use; send Hello again later (a session "
+              "gives way when it was silent for " +
+              std::to_string(std::min(options_.sessions.gives_way_us, options_.sessions.idle_us) /
+                             1'000'000) +
+              " s), or continue one of yours with resume_session, or start the "
+              "server with a larger --sessions-max.",
+          std::move(limit)};
+}
+
+protocol::Problem RequestHandler::beyond_session_quota(const Caller& caller) {
   auto quota = reached_quota("sessions", caller.principal->quotas.sessions.value_or(0));
   std::string sentence = "\"" + caller.principal->name + "\" has as many sessions as " +
                          to_string(quota) +

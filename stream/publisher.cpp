@@ -3,6 +3,7 @@
 #include "starling/stream/publisher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace starling::stream {
 
@@ -14,7 +15,8 @@ void Publisher::open(StreamId stream) {
 }
 
 std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTable& queries) {
-  std::vector<StreamPlan> plans;
+  std::vector<StreamPlan> plans = std::exchange(spare_, {});
+  plans.clear();
   plans.reserve(report.streams.size());
   for (std::size_t index = 0; index < report.streams.size(); ++index) {
     const StreamReport& stream = report.streams[index];

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/knn/tables/processor.hpp"
@@ -40,6 +41,8 @@ class Publisher {
   /// Returns one plan for each stream that the report has. Call plan() once for each tick, in
   /// order.
   std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries);
+  /// Takes plans that are no longer needed. The next ones use their memory.
+  void give_back(std::vector<StreamPlan> plans) { spare_ = std::move(plans); }
 
   /// Returns the sequence number of the stream's message of tick `tick`. If the stream's first
   /// message came later, or has not come yet, returns the number before that of the first message.
@@ -63,6 +66,7 @@ class Publisher {
   std::vector<Numbers> numbers_;  ///< by StreamId
   std::uint64_t last_opening_ = 0;
   std::uint64_t last_removed_ = 0;  ///< the greatest number of any removed stream
+  std::vector<StreamPlan> spare_;
 };
 
 /// Returns the encoded messages, one for each plan. Any thread may call this function.

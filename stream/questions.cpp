@@ -22,13 +22,6 @@ namespace {
 constexpr double us_per_question = 10;
 constexpr double us_per_neighbor = 0.2;
 
-FairQueue::Owner queue_of(const Peer& peer) {
-  using Kind = FairQueue::Owner::Kind;
-  if (peer.principal != zmtp::PrincipalId::anonymous)
-    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
-  return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
-}
-
 std::int64_t estimate_us(std::span<const OneShotQuery> questions) {
   double us = 0;
   for (const OneShotQuery& question : questions)
@@ -52,7 +45,7 @@ void RequestHandler::search(const Caller& caller, const protocol::GetNeighbors& 
   asked->caller = caller;
   asked->questions = std::move(questions);
   for (const auto& question : request.questions) asked->objects.push_back(question.object);
-  searches_.add(queue_of(caller.peer),
+  searches_.add(payer_of(caller.peer),
                 {.begin = [this, asked] { return begin_search(*asked); },
                  .refuse =
                      [this, caller] {
@@ -78,7 +71,7 @@ bool RequestHandler::begin_search(AskedQuestions& asked) try {
       [this, &loop = parts_.loop, caller = asked.caller](Answers answers) {
         boost::asio::post(loop, [this, caller, answers = std::move(answers)] {
           last_question_us_ = steady_now_us();
-          searches_.ended(queue_of(caller.peer), last_question_us_);
+          searches_.ended(payer_of(caller.peer), last_question_us_);
           if (!answers.error.empty()) return refuse_unanswered(caller, answers);
           try {
             send_neighbors(caller, answers);

@@ -39,6 +39,7 @@
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
+#include "starling/stream/state/request_owner.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
 #include "starling/stream/state/subscriber_losses.hpp"
@@ -203,6 +204,7 @@ class RequestHandler {
 
   // Whom things belong to, and what a principal may take of the server (owners.cpp)
   std::uint64_t owner_of(const Caller& caller) const;
+  static RequestOwner payer_of(const Peer& peer);
   QueryOwner query_owner(const Caller& caller) const;
   TagOwner tag_owner(const Caller& caller) const;
   std::optional<protocol::ErrorReply> refusal_of_owner(const Caller& caller, StreamId stream) const;
@@ -234,17 +236,22 @@ class RequestHandler {
     accounts_.charge_loop(*caller.principal, loop_us() - since_us, steady_now_us());
   }
   protocol::Problem beyond_sessions(const Caller& caller);
+  protocol::Problem beyond_session_quota(const Caller& caller);
   std::optional<protocol::Problem> beyond_snapshots(const Caller& caller, std::uint64_t more_bytes);
 
   // All other requests (other_requests.cpp)
   void handle_other(const Caller& caller, PreparedRequest& request);
   void hello(const Caller& caller, const protocol::Hello& request);
   void end_session(const Caller& caller);
-  void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
-  void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request);
+  void get_snapshot(const Caller& caller, const protocol::GetSnapshot& request,
+                    PreparedRequest& prepared);
+  void copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request,
+                     PreparedRequest& prepared);
   struct AskedSnapshot;
   bool collect_some(AskedSnapshot& asked);
   void read_snapshot(const std::shared_ptr<AskedSnapshot>& asked);
+  protocol::Problem beyond_places(const SnapshotStore::Reservation& refused,
+                                  std::uint64_t bytes) const;
   void make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, Answers answers);
   protocol::Frame encode_page(const Caller& caller, const Snapshot& snapshot, std::uint64_t number,
                               std::size_t page) const;

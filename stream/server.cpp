@@ -33,6 +33,7 @@
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/request_handler.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/sockets/exposure.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
@@ -118,7 +119,8 @@ struct Server::State {
         insecure_warning(loop),
         alive_timer(loop),
         signals(loop),
-        reload_signal(loop) {
+        reload_signal(loop),
+        reloader(loop, 1) {
     processor.watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
       views.take_rows(rows, tick, tau_us);
     });
@@ -459,6 +461,7 @@ struct Server::State {
             .names = number(handler.names().count()),
             .name_bytes = number(handler.names().bytes()),
             .snapshots = number(handler.snapshots().count()),
+            .snapshot_bytes = number(handler.snapshots().bytes()),
             .decoding_requests = number(decoder.waiting()),
             .decoding_bytes = number(decoding_bytes),
             .searches = number(handler.searches_under_way()),
@@ -473,7 +476,8 @@ struct Server::State {
             .session_queries = number(queries.owner_query_count_most()),
             .session_streams = number(most_taken.streams),
             .session_names = number(most_taken.names),
-            .session_snapshots = number(handler.snapshots().most_held())};
+            .session_snapshots = number(handler.snapshots().most_held()),
+            .connection_sessions = number(handler.sessions().most_of_connection())};
   }
 
   /// Gives memory that is free in the process back to the system, beside the loop and not often.
@@ -501,22 +505,13 @@ struct Server::State {
 
   /// Warns now and from time to time, if other machines can reach an endpoint.
   void warn_if_insecure() {
-    std::string reached;
-    const auto add = [&](const char* name, const std::string& endpoint, const std::string& text) {
-      if (reach_of(endpoint) == Reach::machine) return;
-      reached += (reached.empty() ? "" : ", ") + std::string(name) + " " + text;
-    };
-    if (!access.has_keys()) {
-      add("commands", endpoints.commands, endpoints.commands);
-      add("results", endpoints.results, endpoints.results);
-    }
-    if (!access.has_keys() || tls == nullptr)
-      add("http", "tcp://" + endpoints.http, endpoints.http);
-    if (reached.empty()) return;
-    spdlog::warn(
-        "insecure: other machines can reach {}. There is no authentication and no encryption: "
-        "whoever reaches them can read and change everything",
-        reached);
+    const std::string warning = exposure_warning({.commands = endpoints.commands,
+                                                  .results = endpoints.results,
+                                                  .http = endpoints.http,
+                                                  .has_keys = access.has_keys(),
+                                                  .has_tls = tls != nullptr});
+    if (warning.empty()) return;
+    spdlog::warn("{}", warning);
     insecure_warning.expires_after(std::chrono::microseconds(options.insecure_warning_us));
     insecure_warning.async_wait([this](const boost::system::error_code& error) {
       if (!error) warn_if_insecure();
@@ -562,11 +557,27 @@ struct Server::State {
     });
   }
 
+  /// Reads the keys file beside the loop, because a large one takes long, and not behind requests
+  /// that wait. If a signal comes meanwhile, reads it once more.
+  void reload_keys() {
+    if (is_reloading) {
+      reloads_again = true;
+      return;
+    }
+    is_reloading = true;
+    reload_tls();
+    reloader.submit([this] {
+      return [this, ids = access.reload()] {
+        cut(ids);
+        is_reloading = false;
+        if (std::exchange(reloads_again, false)) reload_keys();
+      };
+    });
+  }
+
   /// Whoever was let in before the reload is with the I/O threads already, which cut next. Each
   /// request over HTTP shows its token again, so only events and WebSockets are cut there.
-  void reload_keys() {
-    reload_tls();
-    const std::vector<PrincipalId> ids = access.reload();
+  void cut(const std::vector<PrincipalId>& ids) {
     if (ids.empty()) return;
     const auto is_revoked = [ids](PrincipalId id) {
       return std::ranges::find(ids, id) != ids.end();
@@ -659,6 +670,9 @@ struct Server::State {
   asio::steady_timer alive_timer;
   asio::signal_set signals;
   asio::signal_set reload_signal;
+  bool is_reloading = false;   ///< the keys file is being read again
+  bool reloads_again = false;  ///< once that has ended
+  OrderedPool reloader;
   LoopTurns turns;
   bool stopping = false;
   bool ticks_done = false;

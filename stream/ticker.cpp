@@ -9,6 +9,7 @@
 #include <deque>
 #include <limits>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -36,6 +37,9 @@ namespace {
 // A tick begins only if fewer ticks have begun and are not sent yet: one whose rows are copied to
 // the device, one that is computed, one whose result is copied, and one that is encoded.
 constexpr std::size_t ticks_max = 4;
+
+// About 50 us.
+constexpr std::size_t messages_per_step = 64;
 
 /// Returns whether the tick's messages are encoded on the loop. On the workload W3, with two cores,
 /// handing them to a worker takes longer.
@@ -72,6 +76,18 @@ struct Ticker::State {
     Finished finished;
   };
 
+  /// A tick whose messages are encoded.
+  struct Encoded {
+    std::shared_ptr<TickReport> report;
+    TickTimeline timeline;
+    std::vector<StreamPlan> plans;
+    std::vector<protocol::TickMessage> messages;
+    TickOutcome outcome;
+    Finished finished;
+    std::uint64_t bytes = 0;
+    std::size_t sent = 0;  ///< of the messages
+  };
+
   State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
         const protocol::ServedSpace& the_space, Publisher& the_publisher,
         ResultsSocket& the_results, Metrics& the_metrics, TickTrace* the_trace)
@@ -87,12 +103,15 @@ struct Ticker::State {
         time(the_options.clock_step_wait_us),
         overrun_log(the_options.period_us.value_or(0)),
         sorting(the_loop),
+        sending(the_loop),
         helpers(the_options.encode_threads - 1),
         encoder(the_loop, 1) {}
 
   bool is_busy() const {
-    return preparing || !processor.has_room() || under_way.size() + encoder.waiting() >= ticks_max;
+    return preparing || !processor.has_room() || under_way.size() + publishing_count() >= ticks_max;
   }
+
+  std::size_t publishing_count() const { return encoder.waiting() + sending_count; }
 
   void begin(std::int64_t tau_us, Finished finished) {
     under_way.push_back({steady_now_us(), std::move(finished)});
@@ -183,35 +202,57 @@ struct Ticker::State {
     auto encode = [this, report, timeline, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
       timeline.encode_us = steady_now_us();
-      auto messages = std::make_shared<std::vector<protocol::TickMessage>>();
+      const auto encoded = std::make_shared<Encoded>();
       try {
-        *messages = encode_report(plans, *report, space, helpers);
+        encoded->messages = encode_report(plans, *report, space, helpers);
       } catch (const std::bad_alloc&) {
         return [this, report, finished] { lose(*report, finished); };
       }
-      const TickOutcome outcome = finished ? outcome_of(*report) : TickOutcome{};
+      for (const protocol::TickMessage& message : encoded->messages)
+        encoded->bytes += message.bytes();
+      if (finished) encoded->outcome = outcome_of(*report);
+      encoded->report = report;
+      encoded->plans = std::move(plans);
+      encoded->finished = std::move(finished);
       timeline.encoded_us = steady_now_us();
-      return [this, report, timeline, plans = std::move(plans), messages, outcome,
-              finished]() mutable {
-        std::uint64_t bytes = 0;
-        for (const protocol::TickMessage& message : *messages) bytes += message.bytes();
-        options.publishing(plans, *messages);
-        results.send(std::move(*messages));
-        timeline.sent_us = steady_now_us();
-        const auto encode_ms = static_cast<double>(timeline.encoded_us - timeline.encode_us) / 1e3;
-        const auto publish_ms = static_cast<double>(timeline.sent_us - timeline.sorted_us) / 1e3;
-        metrics.tick_published(encode_ms, publish_ms, bytes);
-        overrun_log.encoded(encode_ms);
-        if (trace != nullptr) trace->tick(timeline);
-        *report = {};  // frees memory for the next tick, which `finished` may begin
-        if (finished) finished(outcome);
-        if (stopping) tell_if_idle();
-      };
+      encoded->timeline = timeline;
+      return [this, encoded] { send(encoded); };
     };
     if (is_small(*report->result, report->streams.size()))
       encoder.submit_done(encode());
     else
       encoder.submit(std::move(encode));
+  }
+
+  /// Passes the messages to the results socket in slices, because thousands of them would hold the
+  /// loop.
+  void send(const std::shared_ptr<Encoded>& encoded) {
+    ++sending_count;
+    options.publishing(encoded->plans, encoded->messages);
+    sending.start(
+        [this, encoded] {
+          const auto rest = std::span(encoded->messages).subspan(encoded->sent);
+          const auto some = rest.first(std::min(rest.size(), messages_per_step));
+          results.send(some, encoded->messages.size());
+          encoded->sent += some.size();
+          return some.size() == rest.size();
+        },
+        [this, encoded] { end(*encoded); });
+  }
+
+  void end(Encoded& encoded) {
+    --sending_count;
+    TickTimeline& timeline = encoded.timeline;
+    timeline.sent_us = steady_now_us();
+    const auto encode_ms = static_cast<double>(timeline.encoded_us - timeline.encode_us) / 1e3;
+    const auto publish_ms = static_cast<double>(timeline.sent_us - timeline.sorted_us) / 1e3;
+    metrics.tick_published(encode_ms, publish_ms, encoded.bytes);
+    overrun_log.encoded(encode_ms);
+    if (trace != nullptr) trace->tick(timeline);
+    publisher.give_back(std::move(encoded.plans));
+    *encoded.report = {};  // frees memory for the next tick, which `finished` may begin
+    if (encoded.finished) encoded.finished(encoded.outcome);
+    if (stopping) tell_if_idle();
   }
 
   /// Ends a tick whose messages found no memory. Subscribers see the gap in their numbers and ask
@@ -228,7 +269,7 @@ struct Ticker::State {
   }
 
   void tell_if_idle() {
-    if (preparing || processor.tick_under_way() || encoder.waiting() > 0 || !on_idle) return;
+    if (preparing || processor.tick_under_way() || publishing_count() > 0 || !on_idle) return;
     std::exchange(on_idle, {})();
   }
 
@@ -250,7 +291,9 @@ struct Ticker::State {
   std::uint64_t engine_bytes = 0;
   bool stopping = false;
   std::function<void()> on_idle;
-  SlicedWork sorting;  ///< of results, in tick order
+  SlicedWork sorting;             ///< of results, in tick order
+  SlicedWork sending;             ///< of messages, in tick order
+  std::size_t sending_count = 0;  ///< ticks whose messages are being sent
   EncodeHelpers helpers;
   OrderedPool encoder;
 };
@@ -321,7 +364,7 @@ double Ticker::clock_offset_s() const {
 }
 
 std::size_t Ticker::publishing_count() const {
-  return state_->encoder.waiting();
+  return state_->publishing_count();
 }
 
 std::uint64_t Ticker::engine_bytes() const {

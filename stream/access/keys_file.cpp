@@ -39,6 +39,9 @@ namespace {
 
 constexpr std::uint64_t loop_ms_max = 1000;
 constexpr std::size_t line_bytes_max = 4096;
+// Each dot of a key nests a table, and toml++ reads, and forgets, what is nested by recursion. It
+// has its own bound on arrays and inline tables within each other.
+constexpr std::size_t line_dots_max = 16;
 constexpr std::size_t patterns_max = 1024;  // of one member
 
 using QuotaField = std::optional<std::uint64_t> Quotas::*;
@@ -127,6 +130,7 @@ class Reader {
   void each_text(const toml::table& table, std::string_view member,
                  const std::function<void(const toml::node&, const std::string&)>& take) const;
 
+  void check_lines(std::string_view text) const;
   std::string server_key(const toml::table& root) const;
   Principal rights(const toml::table& table) const;
   std::vector<IdRange> ranges(const toml::table& table, std::string_view member) const;
@@ -307,16 +311,70 @@ std::vector<KeysEntry> Reader::entries(const toml::node& node) const {
   return entries;
 }
 
-KeysFile Reader::read(std::string_view text) const {
-  // Keys with very many dots would nest tables deeper than the stack.
-  std::size_t line = 1;
-  for (std::size_t begin = 0; begin < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin > line_bytes_max)
-      throw std::runtime_error("the keys file " + path_ + ", line " + std::to_string(line) +
-                               ": it has more than 4096 bytes; a list may have several lines");
-    begin = end + 1;
+/// Counts the dots of each line of a TOML file that are neither in a text nor in a comment.
+class DotCounter {
+ public:
+  /// Returns the count of the next line.
+  std::size_t count(std::string_view line) {
+    std::size_t dots = 0;
+    std::size_t at = 0;
+    while (at < line.size()) {
+      const char letter = line[at];
+      const std::size_t quotes = quotes_at(line, at);
+      if (quote_ == '\0' && letter == '#') break;
+      if (quote_ == '\0' && quotes > 0) {
+        is_long_ = quotes >= 3;
+        // Two quotes are an empty text, and six an empty text of several lines, which may have up
+        // to two quotes of its own at its end.
+        const bool is_empty = quotes == 2 || quotes >= 6;
+        if (!is_empty) quote_ = letter;
+        at += std::min<std::size_t>(quotes, 8);
+      } else if (quote_ == '"' && letter == '\\') {
+        at += 2;
+      } else if (quote_ == letter && quotes > 0 && (!is_long_ || quotes >= 3)) {
+        // A long text may end with two quotes of its own.
+        at += is_long_ ? std::min<std::size_t>(quotes, 5) : 1;
+        quote_ = '\0';
+      } else {
+        if (quote_ == '\0' && letter == '.') ++dots;
+        ++at;
+      }
+    }
+    if (!is_long_) quote_ = '\0';
+    return dots;
   }
+
+ private:
+  static std::size_t quotes_at(std::string_view line, std::size_t at) {
+    if (line[at] != '"' && line[at] != '\'') return 0;
+    return std::min(line.find_first_not_of(line[at], at), line.size()) - at;
+  }
+
+  char quote_ = '\0';     ///< that ends the text; '\0': it is in none
+  bool is_long_ = false;  ///< the text may have several lines
+};
+
+/// Throws if a line is long, or if a key would nest tables deeper than the stack.
+void Reader::check_lines(std::string_view text) const {
+  DotCounter dots;
+  std::size_t number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+    const auto fail = [&](const std::string& what) {
+      throw std::runtime_error("the keys file " + path_ + ", line " + std::to_string(number) +
+                               ": " + what);
+    };
+    if (line.size() > line_bytes_max)
+      fail("it has more than 4096 bytes; a list may have several lines");
+    if (dots.count(line) > line_dots_max)
+      fail("its keys have more than " + std::to_string(line_dots_max) +
+           " dots; no member of a keys file is nested so deeply");
+    begin += line.size() + 1;
+  }
+}
+
+KeysFile Reader::read(std::string_view text) const {
+  check_lines(text);
   toml::table root;
   try {
     root = toml::parse(text, path_);

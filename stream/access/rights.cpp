@@ -132,14 +132,6 @@ Problem gone() {
           "add your key to it."};
 }
 
-Problem lacks_role(const Principal& principal, std::string_view request, const Roles& roles) {
-  return {ErrorCode::not_allowed, std::string(request) + " needs the role " + text_of(roles) +
-                                      ", which \"" + principal.name +
-                                      "\" does not have; ask the server's owner to add it to the "
-                                      "roles of \"" +
-                                      principal.name + "\" in the keys file."};
-}
-
 Problem lacks_stream(const Principal& principal, std::string_view stream) {
   return {ErrorCode::not_allowed,
           "\"" + principal.name + "\" may not use the stream \"" + std::string(stream) +
@@ -211,6 +203,14 @@ std::string text_of(const Roles& roles) {
     text += name_of(static_cast<Role>(index));
   }
   return text;
+}
+
+Problem lacks_role(const Principal& principal, std::string_view what, const Roles& roles) {
+  return {ErrorCode::not_allowed, std::string(what) + " needs the role " + text_of(roles) +
+                                      ", which \"" + principal.name +
+                                      "\" does not have; ask the server's owner to add it to the "
+                                      "roles of \"" +
+                                      principal.name + "\" in the keys file."};
 }
 
 Roles roles_for(const protocol::RequestBody& body) {

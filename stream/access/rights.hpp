@@ -30,6 +30,10 @@ bool has_one_of(const Principal& principal, const Roles& roles);
 /// Returns the roles as a part of a sentence, such as "query or subscribe".
 std::string text_of(const Roles& roles);
 
+/// Returns the refusal of a principal that has none of the roles. `what` is a request, such as
+/// "PutQueries", or a route, such as "GET /v1/stats".
+protocol::Problem lacks_role(const Principal& principal, std::string_view what, const Roles& roles);
+
 /// Returns why the principal may not send the request at all: it lacks a role, or may not use the
 /// stream that the request names. The code is not_allowed. std::nullopt: it may. `principal` may be
 /// null: it is no longer in the keys file.

@@ -61,12 +61,10 @@ std::optional<HttpAnswer> TokenGate::check(HttpHead& head, const Route& route) {
   head.principal = principal->id;
   const Roles roles = roles_of(route.access);
   if (has_one_of(*principal, roles)) return std::nullopt;
-  const std::string sentence = "\"" + principal->name + "\" may not do this. It needs the role " +
-                               text_of(roles) + " in the keys file of the server.";
-  parts_.access->audit().refused(principal->name,
-                                 std::string(route.method) + " " + std::string(route.path),
-                                 sentence, http_connection);
-  return problem_answer(403, sentence, "not_allowed");
+  const std::string what = std::string(route.method) + " " + std::string(route.path);
+  const protocol::Problem problem = lacks_role(*principal, what, roles);
+  parts_.access->audit().refused(principal->name, what, problem.sentence, http_connection);
+  return problem_answer(problem);
 }
 
 HttpAnswer TokenGate::refuse(const HttpHead& head, bool has_token) {

@@ -211,10 +211,10 @@ struct ResultsSocket::State final : zmtp::Traffic {
             }};
   }
 
-  void send(std::vector<protocol::TickMessage> messages) {
+  void send(std::span<protocol::TickMessage> messages, std::size_t of_tick) {
     const std::size_t messages_max = options.subscriber_ticks_max > 0
                                          ? static_cast<std::size_t>(options.subscriber_ticks_max)
-                                         : ticks_max * messages.size();
+                                         : ticks_max * of_tick;
     for (protocol::TickMessage& message : messages) {
       const auto wire = to_wire(std::move(message));
       for (const auto& desk : desks) desk->mailbox.push({wire, messages_max});
@@ -240,8 +240,12 @@ const std::string& ResultsSocket::endpoint() const {
   return state_->bound.endpoint();
 }
 
+void ResultsSocket::send(std::span<protocol::TickMessage> messages, std::size_t of_tick) {
+  state_->send(messages, of_tick);
+}
+
 void ResultsSocket::send(std::vector<protocol::TickMessage> messages) {
-  state_->send(std::move(messages));
+  state_->send(messages, messages.size());
 }
 
 std::size_t ResultsSocket::connection_count() const {

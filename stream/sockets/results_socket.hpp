@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ class ResultsSocket {
   /// Sends the messages of a tick, one for each stream. Each is a multipart message of topic,
   /// header and chunks.
   void send(std::vector<protocol::TickMessage> messages);
+  /// Sends some of the messages of a tick that has `of_tick` of them.
+  void send(std::span<protocol::TickMessage> messages, std::size_t of_tick);
 
   std::size_t connection_count() const;
   /// Returns the number of connections closed so far because of connections_max.

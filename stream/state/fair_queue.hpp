@@ -4,24 +4,20 @@
 // one delays only a few cheap ones of another. RequestHandler owns a FairQueue.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 
+#include "starling/stream/state/request_owner.hpp"
+
 namespace starling::stream {
 
 /// Only the loop calls the functions.
 class FairQueue {
  public:
-  struct Owner {
-    enum class Kind : std::uint8_t { connection, in_process, principal };
-    Kind kind = Kind::connection;
-    std::uint64_t number = 0;
-    auto operator<=>(const Owner&) const = default;
-  };
+  using Owner = RequestOwner;
 
   struct Job {
     std::function<bool()> begin;   ///< returns false if the job has ended already; must not throw

@@ -19,20 +19,26 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                                                        std::uint64_t first_sequence,
                                                        std::int64_t now_us,
                                                        const SessionOwner& owner) {
-  if (has(owner.principal, resume_session)) {
-    const auto found = sessions_.find(resume_session);
-    found->second.connection = connection;
-    touch(connection, resume_session, now_us);
-    return Opened{resume_session, true, found->second.last_sequence};
-  }
+  const bool resumes = has(owner.principal, resume_session);
+  GivingWay whose;
+  if (!resumes && count_of(owner.principal) >= owner.sessions_max)
+    whose.principal = owner.principal;
+  if (owner.has_connection && !(resumes && owns(connection, resume_session)) &&
+      count_of(connection) >= limits_.connection_sessions_max)
+    whose.connection = connection;
   std::optional<Forgotten> replaced;
-  const bool is_at_quota = count_of(owner.principal) >= owner.sessions_max;
-  if (is_at_quota || sessions_.size() >= limits_.sessions_max) {
-    const auto replace =
-        session_to_replace(now_us, is_at_quota ? std::optional(owner.principal) : std::nullopt);
+  if (whose.principal || whose.connection ||
+      (!resumes && sessions_.size() >= limits_.sessions_max)) {
+    const auto replace = session_to_replace(now_us, whose);
     if (replace == sessions_.end()) return std::nullopt;
     replaced = {replace->first, replace->second.number};
     forget(replace);
+  }
+  if (resumes) {
+    Session& resumed = sessions_.at(resume_session);
+    move_to(connection, resumed);
+    touch(connection, resume_session, now_us);
+    return Opened{resume_session, true, resumed.last_sequence, replaced};
   }
   std::uint64_t id = 0;
   while (id == 0 || sessions_.contains(id)) id = random_();
@@ -46,6 +52,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                    .is_used = false,
                    .place = unused_.insert(unused_.end(), id)};
   ++counts_[owner.principal];
+  ++connection_counts_[connection];
   return Opened{id, false, first_sequence - 1, replaced};
 }
 
@@ -59,11 +66,34 @@ std::size_t SessionTable::count_of(zmtp::PrincipalId principal) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
+std::size_t SessionTable::count_of(std::uint64_t connection) const {
+  const auto found = connection_counts_.find(connection);
+  return found == connection_counts_.end() ? 0 : found->second;
+}
+
+std::size_t SessionTable::most_of_connection() const {
+  std::size_t most = 0;
+  for (const auto& [connection, count] : connection_counts_) most = std::max(most, count);
+  return most;
+}
+
 void SessionTable::forget(Sessions::iterator session) {
   list_of(session->second).erase(session->second.place);
   const auto count = counts_.find(session->second.principal);
   if (--count->second == 0) counts_.erase(count);
+  count_out(session->second.connection);
   sessions_.erase(session);
+}
+
+void SessionTable::move_to(std::uint64_t connection, Session& session) {
+  ++connection_counts_[connection];
+  count_out(session.connection);
+  session.connection = connection;
+}
+
+void SessionTable::count_out(std::uint64_t connection) {
+  const auto count = connection_counts_.find(connection);
+  if (--count->second == 0) connection_counts_.erase(count);
 }
 
 bool SessionTable::has_unanswered(std::uint64_t session) const {
@@ -72,11 +102,12 @@ bool SessionTable::has_unanswered(std::uint64_t session) const {
                              [](const Sent& sent) { return !sent.reply; });
 }
 
-/// Returns the session that gives way to a new one. If a principal is given, one of its sessions.
-SessionTable::Sessions::iterator SessionTable::session_to_replace(
-    std::int64_t now_us, std::optional<zmtp::PrincipalId> principal) {
+/// Returns the session that gives way to a new one.
+SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t now_us,
+                                                                  const GivingWay& whose) {
   const auto may_give_way = [&](const Sessions::iterator& session) {
-    return !principal || session->second.principal == *principal;
+    return (!whose.principal || session->second.principal == *whose.principal) &&
+           (!whose.connection || session->second.connection == *whose.connection);
   };
   for (const std::uint64_t id : unused_)
     if (const auto session = sessions_.find(id); may_give_way(session)) return session;

@@ -26,6 +26,7 @@ namespace starling::stream {
 
 struct SessionLimits {
   std::uint32_t sessions_max = 1024;
+  std::uint32_t connection_sessions_max = 64;  ///< of one connection
   std::int64_t idle_us = 600'000'000;  ///< a session ends after a longer time without a request
   /// A session that was silent for this long may give way to a new one. The C++ client waits this
   /// long for a reply (ClientOptions::timeout_ms), so a client that still resends is not silent.
@@ -49,6 +50,8 @@ struct SessionOwner {
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   /// The most sessions of this principal.
   std::uint64_t sessions_max = std::numeric_limits<std::uint64_t>::max();
+  /// Whether SessionLimits::connection_sessions_max counts. Not for the server's own endpoints.
+  bool has_connection = true;
 };
 
 /// The reply to a sequenced request.
@@ -81,14 +84,14 @@ class SessionTable {
     std::optional<Forgotten> replaced{};  ///< the session that was forgotten for the new one
   };
   /// Resumes `resume_session` for `connection` if the session exists and belongs to the same
-  /// principal. Otherwise opens a new
-  /// session, whose first request has the number `first_sequence`. If there are already
-  /// sessions_max sessions, the new session replaces the oldest session that was opened and never
-  /// used. A flood of Hello requests therefore keeps no other client out. If there is none, the new
-  /// session replaces the session that has been silent longest, for gives_way_us at least, among
-  /// those without an unanswered request. If there is none either, opens no session and returns
-  /// std::nullopt. If the principal has as many sessions as it may have, the new one replaces one
-  /// of the principal's own, by the same rules.
+  /// principal. Otherwise opens a new session, whose first request has the number `first_sequence`.
+  /// If there are already sessions_max sessions, the new session replaces the oldest session that
+  /// was opened and never used. A flood of Hello requests therefore keeps no other client out. If
+  /// there is none, the new session replaces the session that has been silent longest, for
+  /// gives_way_us at least, among those without an unanswered request. If there is none either,
+  /// opens no session and returns std::nullopt. If the principal or the connection has as many
+  /// sessions as it may have, the new one replaces one of its own, by the same rules. A session
+  /// that a connection resumes counts as a further one of the connection.
   std::optional<Opened> open(std::uint64_t connection, std::uint64_t resume_session,
                              std::uint64_t first_sequence, std::int64_t now_us,
                              const SessionOwner& owner = {});
@@ -97,6 +100,10 @@ class SessionTable {
   bool has(zmtp::PrincipalId principal, std::uint64_t session) const;
   /// Returns the number of the principal's sessions.
   std::size_t count_of(zmtp::PrincipalId principal) const;
+  /// Returns the number of the connection's sessions.
+  std::size_t count_of(std::uint64_t connection) const;
+  /// Returns the most sessions of any connection.
+  std::size_t most_of_connection() const;
 
   bool contains(std::uint64_t session) const { return sessions_.contains(session); }
   /// Returns true if the session exists and belongs to the connection.
@@ -180,17 +187,25 @@ class SessionTable {
   std::list<std::uint64_t>& list_of(const Session& session) {
     return session.is_used ? used_ : unused_;
   }
+  /// Whose session gives way to a new one; std::nullopt: anybody's.
+  struct GivingWay {
+    std::optional<zmtp::PrincipalId> principal{};
+    std::optional<std::uint64_t> connection{};
+  };
+
   void forget(Sessions::iterator session);
+  void move_to(std::uint64_t connection, Session& session);
+  void count_out(std::uint64_t connection);
   bool has_unanswered(std::uint64_t session) const;
-  Sessions::iterator session_to_replace(std::int64_t now_us,
-                                        std::optional<zmtp::PrincipalId> principal);
+  Sessions::iterator session_to_replace(std::int64_t now_us, const GivingWay& whose);
 
   SessionLimits limits_;
   std::function<std::uint64_t()> random_;
   std::function<bool(std::uint64_t)> has_arriving_;
   std::uint64_t last_number_ = 0;
   Sessions sessions_;
-  std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;  ///< of sessions, by principal
+  std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;         ///< of sessions, by principal
+  std::unordered_map<std::uint64_t, std::size_t> connection_counts_;  ///< and by connection
   std::list<std::uint64_t> unused_;  ///< opened and never used, the oldest first
   std::list<std::uint64_t> used_;    ///< the others, the one that has been silent longest first
 };

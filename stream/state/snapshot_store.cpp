@@ -17,7 +17,19 @@ namespace {
 // Within this time, some session usually reads its last page, and its snapshot is released.
 constexpr std::int64_t place_retry_us = 200'000;
 
+SnapshotStore::Reservation refused(std::string_view limit, std::int64_t retry_after_us) {
+  return {.granted = false, .retry_after_us = retry_after_us, .limit = limit};
+}
+
 }  // namespace
+
+std::uint64_t snapshot_bytes(std::uint64_t lists, std::uint64_t neighbors, bool has_states) {
+  // A page has one list at least, and the array of their starts may be half empty.
+  constexpr std::uint64_t list_bytes =
+      sizeof(Answers::List) + sizeof(QueryReport) + 2 * sizeof(std::size_t);
+  const std::uint64_t neighbor_bytes = sizeof(Neighbor) + (has_states ? sizeof(NeighborState) : 0);
+  return lists * list_bytes + neighbors * neighbor_bytes + 2 * sizeof(std::size_t);
+}
 
 Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_t of_sequence,
                    Answers copied, std::vector<QuerySlot> queries, bool is_by_id,
@@ -30,6 +42,10 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
   const auto id_of = [&](Slot slot) {
     return std::ranges::lower_bound(queries, slot, {}, &QuerySlot::slot)->id;
   };
+  // The engine may have let the arrays grow to twice what they hold.
+  answers.lists.shrink_to_fit();
+  answers.neighbors.shrink_to_fit();
+  answers.states.shrink_to_fit();
   reports.reserve(answers.lists.size());
   for (const Answers::List& list : answers.lists) {
     const std::span neighbors = std::span(answers.neighbors).subspan(list.first, list.count);
@@ -72,72 +88,126 @@ std::size_t SnapshotStore::most_held() const {
   return most;
 }
 
-SnapshotStore::Reservation SnapshotStore::reserve(std::uint64_t session, std::int64_t now_us) {
+SnapshotStore::Reservation SnapshotStore::reserve(const Place& place, std::int64_t now_us) {
+  const std::uint64_t session = place.session;
   Account& account = accounts_[session];
-  const auto refused = [](std::string_view limit, std::int64_t retry_after_us) {
-    return Reservation{.granted = false, .retry_after_us = retry_after_us, .limit = limit};
-  };
   // The generic cell rate algorithm: one snapshot in each interval_us, and up to `burst` at once.
   const std::int64_t early_us = account.due_us - now_us;
   const std::int64_t early_us_max = (limits_.burst - 1) * limits_.interval_us;
   if (early_us > early_us_max) return refused("session-snapshots-burst", early_us - early_us_max);
   // Drop the oldest: a client that begins a new snapshot, for example after a lost reply, does not
   // read its older snapshots any more.
-  if (account.held >= limits_.session_snapshots_max) release_oldest(session);
+  if (account.held >= limits_.session_snapshots_max)
+    release_oldest([&](const Place& other) { return other.session == session; });
   if (account.held >= limits_.session_snapshots_max)
     return refused("session-snapshots-max", place_retry_us);
+  const auto count = [&] {
+    const auto found = shares_.find(place.owner);
+    return found == shares_.end() ? 0 : found->second.count;
+  };
+  if (count() >= limits_.owner_snapshots_max) release_oldest_of(place.owner);
+  if (count() >= limits_.owner_snapshots_max)
+    return refused("connection-snapshots-max", place_retry_us);
   if (total_ >= limits_.snapshots_max) return refused("snapshots-max", place_retry_us);
   account.due_us = std::max(account.due_us, now_us) + limits_.interval_us;
   ++account.held;
   ++total_;
+  ++shares_[place.owner].count;
   return {.granted = true};
 }
 
-void SnapshotStore::pin(std::uint64_t session, std::uint64_t number,
+SnapshotStore::Reservation SnapshotStore::take_bytes(Place& place, std::uint64_t bytes) {
+  Share& share = shares_.at(place.owner);
+  // What nobody can free now: the snapshots of others, and those that are being copied.
+  const auto check = [&](std::string_view limit, std::uint64_t bytes_max, std::uint64_t fixed) {
+    if (bytes > bytes_max) return refused(limit, 0);
+    if (fixed > bytes_max - bytes) return refused(limit, place_retry_us);
+    return Reservation{.granted = true};
+  };
+  if (auto own = check("connection-snapshot-bytes-max", limits_.owner_bytes_max,
+                       share.bytes - share.pinned_bytes);
+      !own.granted)
+    return own;
+  if (auto all = check("snapshot-bytes-max", limits_.bytes_max, bytes_ - share.pinned_bytes);
+      !all.granted)
+    return all;
+  const auto is_beyond = [&] {
+    return share.bytes + bytes > limits_.owner_bytes_max || bytes_ + bytes > limits_.bytes_max;
+  };
+  while (is_beyond() && release_oldest_of(place.owner)) continue;
+  place.bytes = bytes;
+  share.bytes += bytes;
+  bytes_ += bytes;
+  return {.granted = true};
+}
+
+void SnapshotStore::pin(const Place& place, std::uint64_t number,
                         std::shared_ptr<const Snapshot> snapshot, std::int64_t now_us,
                         zmtp::PrincipalId principal) {
-  pinned_.emplace(number, Pinned{session, principal, now_us, std::move(snapshot)});
+  Pinned pinned{place, principal, now_us, std::move(snapshot)};
+  pinned.place.bytes = pinned.snapshot->bytes();
+  Share& share = shares_.at(place.owner);
+  share.bytes += pinned.place.bytes - place.bytes;
+  share.pinned_bytes += pinned.place.bytes;
+  bytes_ += pinned.place.bytes - place.bytes;
+  pinned_.emplace(number, std::move(pinned));
 }
 
 std::uint64_t SnapshotStore::bytes_of(zmtp::PrincipalId principal) const {
   std::uint64_t bytes = 0;
   for (const auto& [number, pinned] : pinned_)
-    if (pinned.principal == principal) bytes += pinned.snapshot->bytes();
+    if (pinned.principal == principal) bytes += pinned.place.bytes;
   return bytes;
 }
 
-void SnapshotStore::cancel(std::uint64_t session) {
-  --accounts_[session].held;
+void SnapshotStore::cancel(const Place& place) {
+  --accounts_[place.session].held;
   --total_;
+  bytes_ -= place.bytes;
+  const auto share = shares_.find(place.owner);
+  share->second.bytes -= place.bytes;
+  if (--share->second.count == 0) shares_.erase(share);
+}
+
+void SnapshotStore::cancel_pinned(const Place& place) {
+  shares_.at(place.owner).pinned_bytes -= place.bytes;
+  cancel(place);
 }
 
 std::shared_ptr<const Snapshot> SnapshotStore::find(std::uint64_t session, std::uint64_t number,
                                                     std::int64_t now_us) {
   const auto found = pinned_.find(number);
-  if (found == pinned_.end() || found->second.session != session) return nullptr;
+  if (found == pinned_.end() || found->second.place.session != session) return nullptr;
   found->second.used_us = now_us;
   return found->second.snapshot;
 }
 
 void SnapshotStore::release(std::uint64_t number) {
   const auto found = pinned_.find(number);
-  cancel(found->second.session);
+  cancel_pinned(found->second.place);
   pinned_.erase(found);
 }
 
-void SnapshotStore::release_oldest(std::uint64_t session) {
+template <class Belongs>
+bool SnapshotStore::release_oldest(Belongs belongs) {
   auto oldest = pinned_.end();
   for (auto entry = pinned_.begin(); entry != pinned_.end(); ++entry) {
-    if (entry->second.session != session) continue;
+    if (!belongs(entry->second.place)) continue;
     if (oldest == pinned_.end() || entry->first < oldest->first) oldest = entry;
   }
-  if (oldest != pinned_.end()) release(oldest->first);
+  if (oldest == pinned_.end()) return false;
+  release(oldest->first);
+  return true;
+}
+
+bool SnapshotStore::release_oldest_of(const RequestOwner& owner) {
+  return release_oldest([&](const Place& place) { return place.owner == owner; });
 }
 
 void SnapshotStore::drop_session(std::uint64_t session) {
   std::erase_if(pinned_, [&](const auto& entry) {
-    const bool is_its = entry.second.session == session;
-    if (is_its) cancel(session);
+    const bool is_its = entry.second.place.session == session;
+    if (is_its) cancel_pinned(entry.second.place);
     return is_its;
   });
 }
@@ -145,7 +215,7 @@ void SnapshotStore::drop_session(std::uint64_t session) {
 void SnapshotStore::expire(std::int64_t now_us) {
   std::erase_if(pinned_, [&](const auto& entry) {
     const bool is_idle = now_us - entry.second.used_us > limits_.idle_us;
-    if (is_idle) cancel(entry.second.session);
+    if (is_idle) cancel_pinned(entry.second.place);
     return is_idle;
   });
   std::erase_if(accounts_, [&](const auto& entry) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snapshots that sessions read page by page. A snapshot is a copy of a stream's lists at one tick.
-// The store limits the number of snapshots, the time for which it holds an idle snapshot, and the
-// rate of new snapshots. RequestHandler owns the store and passes the time to its functions.
+// The store limits the number and the bytes of snapshots, the time for which it holds an idle
+// snapshot, and the rate of new snapshots. If an owner takes more than its share, it loses its own
+// oldest snapshot. RequestHandler owns the store and passes the time to its functions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +21,7 @@
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/state/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
@@ -26,11 +29,19 @@ namespace starling::stream {
 struct SnapshotLimits {
   std::size_t snapshots_max = 64;         ///< held or being copied, of all sessions
   std::size_t session_snapshots_max = 4;  ///< held or being copied, of one session
-  std::int64_t idle_us = 30'000'000;      ///< a snapshot is dropped if no page is read for longer
-  std::int64_t interval_us = 50'000;      ///< between new snapshots of one session, on average
+  std::size_t owner_snapshots_max = 16;   ///< held or being copied, of one owner
+  /// Bytes that are held or that may be copied: of all owners together, and of one.
+  std::uint64_t bytes_max = std::uint64_t{4} << 30;
+  std::uint64_t owner_bytes_max = std::uint64_t{2} << 30;
+  std::int64_t idle_us = 30'000'000;  ///< a snapshot is dropped if no page is read for longer
+  std::int64_t interval_us = 50'000;  ///< between new snapshots of one session, on average
   /// How many new snapshots one session may begin at once: at least 1.
   std::int64_t burst = 20;
 };
+
+/// Returns the most bytes of memory that a snapshot of `lists` lists with `neighbors` neighbours
+/// together holds. `has_states`: the stream reports positions or tags.
+std::uint64_t snapshot_bytes(std::uint64_t lists, std::uint64_t neighbors, bool has_states);
 
 /// The lists of one stream at one tick, in pages. Each page fits in a chunk.
 struct Snapshot {
@@ -59,28 +70,40 @@ class SnapshotStore {
  public:
   explicit SnapshotStore(const SnapshotLimits& limits) : limits_(limits) {}
 
-  /// The result of reserve().
+  /// The place of one snapshot in the limits.
+  struct Place {
+    std::uint64_t session = 0;
+    RequestOwner owner{};
+    std::uint64_t bytes = 0;
+  };
+
+  /// The result of reserve() and take_bytes().
   struct Reservation {
     bool granted = false;
-    std::int64_t retry_after_us = 0;  ///< if refused: how long to wait before the next try
-    std::string_view limit{};         ///< if refused: the name of the limit that is reached
+    /// If refused: how long to wait before the next try; 0: the snapshot never fits the limit.
+    std::int64_t retry_after_us = 0;
+    std::string_view limit{};  ///< if refused: the name of the limit that is reached
   };
-  /// Reserves space in the limits for one snapshot. Call reserve() before the engine copies the
-  /// lists. If the session already holds session_snapshots_max snapshots, drops its oldest snapshot
+  /// Reserves a place for one snapshot. Call reserve() before the engine copies the lists. If the
+  /// session or the owner already holds as many snapshots as it may, drops its oldest snapshot
   /// first, but not if snapshots come too fast. End each granted reservation with pin() or
   /// cancel().
-  Reservation reserve(std::uint64_t session, std::int64_t now_us);
+  Reservation reserve(const Place& place, std::int64_t now_us);
+  /// Takes the bytes that the snapshot may have, before the engine copies the lists. If they do not
+  /// fit, drops the oldest snapshots of the same owner, but none if they would not fit then either.
+  /// If it refuses, call cancel().
+  Reservation take_bytes(Place& place, std::uint64_t bytes);
 
-  /// Stores the snapshot for which reserve() has made a reservation. `number` is from
-  /// next_number(). The number of each page contains it.
-  void pin(std::uint64_t session, std::uint64_t number, std::shared_ptr<const Snapshot> snapshot,
+  /// Stores the snapshot in its place, with the bytes that it has. `number` is from next_number().
+  /// The number of each page contains it.
+  void pin(const Place& place, std::uint64_t number, std::shared_ptr<const Snapshot> snapshot,
            std::int64_t now_us, zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous);
   /// Returns the bytes of the principal's snapshots.
   std::uint64_t bytes_of(zmtp::PrincipalId principal) const;
   /// Returns a number for pin(). It is never 0.
   std::uint64_t next_number() { return next_number_++; }
-  /// Ends a reservation without a snapshot, because the engine made no copy.
-  void cancel(std::uint64_t session);
+  /// Ends a reservation without a snapshot.
+  void cancel(const Place& place);
 
   /// Returns the snapshot and marks it as used at `now_us`. Returns nullptr if the session holds no
   /// snapshot of this number. The snapshot is the same and unchanged for a thread that encodes it.
@@ -92,12 +115,14 @@ class SnapshotStore {
   void expire(std::int64_t now_us);
 
   std::size_t count() const { return total_; }
+  /// Returns the bytes of all snapshots, and those that may be copied.
+  std::uint64_t bytes() const { return bytes_; }
   /// Returns the most snapshots that any session holds or has reserved.
   std::size_t most_held() const;
 
  private:
   struct Pinned {
-    std::uint64_t session = 0;
+    Place place;
     zmtp::PrincipalId principal{};
     std::int64_t used_us = 0;
     std::shared_ptr<const Snapshot> snapshot;
@@ -107,13 +132,25 @@ class SnapshotStore {
     std::int64_t due_us = 0;  ///< when the next snapshot is due at the steady rate
   };
 
-  void release_oldest(std::uint64_t session);
+  /// What one owner has.
+  struct Share {
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t pinned_bytes = 0;  ///< of these: those that are held, not being copied
+  };
+
+  void cancel_pinned(const Place& place);
+  template <class Belongs>
+  bool release_oldest(Belongs belongs);
+  bool release_oldest_of(const RequestOwner& owner);
 
   SnapshotLimits limits_;
   std::size_t total_ = 0;
+  std::uint64_t bytes_ = 0;
   std::uint64_t next_number_ = 1;
   std::unordered_map<std::uint64_t, Pinned> pinned_;
   std::unordered_map<std::uint64_t, Account> accounts_;
+  std::map<RequestOwner, Share> shares_;  ///< only of owners that have a place
 };
 
 }  // namespace starling::stream

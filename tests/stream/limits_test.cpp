@@ -116,7 +116,7 @@ TEST_F(NameTableTest, OnlyNamesThatAreNewCountForWhoTellsThem) {
 
 std::uint64_t pin_empty(SnapshotStore& store, std::uint64_t session, std::int64_t now_us) {
   const std::uint64_t number = store.next_number();
-  store.pin(session, number,
+  store.pin({.session = session}, number,
             std::make_shared<Snapshot>("riders", ReportWith{}, 1, Answers{},
                                        std::vector<QuerySlot>{}, true),
             now_us);
@@ -127,39 +127,39 @@ TEST(SnapshotStore, FirstPagesAreLimitedInRateAndToldWhenToComeBack) {
   SnapshotStore store({.interval_us = 100, .burst = 2});
   std::int64_t now_us = 0;
   for (int ask = 0; ask < 2; ++ask) {
-    ASSERT_TRUE(store.reserve(1, now_us).granted);
+    ASSERT_TRUE(store.reserve({.session = 1}, now_us).granted);
     store.release(pin_empty(store, 1, now_us));
   }
-  const auto refused = store.reserve(1, now_us);
+  const auto refused = store.reserve({.session = 1}, now_us);
   EXPECT_FALSE(refused.granted);
   EXPECT_EQ(refused.retry_after_us, 100);
   EXPECT_EQ(refused.limit, "session-snapshots-burst");
-  EXPECT_TRUE(store.reserve(2, now_us).granted) << "another session has its own rate";
-  EXPECT_TRUE(store.reserve(1, now_us + refused.retry_after_us).granted);
+  EXPECT_TRUE(store.reserve({.session = 2}, now_us).granted) << "another session has its own rate";
+  EXPECT_TRUE(store.reserve({.session = 1}, now_us + refused.retry_after_us).granted);
 }
 
 TEST(SnapshotStore, PinnedSnapshotsAreFewAndBelongToTheirSession) {
   SnapshotStore store({.snapshots_max = 3, .session_snapshots_max = 2});
-  ASSERT_TRUE(store.reserve(1, 0).granted);
-  ASSERT_TRUE(store.reserve(1, 0).granted);
-  EXPECT_FALSE(store.reserve(1, 0).granted);
-  ASSERT_TRUE(store.reserve(2, 0).granted);
-  EXPECT_FALSE(store.reserve(3, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
+  EXPECT_FALSE(store.reserve({.session = 1}, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 2}, 0).granted);
+  EXPECT_FALSE(store.reserve({.session = 3}, 0).granted);
   const std::uint64_t number = pin_empty(store, 1, 0);
   EXPECT_NE(store.find(1, number, 0), nullptr);
   EXPECT_EQ(store.find(2, number, 0), nullptr);
   store.drop_session(1);
   EXPECT_EQ(store.find(1, number, 0), nullptr);
-  EXPECT_TRUE(store.reserve(3, 0).granted);
+  EXPECT_TRUE(store.reserve({.session = 3}, 0).granted);
 }
 
 TEST(SnapshotStore, ASessionsOldestSnapshotMakesRoomForItsNext) {
   SnapshotStore store({.session_snapshots_max = 2});
-  ASSERT_TRUE(store.reserve(1, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
   const std::uint64_t oldest = pin_empty(store, 1, 0);
-  ASSERT_TRUE(store.reserve(1, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
   const std::uint64_t newer = pin_empty(store, 1, 0);
-  ASSERT_TRUE(store.reserve(1, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
   EXPECT_EQ(store.find(1, oldest, 0), nullptr);
   EXPECT_NE(store.find(1, newer, 0), nullptr);
   EXPECT_EQ(store.count(), 2u);
@@ -167,7 +167,7 @@ TEST(SnapshotStore, ASessionsOldestSnapshotMakesRoomForItsNext) {
 
 TEST(SnapshotStore, ASnapshotThatNobodyPagesThroughIsGivenUp) {
   SnapshotStore store({.idle_us = 1000});
-  ASSERT_TRUE(store.reserve(1, 0).granted);
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
   const std::uint64_t number = pin_empty(store, 1, 0);
   store.expire(900);
   EXPECT_NE(store.find(1, number, 900), nullptr);

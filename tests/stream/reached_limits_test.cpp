@@ -56,6 +56,9 @@ class Producer {
   std::unique_ptr<RawReply> ask_neighbors(std::size_t questions, std::uint32_t k) {
     return ask(protocol::GetNeighbors{{questions, nearest_to(0, k, 0, 0)}});
   }
+  std::unique_ptr<RawReply> hello_here() {
+    return peer_.ask(encoded({}, protocol::Hello{.client = "raw"}));
+  }
   std::unique_ptr<RawReply> hello_again() const {
     RawPeer other(server_.context(), server_.endpoints().commands);
     return other.ask(encoded({}, protocol::Hello{.client = "raw"}));
@@ -153,6 +156,13 @@ std::vector<Case> cases() {
       refused(
           "sessions-max", 1, ErrorCode::too_many_sessions,
           [](Producer& p) { return p.hello_again(); }, fill_stream),
+      refused(
+          "connection-sessions-max", 1, ErrorCode::too_many_sessions,
+          [](Producer& p) { return p.hello_here(); }, fill_stream),
+      refused("connection-snapshots-max", 0, ErrorCode::busy, first_snapshot, fill_stream),
+      refused("connection-snapshot-bytes-max", 1, ErrorCode::too_many_rows, first_snapshot,
+              fill_stream),
+      refused("snapshot-bytes-max", 1, ErrorCode::too_many_rows, first_snapshot, fill_stream),
       refused("unknown-sessions-burst", 2, ErrorCode::busy,
               [](Producer& p) {
                 p.guess();

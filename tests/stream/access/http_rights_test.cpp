@@ -158,7 +158,7 @@ class HttpRights : public ::testing::Test {
                                      is_own ? cell.own_body : cell.foreign_body, fields_of(role));
     if (role != "admin" && !cell.roles.empty() && !cell.roles.contains(role)) {
       if (method != "HEAD") {
-        EXPECT_THAT(reply.body, HasSubstr("keys file"));
+        EXPECT_THAT(reply.body, HasSubstr(" needs the role "));
       }
       return expect_refusal(role, reply, 403, before);
     }

@@ -2,8 +2,11 @@
 // Tests a server with keys: who is let in, what they may subscribe to, and what a reload of the
 // keys file changes. The clients are libzmq's.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -200,6 +203,45 @@ TEST_F(KeyedServer, AReloadLetsNewKeysIn) {
   ASSERT_TRUE(audit_says("keys_reloaded"));
   Connection peer = dealer(added);
   EXPECT_EQ(peer.next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+}
+
+/// Returns sections of as many principals as a keys file may have, of about as many bytes.
+std::string largest_keys_text() {
+  std::string streams = "streams = [";
+  for (int each = 0; each < 44; ++each) streams += "\"stream-" + std::to_string(each) + "*\", ";
+  streams += "]\n";
+  constexpr std::size_t count = 4096;
+  std::string text;
+  for (std::size_t each = 1; each < count; ++each) {
+    const std::string number = std::to_string(each);
+    text += "[[principal]]\nname = \"principal " + number + "\"\ntoken_sha256 = \"" +
+            std::string(64 - number.size(), '0') + number + "\"\nroles = [\"query\"]\n" + streams +
+            "objects = [\"0-999999\"]\n";
+  }
+  return text;
+}
+
+TEST_F(KeyedServer, AReloadOfTheLargestFileHoldsTheLoopForNoLongTime) {
+  server->stop();
+  std::atomic<std::int64_t> longest_ns = 0;
+  std::atomic<bool> watches = false;
+  options.watch_loop_turn = [&](std::int64_t turn_ns) {
+    if (watches && turn_ns > longest_ns) longest_ns = turn_ns;
+  };
+  server = std::make_unique<RunningServer>(options);
+  const std::string text = largest_keys_text();
+  ASSERT_GT(text.size(), std::size_t{3} << 20);
+  const auto added = protocol::new_key_pair("c");
+  folder.write(principal_text("c", added.public_key, reader) + text);
+  watches = true;
+  server->reload_keys();
+  ASSERT_TRUE(audit_says("\"keys_reloaded\",\"principals\":4096"));
+  Connection peer = dealer(added);
+  EXPECT_EQ(peer.next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+  const double longest_ms = static_cast<double>(longest_ns) / 1e6;
+  std::printf("%zu bytes, longest turn %.2f ms\n", text.size(), longest_ms);
+  EXPECT_LT(longest_ms, 10) << "twice the bound, because the machine may be loaded";
+  server.reset();  // it refers to variables of this test
 }
 
 TEST_F(KeyedServer, ABadFileChangesNothing) {

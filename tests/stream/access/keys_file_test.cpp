@@ -138,6 +138,40 @@ TEST(KeysFile, ANameHasUpTo64PrintableCharacters) {
   EXPECT_THAT(fault_of_name("anonymous"), HasSubstr("is kept for"));
 }
 
+/// Returns a chain of keys with so many dots.
+std::string chain(std::size_t dots) {
+  std::string text = "a";
+  for (std::size_t dot = 0; dot < dots; ++dot) text += ".a";
+  return text;
+}
+
+TEST(KeysFile, WhatIsNestedDeeplyIsRefusedAndOverflowsNoStack) {
+  const std::string too_many = "line 1: its keys have more than 16 dots";
+  EXPECT_THAT(fault_of(chain(17) + " = 1\n"), HasSubstr(too_many));
+  EXPECT_THAT(fault_of("[" + chain(2000) + "]\n"), HasSubstr(too_many));
+  EXPECT_THAT(fault_of("\"\\\"\"." + chain(17) + " = 1\n"), HasSubstr(too_many));
+  EXPECT_THAT(fault_of("'#'." + chain(17) + " = 1\n"), HasSubstr(too_many));
+  EXPECT_THAT(fault_of("x = \"\", " + chain(17) + " = 1\n"), HasSubstr(too_many));
+  for (const std::string text : {"\"\"\"a\"\"\"\"", "\"\"\"\"\"\"", "'''b'''''", "''''''''"})
+    EXPECT_THAT(fault_of("{x = " + text + ", " + chain(17) + " = 1}\n"), HasSubstr(too_many));
+  EXPECT_THAT(fault_of("x = \"\"\"\n\"\"\"\n" + chain(17) + " = 1"), HasSubstr("line 3: its keys"));
+  // Tables within lists within tables, each with as many dots as a line may have.
+  std::string nested;
+  for (int level = 0; level < 5000; ++level) nested += "[{" + chain(15) + " = \n";
+  EXPECT_THAT(fault_of("x = " + nested), HasSubstr("this is not TOML"));
+  EXPECT_THAT(fault_of("x = " + std::string(4000, '[')), HasSubstr("this is not TOML"));
+}
+
+TEST(KeysFile, DotsInTextsAndCommentsDoNotCount) {
+  const std::string dots(50, '.');
+  const KeysFile file = parse_keys_file(head + "[[principal]]\nname = \"" + dots + "\" # " + dots +
+                                            "\ntoken_sha256 = \"" + hash +
+                                            "\"\nroles = ['query']\nstreams = [\"\"\"" + dots +
+                                            "\"\"\", '" + dots + "', \"\\\"" + dots + "\"]\n",
+                                        "keys.toml");
+  EXPECT_EQ(file.principals.at(0).principal.streams.size(), 3u);
+}
+
 TEST(KeysFile, AFileThatOthersMayWriteIsRefused) {
   const KeysFolder folder;
   folder.write("");

@@ -135,6 +135,34 @@ TEST(Quotas, ASnapshotBeyondTheBytesIsRefused) {
   EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.snapshot_bytes (0)"));
 }
 
+double dropped_replies(Somebody& reader) {
+  const auto reply = reader.ask(protocol::GetStats{});
+  for (const auto& counter : std::get<protocol::Stats>(reply->decoded.body).counters)
+    if (counter.name == "starling_replies_dropped_total") return counter.value;
+  return -1;
+}
+
+TEST(Quotas, AReplyBeyondTheBytesIsDroppedAndOthersAreAnswered) {
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.reply_bytes = 100'000; })));
+  Somebody root(world, "root");
+  EXPECT_EQ(accepted(*update(root, 1, 1000)), 1000U);
+  EXPECT_EQ(root.ask(protocol::AdvanceTick{1000})->error(), ErrorCode::none);
+  // An answer of at least 16 bytes for each of 10,000 neighbours.
+  const protocol::GetNeighbors question{{10, nearest_to(0, 1000, 0, 0)}};
+  const auto geo = world.connect("geo");
+  const std::uint64_t session = geo->hello();
+  geo->send(encoded({.request_id = 1, .session = session}, question));
+  EXPECT_TRUE(happens([&] { return dropped_replies(root) == 1; }));
+  const auto next =
+      geo->ask(encoded({.request_id = 2, .session = session}, protocol::ListStreams{}));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->decoded.head.request_id, 2U) << "the first reply was dropped";
+  EXPECT_EQ(next->error(), ErrorCode::none);
+  Somebody other(world, "other");
+  EXPECT_TRUE(std::holds_alternative<protocol::Neighbors>(other.ask(question)->decoded.body));
+  EXPECT_EQ(dropped_replies(root), 1);
+}
+
 TEST(Quotas, WhoHasUsedUpItsTimeOfTheLoopIsRefusedAndOthersAreNot) {
   // So little that a busy machine, which sends seldom, uses it up too.
   AccessWorld world(with_others(with([](Principal& p) { p.quotas.loop_ms_per_second = 1; })));

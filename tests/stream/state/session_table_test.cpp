@@ -169,6 +169,63 @@ TEST_F(Sessions, AUsedNumberWithAnotherBodyIsNoResend) {
   EXPECT_EQ(table.admit(session, 2, body + 1).kind, Kind::different) << "it is not answered yet";
 }
 
+class ConnectionSessions : public testing::Test {
+ protected:
+  /// Opens a session and uses it.
+  std::optional<SessionTable::Opened> open(std::uint64_t connection, std::int64_t now_us) {
+    auto opened = table.open(connection, 0, 1, now_us);
+    if (opened) table.touch(connection, opened->session, now_us);
+    return opened;
+  }
+
+  SessionTable table{{.sessions_max = 4, .connection_sessions_max = 2, .gives_way_us = 200},
+                     [next = std::uint64_t{1}]() mutable { return next++; }};
+};
+
+TEST_F(ConnectionSessions, OneConnectionDoesNotTakeAllPlaces) {
+  ASSERT_TRUE(open(me, 0));
+  ASSERT_TRUE(open(me, 0));
+  EXPECT_FALSE(open(me, 100)) << "both are in use";
+  EXPECT_EQ(table.count_of(me), 2u);
+  EXPECT_TRUE(open(other, 100));
+}
+
+TEST_F(ConnectionSessions, AFurtherOneReplacesASilentOneOfTheSameConnection) {
+  ASSERT_TRUE(open(other, 0));
+  const auto first = open(me, 1);
+  ASSERT_TRUE(open(me, 2));
+  const auto third = open(me, 300);
+  ASSERT_TRUE(third);
+  ASSERT_TRUE(third->replaced);
+  EXPECT_EQ(third->replaced->session, first->session) << "not the older one of the other";
+}
+
+TEST_F(ConnectionSessions, AResumedOneCountsForItsNewConnection) {
+  const auto mine = open(me, 0);
+  ASSERT_TRUE(open(other, 0));
+  ASSERT_TRUE(open(other, 0));
+  EXPECT_FALSE(table.open(other, mine->session, 1, 100)) << "two are in use already";
+  EXPECT_TRUE(table.owns(me, mine->session));
+  EXPECT_TRUE(table.open(me, mine->session, 1, 100)->resumed);
+  EXPECT_EQ(table.count_of(me), 1u);
+  const auto moved = table.open(other, mine->session, 1, 300);
+  ASSERT_TRUE(moved);
+  EXPECT_TRUE(moved->resumed);
+  EXPECT_TRUE(moved->replaced);
+  EXPECT_EQ(table.count_of(me), 0u);
+  EXPECT_EQ(table.count_of(other), 2u);
+  EXPECT_EQ(table.most_of_connection(), 2u);
+}
+
+TEST_F(ConnectionSessions, TheServersOwnEndpointsHaveNoSuchBound) {
+  for (int each = 0; each < 4; ++each) {
+    const auto opened = table.open(me, 0, 1, 0, {.has_connection = false});
+    ASSERT_TRUE(opened);
+    table.touch(me, opened->session, 0);
+  }
+  EXPECT_EQ(table.count(), 4u);
+}
+
 TEST(SessionIds, AreDrawnAgainWhenTheyAreZeroOrTaken) {
   const std::vector<std::uint64_t> drawn{0, 9, 9, 0, 9, 4};
   SessionTable table({.sessions_max = 3},

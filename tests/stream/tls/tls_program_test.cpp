@@ -56,6 +56,15 @@ TEST_F(TlsProgram, ACertificateThatHasExpiredIsLogged) {
   EXPECT_TRUE(program.says("cert.pem has expired; clients refuse it until it is renewed"));
 }
 
+TEST_F(TlsProgram, CheckConfigWarnsOfACertificateThatHasExpired) {
+  folder.write({.begin_s = -7200, .end_s = -3600});
+  Program program(checked(flags()));
+  EXPECT_TRUE(program.says("warning: the certificate in " + folder.path("cert.pem") +
+                           " has expired; clients refuse it until it is renewed"))
+      << program.said();
+  EXPECT_EQ(program.exit_status(), 0) << "a server starts all the same";
+}
+
 TEST_F(TlsProgram, OneFlagWithoutTheOtherIsRefusedWithASentence) {
   Program no_key(serve({"--tls-cert", folder.path("cert.pem")}));
   EXPECT_TRUE(no_key.says("tls-key: TLS needs the private key of the certificate too"))

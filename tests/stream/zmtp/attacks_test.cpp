@@ -180,6 +180,22 @@ TEST(Attacks, RepliesToManyWhoDoNotReadHaveOneBudgetAndWhoReadsIsAnswered) {
   EXPECT_TRUE(is_answered(context, server));
 }
 
+TEST(Attacks, RepliesToAllConnectionsOfAPrincipalHaveOneBudget) {
+  CommandSocketOptions options;
+  options.principal_reply_bytes_max = [](zmtp::PrincipalId) { return 8 * mebibyte; };
+  EchoServer server(options);
+  std::vector<PlainConnection> peers;
+  const std::string request = long_frame(0, std::string(mebibyte, 'x'));
+  for (int peer = 0; peer < 4; ++peer) {
+    peers.push_back(shaken(server.socket->endpoint(), "DEALER"));
+    for (int count = 0; count < 20; ++count) ASSERT_TRUE(peers.back().send(request));
+  }
+  ASSERT_TRUE(comes_true([&] { return server.requests == 80; }));
+  EXPECT_LE(server.socket->reply_bytes(), 8 * mebibyte);
+  zmq::context_t context;
+  EXPECT_TRUE(is_answered(context, server)) << "a short reply is sent to whom nothing waits";
+}
+
 TEST(Attacks, TopicsWithoutNumberCutTheirConnectionAndNoOther) {
   zmtp::IoThreads threads(1);
   ResultsSocket results(threads,
