@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connects HTTP, its events and its WebSockets with the other parts of a server: see
+// server_state.hpp.
+#include <utility>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/json/problem.hpp"
+#include "starling/stream/server_state.hpp"
+
+namespace starling::stream {
+
+HttpOptions Server::State::http_options() const {
+  return {.host = options.http_host,
+          .port = options.http_port,
+          .reach_allowed = http_reach_allowed(options),
+          .connections_max = options.http_connections_max,
+          .body_bytes_max = options.http_body_bytes_max,
+          .secure = tls == nullptr ? SecureConnection() : [this](asio::ip::tcp::socket socket) {
+            return tls->secured(std::move(socket));
+          }};
+}
+
+TlsLimits Server::State::tls_limits() const {
+  return {.connections_max = 2 * std::size_t{options.http_connections_max} +
+                             options.http_events.readers_max + options.http_sockets.sockets_max};
+}
+
+HttpHandlers Server::State::http_handlers() {
+  return {
+      .admit = [this](HttpHead& head) { return api.admit(head); },
+      .handle = [this](HttpRequest request,
+                       HttpRespond respond) { api.handle(std::move(request), std::move(respond)); },
+      .refuse = [](unsigned status,
+                   std::string_view sentence) { return problem_answer(status, sentence); },
+      .answered = [this](unsigned status) { metrics.http_answered(status); },
+      .timed_out = [this] { metrics.http_timed_out(); }};
+}
+
+HttpApi::Parts Server::State::api_parts() {
+  return {
+      .loop = loop,
+      .limits = options.limits,
+      .gatekeeper = {.hosts = options.http_hosts, .origins = options.http_origins},
+      .tokens = {.access = &access, .wrong_tokens = options.http_wrong_tokens},
+      .deliver = [this](Peer peer,
+                        ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
+      .work = [this](std::size_t bytes, auto function) { work_beside(bytes, std::move(function)); },
+      .base_time_us = [this] { return ticker.base_time_us(); },
+      .name_of = [this](ObjectId id) { return handler.names().find(id); },
+      .lists =
+          [this](ListsQuestion question, HttpRespond respond) {
+            events.get_lists(std::move(question), std::move(respond));
+          },
+      .events =
+          [this](EventsQuestion question, HttpRespond respond) {
+            events.get_events(std::move(question), std::move(respond));
+          },
+      .socket = [this](const HttpHead& head,
+                       const HttpRespond& respond) { views.open(head, respond); },
+      .page = [this](const HttpHead& head) { return page.answer(head); },
+      .metrics = [this] { return metrics_page.at(steady_now_us()); },
+      .last_error = [this] { return ticker.last_error(); },
+      .recording = options.recording,
+      .network = options.network};
+}
+
+EventHub::Parts Server::State::event_parts() {
+  return {.loop = loop,
+          .limits = options.http_events,
+          .space = options.processor.space.space,
+          .epoch = publisher.epoch(),
+          .send =
+              [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
+                api.gateway(principal).send(std::move(make), std::move(take));
+              },
+          .reply_owner = [this] { return api.reply_owner(); },
+          .fault_of_stream =
+              [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+          .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
+}
+
+SocketHub::Parts Server::State::socket_parts() {
+  return {
+      .loop = loop,
+      .limits = options.http_sockets,
+      .space = options.processor.space,
+      .epoch = publisher.epoch(),
+      .deliver = [this](Peer peer,
+                        ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
+      .fault_of_stream =
+          [this](std::string_view stream) { return handler.fault_of_stream(stream); },
+      .refusal_of =
+          [this](std::uint64_t reader, zmtp::PrincipalId principal,
+                 const protocol::SocketBody& body) {
+            return access.refusal_of(principal, body, reader);
+          },
+      .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
+      .is_free = [this] { return !updates.is_busy(); },
+      .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
+}
+
+void Server::State::follow_tick(const std::vector<StreamPlan>& plans,
+                                const std::vector<protocol::TickMessage>& messages) {
+  if (events.is_following())
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      events.publish(plans[i].stream, plans[i].header, messages[i]);
+  if (views.is_following())
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      views.publish(plans[i].stream, plans[i].header, messages[i]);
+  views.show();
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a server and how they are connected. server.cpp runs them, server_http.cpp connects
+// HTTP, and server_gauges.cpp reads what the metrics show. No other file includes this one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/rows/served_space.hpp"
+#include "starling/stream/access/access.hpp"
+#include "starling/stream/audit_file.hpp"
+#include "starling/stream/events/event_hub.hpp"
+#include "starling/stream/http/api.hpp"
+#include "starling/stream/metrics.hpp"
+#include "starling/stream/page/page_files.hpp"
+#include "starling/stream/pools/beside_loop.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/publisher.hpp"
+#include "starling/stream/request_handler.hpp"
+#include "starling/stream/server.hpp"
+#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/results_socket.hpp"
+#include "starling/stream/state/cached_text.hpp"
+#include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/loop_turns.hpp"
+#include "starling/stream/tick_trace.hpp"
+#include "starling/stream/ticker.hpp"
+#include "starling/stream/tls/tls_relay.hpp"
+#include "starling/stream/websocket/socket_hub.hpp"
+#include "starling/stream/zmtp/io_threads.hpp"
+
+namespace starling::stream {
+
+namespace asio = boost::asio;
+
+struct Server::State {
+  State(const ServerOptions& the_options, std::unique_ptr<Engine> engine);
+
+  AuditOptions audit_options();
+  /// The last threads serve the results, the others the commands. A single thread serves both.
+  zmtp::IoThreadRange results_threads() const;
+  zmtp::IoThreadRange commands_threads() const;
+  std::function<std::optional<std::uint64_t>(PrincipalId)> reply_quotas() const;
+
+  CommandSocketOptions command_options() const;
+  CommandSocket::Handlers command_handlers();
+  ResultsSocketOptions results_options();
+  RequestHandler::Parts handler_parts();
+
+  HttpOptions http_options() const;
+  /// Each connection over HTTP has a place, and so have some whose last bytes are on their way.
+  TlsLimits tls_limits() const;
+  HttpHandlers http_handlers();
+  HttpApi::Parts api_parts();
+  EventHub::Parts event_parts();
+  SocketHub::Parts socket_parts();
+  void follow_tick(const std::vector<StreamPlan>& plans,
+                   const std::vector<protocol::TickMessage>& messages);
+
+  bool may_read() const;
+  bool may_read_or_pause();
+  /// Decoding a short request costs less than handing it to a worker. A short request that changes
+  /// nothing does not wait for earlier batches, even if they are of the same session.
+  void receive(Peer peer, ReceivedBytes received);
+  void decode(Peer peer, ReceivedBytes received);
+  /// Runs `function` on a decode worker, and what it returns on the loop.
+  void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
+  std::shared_ptr<const Principal> principal_of(const Peer& peer) const;
+  PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
+  OrderedPool::Completion completion_of(Peer peer, PreparedRequest request);
+  void send(const Peer& peer, const protocol::Frame& frame);
+
+  std::array<double, zmtp::fault_count> cut_counts() const;
+  Gauges gauges();
+
+  /// Gives memory that is free in the process back to the system, beside the loop and not often.
+  void return_memory();
+  void expire_later();
+  /// Warns now and from time to time, if other machines can reach an endpoint.
+  void warn_if_insecure();
+  /// Tells again and again that the loop runs its handlers, also while the server stops.
+  void tell_alive();
+  /// Reads the certificate and its key again. If they are bad, the old ones stay.
+  void reload_tls();
+
+  void wait_for_signal();
+  void wait_for_reload();
+  /// Reads the keys file beside the loop, because a large one takes long, and not behind requests
+  /// that wait. If a signal comes meanwhile, reads it once more.
+  void reload_keys();
+  /// Whoever was let in before the reload is with the I/O threads already, which cut next. Each
+  /// request over HTTP shows its token again, so only events and WebSockets are cut there.
+  void cut(const std::vector<PrincipalId>& ids);
+
+  void run();
+  void turn_ended(std::int64_t turn_ns);
+  /// Requests that were read are still applied and answered. Requests that I/O threads hold are not
+  /// taken any more.
+  void begin_stop();
+  void stop_if_idle();
+
+  ServerOptions options;
+  asio::io_context loop{1};
+  zmtp::IoThreads io_threads{options.io_threads};
+  Metrics metrics;
+  std::unique_ptr<AuditFile> audit_file;  ///< null: there is none
+  Access access;
+  std::unique_ptr<TickTrace> trace;
+  protocol::ServedSpace space;
+  Publisher publisher;
+  CreditLedger credit;
+  Processor processor;
+  std::unique_ptr<CommandSocket> commands;
+  std::unique_ptr<ResultsSocket> results;
+  std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
+  std::unique_ptr<HttpServer> http;
+  Endpoints endpoints;
+  BesideLoop updates;
+  Ticker ticker;
+  RequestHandler handler;
+  PageFiles page;
+  HttpApi api;
+  EventHub events;
+  SocketHub views;
+  CachedText metrics_page{options.metrics_period_us, [this] { return metrics.text(gauges()); }};
+  OrderedPool decoder;
+  std::size_t decoding_bytes = 0;
+  bool reading_paused = false;
+  std::int64_t memory_returned_us = 0;
+  asio::steady_timer expiry;
+  asio::steady_timer insecure_warning;
+  asio::steady_timer alive_timer;
+  asio::signal_set signals;
+  asio::signal_set reload_signal;
+  bool is_reloading = false;   ///< the keys file is being read again
+  bool reloads_again = false;  ///< once that has ended
+  OrderedPool reloader;
+  LoopTurns turns;
+  bool stopping = false;
+  bool ticks_done = false;
+};
+
+}  // namespace starling::stream
