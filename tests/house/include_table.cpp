@@ -174,7 +174,7 @@ const std::vector<Room>& house_rooms() {
                 "apps/put",           "apps/remove",    "apps/replay",
                 "apps/simulate",      "apps/streams",   "apps/subscribe",
                 "apps/top",           "apps/view",      "apps/shared/process",
-                "apps/shared/server", "protocol/keys"}},
+                "apps/shared/server", "protocol/keys",  "stream/tls"}},
       {"clients/c",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/plugin",
         "protocol/keys", "protocol/wire", "protocol/rows", "protocol/client"}},
