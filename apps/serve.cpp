@@ -165,6 +165,28 @@ void add_everyday_time_flags(CLI::App& app, ServeFlags& flags) {
                "", [&server](std::int64_t us) { server.processor.objects.object_ttl_us = us; });
 }
 
+void add_journal_flags(CLI::App& app, ServeFlags& flags) {
+  auto& journal = flags.server.journal;
+  app.add_option("--journal", journal.folder,
+                 "Write a log of all changes to this folder, and go on with it after a restart: "
+                 "nothing that was acknowledged is lost (docs/operating.md). Without this flag, a "
+                 "restart loses everything")
+      ->type_name("DIR");
+  app.add_option_function<std::string>(
+         "--durability",
+         [&journal](const std::string& text) {
+           journal.durability = stream::durability_from_string(text);
+           if (!journal.durability)
+             throw CLI::ValidationError("--durability",
+                                        "\"" + text + "\" is neither off, tick nor sync");
+         },
+         "When a change is acknowledged. off: at once, and there is no log. tick: when it is in "
+         "the "
+         "log on the disk, which is synced at each tick and within 10 ms. sync: the same, and the "
+         "disk is synced without pause. Without this flag, tick with --journal, else off")
+      ->type_name("off|tick|sync");
+}
+
 void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
   auto& server = flags.server;
   add_duration(app, "--future-max",
@@ -347,6 +369,10 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
   }
   check_folder_of("--endpoints-file", flags.endpoints_file, faults);
   check_folder_of("--trace", flags.server.trace_path, faults);
+  if (std::filesystem::is_directory(flags.server.journal.folder))
+    check_folder_of("--journal", flags.server.journal.folder + "/log", faults);
+  else
+    check_folder_of("--journal", flags.server.journal.folder, faults);
   if (flags.server.audit_path != "-")
     check_folder_of("--audit-log", flags.server.audit_path, faults);
   if (flags.server.tls) print_tls_warning(*flags.server.tls);
@@ -409,6 +435,7 @@ std::function<int()> add_serve(CLI::App& program) {
   next_group(everyday);
   add_endpoint_flags(command, *flags);
   add_everyday_time_flags(command, *flags);
+  add_journal_flags(command, *flags);
   command
       .add_option("--log-level", flags->log_level,
                   "The lowest level of log messages to write to stderr")

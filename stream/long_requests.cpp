@@ -104,7 +104,10 @@ bool RequestHandler::apply_in_slices(const Caller& caller, PreparedRequest& prep
             begin_remove_stream(stream);
             slices_.start(
                 [this, stream] { return parts_.processor.remove_some(stream, rows_per_step); },
-                [this, work] { end_long(*work, protocol::Done{}); });
+                [this, work, &body] {
+                  note_change(body);
+                  end_long(*work, protocol::Done{});
+                });
           },
           [](const auto&, const auto&) {
             assertion_failed("a request that is applied in slices is one of the pairs above");
@@ -162,6 +165,7 @@ protocol::BatchReply RequestHandler::outcome_of(LongRequest& work) {
   };
   using Objects = std::span<const UpdateStatus>;
   using Queries = std::span<const QueryStatus>;
+  note_long(work);
   return std::visit(Overloaded{
                         [&](protocol::RowSet<TagUpdate>& set) {
                           return of_set(set, Objects(work.object_statuses));
@@ -175,6 +179,35 @@ protocol::BatchReply RequestHandler::outcome_of(LongRequest& work) {
                         [&](auto&) { return protocol::summarize(work.reasons); },
                     },
                     work.request.rows);
+}
+
+/// Notes for the log what a long request changed.
+void RequestHandler::note_long(const LongRequest& work) {
+  using Objects = std::span<const UpdateStatus>;
+  using Reasons = std::span<const protocol::RowReason>;
+  std::visit(
+      Overloaded{
+          [&](const protocol::UpdateTags&, const protocol::RowSet<TagUpdate>& set) {
+            note_change(set, Objects(work.object_statuses),
+                        tag_owner(work.caller).may_change_others);
+          },
+          [&](const protocol::RemoveObjects&, const protocol::RowSet<ObjectRemoval>& set) {
+            note_change(set, Objects(work.object_statuses));
+          },
+          [&](const protocol::PutQueries& body, const protocol::RowSet<QueryDefinition>& set) {
+            note_change(body.stream, set, std::span<const QueryStatus>(work.query_statuses));
+          },
+          [&](const protocol::RemoveQueries& body, std::monostate) {
+            note_change(body, Reasons(work.reasons));
+          },
+          [&](const protocol::PutNames& body, std::monostate) {
+            note_change(body, Reasons(work.reasons));
+          },
+          [](const auto&, const auto&) {
+            assertion_failed("a request that is applied in slices is one of the pairs above");
+          },
+      },
+      work.request.request.body, work.request.rows);
 }
 
 /// Answers a long request and frees its memory beside the loop. Without a reply, memory has run
@@ -196,9 +229,25 @@ void RequestHandler::end_long(LongRequest& work, std::optional<SequencedReply> r
 /// the tables in between.
 void RequestHandler::prepare_tick(std::int64_t tau_us, std::function<void()> ready) {
   settled();
-  slices_.start_next([this, tau_us] { return parts_.processor.prepare_tick(tau_us); },
-                     [this, ready = std::move(ready)] {
-                       ready();
+  slices_.start_next(
+      [this, tau_us] { return parts_.processor.prepare_tick(tau_us); },
+      [this, tau_us, asked = std::exchange(asked_tick_, {}), ready = std::move(ready)]() mutable {
+        ready();
+        if (parts_.journal != nullptr) {
+          asked.tick = last_begun_ = Tick{to_number(last_begun_) + 1};
+          asked.tau_us = tau_us;
+          parts_.journal->append(asked);
+        }
+        if (!slices_.is_busy()) parts_.has_room_again();
+      });
+}
+
+void RequestHandler::when_free(std::function<void()> finish) {
+  if (parts_.journal == nullptr) return finish();
+  settled();
+  slices_.start_next([] { return true; },
+                     [this, finish = std::move(finish)] {
+                       finish();
                        if (!slices_.is_busy()) parts_.has_room_again();
                      });
 }

@@ -21,6 +21,9 @@ constexpr std::size_t rows_at_once_per_thread = 8192;
 // Nor do more requests, each of which is answered on the loop.
 constexpr std::size_t requests_at_once = 256;
 
+// Nor do more bytes, so that the records of a group find room in the log.
+constexpr std::size_t bytes_at_once = std::size_t{16} << 20;
+
 // What a new object takes, about, in the table and in the engine.
 constexpr std::uint64_t memory_bytes_per_row = 200;
 
@@ -54,6 +57,7 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
     if (admission.kind != SessionTable::Admission::Kind::fresh) return false;
     sessions_.begin(caller.head.session, caller.head.sequence, hash);
     update_rows_ += set.rows.size();
+    update_bytes_ += request.received.bytes.size();
     // What a row keeps if memory runs out before it is applied.
     std::vector<UpdateStatus> statuses(set.rows.size(), UpdateStatus::too_many_objects);
     updates_.push_back({caller, std::move(request), std::move(statuses)});
@@ -66,7 +70,7 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
 }
 
 bool RequestHandler::has_room() const {
-  if (slices_.is_busy()) return false;
+  if (slices_.is_busy() || is_behind()) return false;
   return !parts_.updates.is_busy() || !is_group_full();
 }
 
@@ -76,6 +80,7 @@ bool RequestHandler::takes_more_updates() const {
 
 bool RequestHandler::is_group_full() const {
   return updates_.size() >= requests_at_once ||
+         (parts_.journal != nullptr && update_bytes_ >= bytes_at_once) ||
          update_rows_ >= options_.update_threads * rows_at_once_per_thread;
 }
 
@@ -84,6 +89,7 @@ void RequestHandler::apply_updates() {
   const auto group = std::make_shared<UpdateGroup>();
   group->updates = std::exchange(updates_, {});
   group->rows = std::exchange(update_rows_, 0);
+  update_bytes_ = 0;
   let_grow(group->rows * memory_bytes_per_row);
   group->time_us_max = parts_.ticker.event_time_max_us();
   const std::size_t threads = options_.update_threads;
@@ -172,7 +178,10 @@ void RequestHandler::apply_group(UpdateGroup& group) {
 
 void RequestHandler::answer_group(UpdateGroup& group) {
   charge_group(group);
-  if (group.is_out_of_memory) is_memory_short_ = true;
+  if (group.is_out_of_memory) {
+    check_memory_for_log();
+    is_memory_short_ = true;
+  }
   parts_.metrics.applied(static_cast<double>(group.until_us - group.since_us) / 1e3);
   if (parts_.trace != nullptr) parts_.trace->updates(group.since_us, group.until_us, group.rows);
   const auto reply_to = [&](auto& set, std::span<const UpdateStatus> statuses) {
@@ -184,6 +193,11 @@ void RequestHandler::answer_group(UpdateGroup& group) {
   for (WaitingUpdate& update : group.updates) {
     protocol::PreparedRows& rows = update.request.rows;
     auto* const vectors = std::get_if<protocol::VectorRowSet>(&rows);
+    const std::span<const UpdateStatus> statuses(update.statuses);
+    if (vectors != nullptr)
+      note_change(*vectors, statuses);
+    else
+      note_change(std::get<protocol::RowSet<ObjectUpdate>>(rows), statuses);
     answer(update.caller,
            vectors != nullptr
                ? reply_to(*vectors, update.statuses)

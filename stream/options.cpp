@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iomanip>
+#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/access/key_ring.hpp"
+#include "starling/stream/journal/journal.hpp"
 #include "starling/stream/page/page_files.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/http_server.hpp"
@@ -98,6 +102,13 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.decode_bytes_max = std::min<std::size_t>(
       options.decode_bytes_max,
       std::max<std::size_t>(options.memory_bytes_max / 8, options.limits.frame_bytes_max));
+  JournalOptions& journal = options.journal;
+  if (!journal.durability)
+    journal.durability = journal.folder.empty() ? Durability::off : Durability::tick;
+  if (journal.folder.empty() && journal.durability != Durability::off)
+    throw std::invalid_argument("durability: " + std::string(to_string(*journal.durability)) +
+                                " needs a folder for the log; name one with --journal DIR, or use "
+                                "--durability off");
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.
@@ -145,6 +156,33 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
             ? "tls-key: TLS needs the private key of the certificate too; name its file"
             : "tls-cert: TLS needs the certificate of the private key too; name its file");
   return options;
+}
+
+std::vector<KeptOption> kept_options(const ServerOptions& options) {
+  const auto number = [](double value) {
+    std::ostringstream text;
+    text << std::setprecision(17) << value;
+    return text.str();
+  };
+  const SpaceOptions& space = options.processor.space;
+  const std::int64_t ttl_us = options.processor.objects.object_ttl_us;
+  std::string space_text(to_string(space.space));
+  if (space.is_vector()) space_text += ':' + std::to_string(space.dimension);
+  std::vector<KeptOption> kept{{"--space", std::move(space_text)}};
+  if (space.is_vector()) {
+    kept.push_back({"--metric", std::string(name_of(space.metric))});
+  } else {
+    kept.push_back({"--resolution", number(space.resolution_m)});
+    kept.push_back({"--origin", number(space.origin[0]) + "," + number(space.origin[1]) + "," +
+                                    number(space.origin[2])});
+  }
+  kept.push_back({"--object-ttl",
+                  ttl_us == ObjectTableOptions::never_us ? "none" : std::to_string(ttl_us) + "us"});
+  kept.push_back(
+      {"--tombstone-ttl", std::to_string(options.processor.objects.tombstone_ttl_us) + "us"});
+  kept.push_back({"--neighbors-max", std::to_string(options.processor.queries.neighbors_max)});
+  kept.push_back({"--keys", options.keys_path.empty() ? "none" : "given"});
+  return kept;
 }
 
 std::vector<std::string> faults_of(const ServerOptions& options, const EngineLimits& engine) {

@@ -17,6 +17,7 @@
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/http/recording.hpp"
+#include "starling/stream/journal/journal_options.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
@@ -28,6 +29,8 @@
 #include "starling/stream/websocket/socket_limits.hpp"
 
 namespace starling::stream {
+
+struct KeptOption;
 
 struct ServerOptions {
   std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< the port * means any free port
@@ -60,6 +63,9 @@ struct ServerOptions {
   /// How far one AdvanceTick may move tau forward; 0: no limit. The first step counts from the wall
   /// clock. The default, ten years of 365 days, is longer than the gaps of recorded traces.
   std::int64_t tau_step_max_us = 3650 * std::int64_t{86'400'000'000};
+
+  /// The log: what the server goes on with after a restart.
+  JournalOptions journal{};
 
   protocol::Limits limits;  ///< the server takes space, dimension and metric from `processor`
   SessionLimits sessions;   ///< the server sets replies_max to limits.unanswered_max
@@ -173,6 +179,9 @@ struct ServerOptions {
 Reach zmtp_reach_allowed(const ServerOptions& options);
 /// How far the HTTP endpoint may be reached. Tokens over HTTP need TLS beyond the machine.
 Reach http_reach_allowed(const ServerOptions& options);
+
+/// Returns the options that a log keeps (Journal). `options` are completed.
+std::vector<KeptOption> kept_options(const ServerOptions& options);
 
 /// Returns the options with all values that follow from others and from the engine's limits. Throws
 /// std::invalid_argument if options contradict each other or the limits; the sentence begins with

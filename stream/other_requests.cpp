@@ -136,12 +136,23 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
     if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
     if (!sessions_.has(principal, request.resume_session)) guesses_.take(connection, now_us);
   }
+  if (parts_.journal != nullptr && parts_.journal->refusal() &&
+      !sessions_.has(principal, request.resume_session))
+    return refuse(caller, ErrorCode::busy, *parts_.journal->refusal());
   const auto opened = sessions_.open(
       connection, request.resume_session, request.first_sequence, now_us,
       {.principal = principal,
        .sessions_max = caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max),
        .has_connection = !caller.peer.in_process});
   if (!opened) return refuse(caller, beyond_sessions(caller));
+  if (!opened->resumed && parts_.journal != nullptr) {
+    know(caller);
+    parts_.journal->append(
+        SessionOpenedRecord{.session = opened->session,
+                            .principal = static_cast<std::uint32_t>(principal),
+                            .first_sequence = request.first_sequence,
+                            .replaced = opened->replaced ? opened->replaced->session : 0});
+  }
   if (opened->replaced) {
     if (may_log(caller.peer))
       spdlog::info("session {} closed: it was silent, and a new session takes its place",
@@ -162,15 +173,16 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .manual_ticks = parts_.ticker.is_manual(),
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
-  parts_.send(caller.peer, protocol::encode_hello_reply(caller.reply_head(), reply));
+  send_when_logged(caller, protocol::encode_hello_reply(caller.reply_head(), reply));
 }
 
 void RequestHandler::end_session(const Caller& caller) {
   const std::uint64_t number = sessions_.number_of(caller.head.session);
   sessions_.end(caller.peer.connection, caller.head.session);
   forget_session(caller.head.session);
+  if (parts_.journal != nullptr) parts_.journal->append(SessionEndedRecord{caller.head.session});
   if (may_log(caller.peer)) spdlog::info("session {} ended by its client", number);
-  parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
+  send_when_logged(caller, protocol::encode_done(caller.reply_head()));
 }
 
 void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request,
@@ -364,7 +376,7 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
         }
       snapshots_.pin(asked->place, number, snapshot, steady_now_us(), asked->caller.principal->id);
       if (snapshot->page_count() == 1) snapshots_.release(number);
-      parts_.send(asked->caller.peer, *frame);
+      send_when_marked(asked->caller, *frame, snapshot->answers.tick);
     };
   });
 }
@@ -406,9 +418,9 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
   }
   const protocol::NeighborsHead head{
       .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};
-  parts_.send(caller.peer,
-              protocol::encode_neighbors(caller.reply_head(), head,
-                                         parts_.space.source_of(reports, neighbors_carry)));
+  const protocol::Frame frame = protocol::encode_neighbors(
+      caller.reply_head(), head, parts_.space.source_of(reports, neighbors_carry));
+  send_when_marked(caller, frame, answers.tick);
 }
 
 void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answers) {

@@ -48,7 +48,8 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
     parts_.metrics.decode_out_of_memory();
-  const bool is_beyond_rates = is_known && refuse_beyond_rates(caller, request);
+  const bool is_beyond_rates =
+      is_known && (refuse_beyond_rates(caller, request) || refuse_without_log(caller, request));
 
   if (decoded.sequenced && is_known && add_update(caller, request)) return;
   settled();  // updates that came before this request are applied and answered before it
@@ -65,6 +66,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
 }
 
 void RequestHandler::refuse_for_memory(const Caller& caller) {
+  if (caller.head.sequence != 0) check_memory_for_log();
   sessions_.take_back(caller.head.session, caller.head.sequence);
   if (may_log(caller.peer))
     spdlog::warn("session {} request {}: memory ran out", sessions_.number_of(caller.head.session),
@@ -169,6 +171,7 @@ void RequestHandler::expire(std::int64_t now_us) {
   settled();
   for (const auto& [session, number] : sessions_.expire(now_us)) {
     spdlog::info("session {} closed: it was idle", number);
+    if (parts_.journal != nullptr) parts_.journal->append(SessionEndedRecord{session});
     forget_session(session);
   }
   guesses_.expire(now_us);

@@ -25,6 +25,7 @@
 #include "starling/stream/access/accounts.hpp"
 #include "starling/stream/access/audit.hpp"
 #include "starling/stream/access/principal.hpp"
+#include "starling/stream/journal/journal.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
@@ -74,7 +75,10 @@ class RequestHandler {
     /// Whether the server has a keys file. What a request makes then belongs to its principal,
     /// otherwise to its session.
     bool has_keys;
-    Audit& audit;  ///< gets each refusal for want of rights
+    Audit& audit;      ///< gets each refusal for want of rights
+    Journal* journal;  ///< the server's log; null: there is none
+    /// Returns the id of the principal of this name.
+    std::function<PrincipalId(const std::string& name)> principal_id;
   };
 
   RequestHandler(const ServerOptions& options, Parts parts);
@@ -102,6 +106,20 @@ class RequestHandler {
   /// Prepares the tables for a tick at `tau_us`, and then calls `ready`, which begins the tick. It
   /// may take several turns of the loop.
   void prepare_tick(std::int64_t tau_us, std::function<void()> ready);
+  /// Calls `finish`, which lets the tables take a tick's result. With a log, waits until no long
+  /// request is under way, because a request and a result have one order in the log.
+  void when_free(std::function<void()> finish);
+  /// Returns whether so much waits for the log that no further change should come.
+  bool is_behind() const { return parts_.journal != nullptr && parts_.journal->is_behind(); }
+
+  // These are for a server that starts with what its log holds (recovered_requests.cpp).
+  /// Applies a record of the log. Call it for all records, in order. Throws std::runtime_error,
+  /// with a sentence, if the server cannot hold what the log holds.
+  void recover(const JournalRecord& record);
+  /// Finishes the ticks that were under way at the end of the log, and gives each request its
+  /// reply. Call it once, after Journal::recover.
+  void end_recovery();
+
   /// Returns whether updates wait, but fewer than should be applied together.
   bool takes_more_updates() const;
 
@@ -177,6 +195,7 @@ class RequestHandler {
   template <class Apply>
   void slice(const std::shared_ptr<LongRequest>& work, std::size_t rows, Apply apply);
   protocol::BatchReply outcome_of(LongRequest& work);
+  void note_long(const LongRequest& work);
   void end_long(LongRequest& work, std::optional<SequencedReply> reply);
 
   // Sequenced requests (sequenced_requests.cpp)
@@ -197,10 +216,39 @@ class RequestHandler {
                          std::span<protocol::RowReason> reasons);
   void put_names(const Caller& caller, const protocol::PutNames& request, std::size_t first,
                  std::span<protocol::RowReason> reasons);
+  static SequencedReply reply_to_tick(const TickOutcome& outcome);
   void advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash);
   void answer(const Caller& caller, SequencedReply reply);
   void count(const Caller& caller, SequencedReply& reply);
+  protocol::Frame encode_reply(const Caller& caller, const SequencedReply& reply) const;
   void send_reply(const Caller& caller, const SequencedReply& reply);
+
+  // What goes to the log, and what waits for it (recorded_changes.cpp)
+  bool refuse_without_log(const Caller& caller, PreparedRequest& request);
+  template <class... Arguments>
+  void note_change(const Arguments&... arguments) {
+    if (parts_.journal == nullptr) return;
+    change_.clear();
+    encode_change(arguments..., change_);
+  }
+  void record(const Caller& caller, const protocol::Frame& reply);
+  void know(const Caller& caller);
+  void send_when_logged(const Caller& caller, const protocol::Frame& frame);
+  void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
+  void send_when_marked(const Caller& caller, const protocol::Frame& frame, Tick tick);
+  void check_memory_for_log() const;
+
+  // Recovery (recovered_requests.cpp)
+  struct Recovery;
+  void recover_session(const SessionOpenedRecord& record);
+  void recover_request(const RequestRecord& record);
+  void recover_change(const RequestRecord& record);
+  void recover_stream(const RequestRecord& record, const StreamChange& change);
+  void recover_names(const RequestRecord& record, const NamesChange& change);
+  void recover_finished(const std::string& error);
+  PrincipalId recovered_principal(std::uint32_t number) const;
+  std::uint64_t recovered_owner(const RequestRecord& record) const;
+  StreamId recovered_stream(const std::string& name) const;
 
   // Whom things belong to, and what a principal may take of the server (owners.cpp)
   std::uint64_t owner_of(const Caller& caller) const;
@@ -315,7 +363,13 @@ class RequestHandler {
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival
   std::size_t update_rows_ = 0;         ///< of updates_, together
+  std::size_t update_bytes_ = 0;        ///< of updates_, together
   std::deque<Caller> advancing_;        ///< the senders of AdvanceTick while their ticks run
+  Tick last_begun_{};                   ///< with a log: the last tick that was begun
+  TickBegunRecord asked_tick_;          ///< the request whose tick begins now, if any
+  std::uint64_t waiting_bytes_ = 0;     ///< of replies that wait for the log
+  RecordBytes change_;                  ///< what the request changed that is answered next
+  std::shared_ptr<Recovery> recovery_;  ///< null unless the server recovers
   SlicedWork slices_;                   ///< long requests, and ticks that are prepared
   OrderedPool beside_;                  ///< encodes snapshots; destroyed first
 };

@@ -113,11 +113,14 @@ SequencedReply RequestHandler::apply(const Caller& caller, PreparedRequest& requ
           [&](const protocol::UpdateTags&, protocol::RowSet<TagUpdate>& set) {
             return apply_rows(set, [&](auto rows, Statuses statuses) {
               processor.update_tags(rows, time_us_max, statuses, tag_owner(caller));
+              note_change(set, std::span<const UpdateStatus>(statuses),
+                          tag_owner(caller).may_change_others);
             });
           },
           [&](const protocol::RemoveObjects&, protocol::RowSet<ObjectRemoval>& set) {
             return apply_rows(set, [&](auto rows, Statuses statuses) {
               processor.remove_objects(rows, time_us_max, statuses);
+              note_change(set, std::span<const UpdateStatus>(statuses));
             });
           },
           [&](const protocol::PutQueries& body, protocol::RowSet<QueryDefinition>& set) {
@@ -129,6 +132,7 @@ SequencedReply RequestHandler::apply(const Caller& caller, PreparedRequest& requ
           [&](const protocol::PutNames& body, std::monostate) {
             std::vector<RowReason> reasons(body.ids.size());
             put_names(caller, body, 0, reasons);
+            note_change(body, std::span<const RowReason>(reasons));
             return protocol::summarize(reasons);
           },
           [&](const protocol::PutStream& body, std::monostate) { return put_stream(caller, body); },
@@ -136,6 +140,7 @@ SequencedReply RequestHandler::apply(const Caller& caller, PreparedRequest& requ
             const StreamId stream = *processor.queries().find_stream(body.name);
             begin_remove_stream(stream);
             while (!processor.remove_some(stream, options_.limits.rows_max)) continue;
+            note_change(body);
             return protocol::Done{};
           },
           [](const auto&, const auto&) -> SequencedReply {
@@ -179,6 +184,7 @@ SequencedReply RequestHandler::put_stream(const Caller& caller,
                                                     .owner = owner_of(caller)});
   switch (status) {
     case StreamStatus::accepted:
+      note_change(request);
       if (!known) {
         ++streams_taken(caller);
         parts_.publisher.open(*settled().queries().find_stream(request.name));
@@ -243,6 +249,7 @@ SequencedReply RequestHandler::put_queries(const Caller& caller,
     return protocol::ErrorReply{std::move(*refusal), 0};
   std::vector<QueryStatus> statuses(set.rows.size());
   settled().put_queries(*stream, set.rows, statuses, query_owner(caller));
+  note_change(request.stream, set, std::span<const QueryStatus>(statuses));
   protocol::merge_statuses<QueryStatus>(statuses, set.reasons);
   return protocol::summarize(set.reasons, set.columns);
 }
@@ -253,6 +260,7 @@ SequencedReply RequestHandler::remove_queries(const Caller& caller,
   if (!stream) return unknown_stream(request.stream);
   std::vector<RowReason> reasons(request.ids.size());
   remove_query_rows(caller, *stream, request.ids, reasons);
+  note_change(request, std::span<const RowReason>(reasons));
   return protocol::summarize(reasons);
 }
 
@@ -296,6 +304,13 @@ void RequestHandler::put_names(const Caller& caller, const protocol::PutNames& r
   }
 }
 
+SequencedReply RequestHandler::reply_to_tick(const TickOutcome& outcome) {
+  if (outcome.error.empty()) return outcome.done;
+  return error_reply(
+      ErrorCode::tick_failed,
+      "The tick failed, and the lists of the tick before it stay valid: " + outcome.error);
+}
+
 void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {
   const auto use_up = [&] { sessions_.begin(caller.head.session, caller.head.sequence, hash); };
   if (!parts_.ticker.is_manual()) {
@@ -307,12 +322,13 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
   const auto finished = [this](const TickOutcome& outcome) {
     const Caller to = std::move(advancing_.front());
     advancing_.pop_front();
-    if (outcome.error.empty()) return answer(to, outcome.done);
-    answer(to, error_reply(ErrorCode::tick_failed,
-                           "The tick failed, and the lists of the tick before it stay valid: " +
-                               outcome.error));
+    answer(to, reply_to_tick(outcome));
   };
-  switch (parts_.ticker.advance(tau_us, finished)) {
+  asked_tick_ = {
+      .session = caller.head.session, .sequence = caller.head.sequence, .body_hash = hash};
+  const Ticker::Begun begun = parts_.ticker.advance(tau_us, finished);
+  asked_tick_ = {};
+  switch (begun) {
     case Ticker::Begun::begun:
       use_up();
       advancing_.push_back(caller);
@@ -346,7 +362,9 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
 
 void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
   count(caller, reply);
-  send_reply(caller, reply);
+  const protocol::Frame frame = encode_reply(caller, reply);
+  record(caller, frame);
+  send_when_logged(caller, frame);
   sessions_.answered(caller.head.session, caller.head.sequence, std::move(reply));
 }
 
@@ -378,9 +396,10 @@ void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
              reply);
 }
 
-void RequestHandler::send_reply(const Caller& caller, const SequencedReply& reply) {
+protocol::Frame RequestHandler::encode_reply(const Caller& caller,
+                                             const SequencedReply& reply) const {
   const protocol::ReplyHead head = caller.reply_head();
-  const auto encoded = std::visit(
+  return std::visit(
       Overloaded{
           [&](const protocol::ErrorReply& error) {
             protocol::ErrorReply with_expected = error;
@@ -395,7 +414,10 @@ void RequestHandler::send_reply(const Caller& caller, const SequencedReply& repl
           [&](const protocol::TickDone& done) { return protocol::encode_tick_done(head, done); },
       },
       reply);
-  parts_.send(caller.peer, encoded);
+}
+
+void RequestHandler::send_reply(const Caller& caller, const SequencedReply& reply) {
+  send_when_logged(caller, encode_reply(caller, reply));
 }
 
 }  // namespace starling::stream

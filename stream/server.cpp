@@ -49,7 +49,11 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> e
                 ? nullptr
                 : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
       space(options.processor.space),
-      publisher(system_random(), options.processor.space.space),
+      journal(options.journal.is_on()
+                  ? std::make_unique<Journal>(loop, options.journal, kept_options(options),
+                                              system_random)
+                  : nullptr),
+      publisher(journal ? journal->epoch() : system_random(), options.processor.space.space),
       credit({options.limits.credit_rows, options.limits.credit_bytes}),
       processor(options.processor, std::move(engine)),
       commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads, command_options(),
@@ -60,22 +64,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> e
                              http_options(), http_handlers())),
       endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
       updates(loop),
-      ticker(loop,
-             {.period_us = options.tick_period_us,
-              .future_max_us = options.future_max_us,
-              .tau_step_max_us = options.tau_step_max_us,
-              .boot_now_us = options.boot_now_us,
-              .wall_now_us = options.wall_now_us,
-              .clock_step_wait_us = options.clock_step_wait_us,
-              .encode_threads = options.encode_threads,
-              .settle = [this] { handler.settled(); },
-              .prepare =
-                  [this](std::int64_t tau_us, std::function<void()> ready) {
-                    handler.prepare_tick(tau_us, std::move(ready));
-                  },
-              .publishing = [this](const auto& plans,
-                                   const auto& messages) { follow_tick(plans, messages); }},
-             processor, space, publisher, *results, metrics, trace.get()),
+      ticker(loop, ticker_options(), processor, space, publisher, *results, metrics, trace.get()),
       handler(options, handler_parts()),
       page(options.page_folder.empty() ? PageFiles() : PageFiles(options.page_folder)),
       api(api_parts()),
@@ -91,6 +80,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> e
       signals(loop),
       reload_signal(loop),
       reloader(loop, 1) {
+  if (journal) recover();
   processor.watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
     views.take_rows(rows, tick, tau_us);
   });
@@ -98,6 +88,36 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> e
   wait_for_signal();
   reload_signal.add(SIGHUP);
   wait_for_reload();
+}
+
+TickerOptions Server::State::ticker_options() {
+  return {
+      .period_us = options.tick_period_us,
+      .future_max_us = options.future_max_us,
+      .tau_step_max_us = options.tau_step_max_us,
+      .boot_now_us = options.boot_now_us,
+      .wall_now_us = options.wall_now_us,
+      .clock_step_wait_us = options.clock_step_wait_us,
+      .encode_threads = options.encode_threads,
+      .settle = [this] { handler.settled(); },
+      .prepare =
+          [this](std::int64_t tau_us, std::function<void()> ready) {
+            handler.prepare_tick(tau_us, std::move(ready));
+          },
+      .when_free = [this](std::function<void()> finish) { handler.when_free(std::move(finish)); },
+      .may_move_leases = [this] { return handler.is_free(); },
+      .journal = journal.get(),
+      .publishing = [this](const auto& plans,
+                           const auto& messages) { follow_tick(plans, messages); }};
+}
+
+void Server::State::recover() {
+  journal->recover([this](const JournalRecord& record) { handler.recover(record); });
+  handler.end_recovery();
+  journal->watch([this] {
+    decoder.go_on();
+    stop_if_idle();
+  });
 }
 
 AuditOptions Server::State::audit_options() {
@@ -192,7 +212,9 @@ RequestHandler::Parts Server::State::handler_parts() {
                 if (stopping) asio::post(loop, [this] { stop_if_idle(); });
               },
           .has_keys = access.has_keys(),
-          .audit = access.audit()};
+          .audit = access.audit(),
+          .journal = journal.get(),
+          .principal_id = [this](const std::string& name) { return access.ring().id_of(name); }};
 }
 
 bool Server::State::may_read() const {
@@ -209,7 +231,8 @@ void Server::State::receive(Peer peer, ReceivedBytes received) {
   if (received.bytes.size() > decode_on_loop_bytes_max)
     return decode(std::move(peer), std::move(received));
   PreparedRequest prepared = prepare(peer, std::move(received));
-  if (!prepared.request.sequenced || (decoder.waiting() == 0 && handler.is_free())) {
+  if (!prepared.request.sequenced ||
+      (decoder.waiting() == 0 && handler.is_free() && !handler.is_behind())) {
     handler.handle(peer, std::move(prepared));
     return handler.apply_updates();
   }
@@ -390,6 +413,7 @@ void Server::State::run() {
     }
     turn_ended(turns.end(updates.waited_us()));
   }
+  if (journal) journal->stop();
 }
 
 void Server::State::turn_ended(std::int64_t turn_ns) {
@@ -409,12 +433,16 @@ void Server::State::begin_stop() {
     ticks_done = true;
     stop_if_idle();
   });
+  stop_if_idle();
 }
 
 void Server::State::stop_if_idle() {
-  if (!stopping || !ticks_done || decoder.waiting() > 0 || !handler.is_free()) return;
+  if (!stopping) return;
+  if (journal && journal->refusal()) return loop.stop();  // what waits for the disk waits for ever
+  if (!ticks_done || decoder.waiting() > 0 || !handler.is_free()) return;
   handler.settled();
   if (!handler.is_free()) return;
+  if (journal && !journal->is_settled()) return journal->commit_now();
   loop.stop();
 }
 Server::Server(const ServerOptions& options, std::unique_ptr<Engine> engine)

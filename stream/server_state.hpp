@@ -21,6 +21,7 @@
 #include "starling/stream/audit_file.hpp"
 #include "starling/stream/events/event_hub.hpp"
 #include "starling/stream/http/api.hpp"
+#include "starling/stream/journal/journal.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/page/page_files.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
@@ -57,6 +58,7 @@ struct Server::State {
   CommandSocket::Handlers command_handlers();
   ResultsSocketOptions results_options();
   RequestHandler::Parts handler_parts();
+  TickerOptions ticker_options();
 
   HttpOptions http_options() const;
   /// Each connection over HTTP has a place, and so have some whose last bytes are on their way.
@@ -104,6 +106,8 @@ struct Server::State {
   void cut(const std::vector<PrincipalId>& ids);
 
   void run();
+  /// Applies what the log holds. Nothing else runs yet.
+  void recover();
   void turn_ended(std::int64_t turn_ns);
   /// Requests that were read are still applied and answered. Requests that I/O threads hold are not
   /// taken any more.
@@ -118,6 +122,7 @@ struct Server::State {
   Access access;
   std::unique_ptr<TickTrace> trace;
   protocol::ServedSpace space;
+  std::unique_ptr<Journal> journal;  ///< null: there is no log
   Publisher publisher;
   CreditLedger credit;
   Processor processor;

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -21,6 +23,8 @@
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/times.hpp"
+#include "starling/log/record.hpp"
+#include "starling/stream/journal/journal.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/pools/sliced_work.hpp"
@@ -67,6 +71,51 @@ TickOutcome outcome_of(const TickReport& report) {
   return outcome;
 }
 
+std::uint64_t hash_of(const std::vector<protocol::TickMessage>& messages) {
+  std::uint64_t hash = 0;
+  for (const protocol::TickMessage& message : messages) {
+    hash = log::hash_bytes(std::as_bytes(std::span(message.topic)), hash);
+    hash = log::hash_bytes(message.header.bytes(), hash);
+    for (const protocol::Frame& chunk : message.chunks) hash = log::hash_bytes(chunk.bytes(), hash);
+  }
+  return hash;
+}
+
+/// Keeps results while a server recovers. The loop does not run yet.
+class RecoveredResults {
+ public:
+  /// Engine: keeps the result, and returns true, while results are to be kept.
+  bool keep(std::unique_ptr<TickResult>& result) {
+    const std::lock_guard lock(mutex_);
+    if (!is_keeping_) return false;
+    results_.push_back(std::move(result));
+    changed_.notify_one();
+    return true;
+  }
+  void set_keeping(bool is_keeping) {
+    const std::lock_guard lock(mutex_);
+    is_keeping_ = is_keeping;
+  }
+  /// Returns when the engine has room.
+  void wait_for_room(const Processor& processor) {
+    std::unique_lock lock(mutex_);
+    while (!processor.has_room()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+  }
+  std::unique_ptr<TickResult> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !results_.empty(); });
+    auto result = std::move(results_.front());
+    results_.pop_front();
+    return result;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_keeping_ = false;
+  std::deque<std::unique_ptr<TickResult>> results_;
+};
+
 }  // namespace
 
 struct Ticker::State {
@@ -85,7 +134,14 @@ struct Ticker::State {
     TickOutcome outcome;
     Finished finished;
     std::uint64_t bytes = 0;
-    std::size_t sent = 0;  ///< of the messages
+    std::size_t sent = 0;       ///< of the messages
+    PublishedRecord published;  ///< for the log
+  };
+
+  /// A result that has come and is not sorted yet.
+  struct Arrived {
+    std::int64_t at_us = 0;  ///< on the steady clock
+    std::unique_ptr<TickResult> result;
   };
 
   State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
@@ -108,10 +164,13 @@ struct Ticker::State {
         encoder(the_loop, 1) {}
 
   bool is_busy() const {
+    if (options.journal != nullptr && options.journal->refusal()) return true;
     return preparing || !processor.has_room() || under_way.size() + publishing_count() >= ticks_max;
   }
 
-  std::size_t publishing_count() const { return encoder.waiting() + sending_count; }
+  std::size_t publishing_count() const {
+    return encoder.waiting() + waiting_for_log + sending_count;
+  }
 
   void begin(std::int64_t tau_us, Finished finished) {
     under_way.push_back({steady_now_us(), std::move(finished)});
@@ -128,10 +187,12 @@ struct Ticker::State {
   /// leases move with it between two requests.
   std::int64_t time_of_tick() {
     std::int64_t now_us = read_time();
-    if (const std::int64_t moved_us = time.adopt(); moved_us > 0) {
+    const std::int64_t moved_us = options.may_move_leases() ? time.adopt() : 0;
+    if (moved_us > 0) {
       now_us += moved_us;
       options.settle();
       processor.move_leases(moved_us);
+      if (options.journal != nullptr) options.journal->append(LeasesMovedRecord{moved_us});
       spdlog::warn(
           "the server's time follows the wall clock, which was set {:.1f} s ahead and stayed so. "
           "Leases keep the time that is left to them",
@@ -151,7 +212,10 @@ struct Ticker::State {
       overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
       if (const auto sentence = overrun_log.sentence(steady_now_us()))
         spdlog::warn("{}", *sentence);
-      if (decision.begin_tau_us) begin(*decision.begin_tau_us, {});
+      if (decision.begin_tau_us)
+        begin(std::max(*decision.begin_tau_us,
+                       processor.last_tau_us().value_or(*decision.begin_tau_us)),
+              {});
       wait_for_due();
     });
   }
@@ -160,19 +224,36 @@ struct Ticker::State {
   /// the tables between two slices, because the queries keep their slots until the tick is
   /// finished.
   void take_result(std::unique_ptr<TickResult> result) {
-    const std::int64_t arrived_us = steady_now_us();
-    const auto held = std::make_shared<std::unique_ptr<TickResult>>(std::move(result));
+    arrived.push_back({steady_now_us(), std::move(result)});
+    if (!is_sorting) sort_next();
+  }
+
+  void sort_next() {
+    if (arrived.empty()) return;
+    is_sorting = true;
+    const std::int64_t arrived_us = arrived.front().at_us;
+    const auto held =
+        std::make_shared<std::unique_ptr<TickResult>>(std::move(arrived.front().result));
+    arrived.pop_front();
     sorting.start(
         [this, held] {
           options.settle();
           if (*held) processor.begin_finish_tick(std::move(*held));
           return processor.sort_some();
         },
-        [this, arrived_us] { finish(arrived_us); });
+        [this, arrived_us] {
+          options.when_free([this, arrived_us] {
+            is_sorting = false;
+            finish(arrived_us);
+            if (!is_sorting) sort_next();
+          });
+        });
   }
 
   void finish(std::int64_t arrived_us) {
     auto report = std::make_shared<TickReport>(processor.end_finish_tick());
+    if (options.journal != nullptr)
+      options.journal->append(TickFinishedRecord{report->tick, report->error});
     UnderWay begun = std::move(under_way.front());
     under_way.pop_front();
     metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun.begun_us));
@@ -198,25 +279,35 @@ struct Ticker::State {
   void publish(const std::shared_ptr<TickReport>& report, TickTimeline timeline,
                Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
+    const std::uint64_t published_after =
+        options.journal == nullptr ? 0 : options.journal->end_of_messages(report->tick);
     timeline.sorted_us = steady_now_us();
-    auto encode = [this, report, timeline, plans = std::move(plans),
+    auto encode = [this, report, timeline, published_after, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
       timeline.encode_us = steady_now_us();
       const auto encoded = std::make_shared<Encoded>();
       try {
         encoded->messages = encode_report(plans, *report, space, helpers);
       } catch (const std::bad_alloc&) {
-        return [this, report, finished] { lose(*report, finished); };
+        return [this, report, published_after, finished] {
+          when_logged(published_after, [this, report, finished] { lose(*report, finished); });
+        };
       }
       for (const protocol::TickMessage& message : encoded->messages)
         encoded->bytes += message.bytes();
       if (finished) encoded->outcome = outcome_of(*report);
+      if (options.journal != nullptr)
+        encoded->published = {.tick = report->tick,
+                              .messages = static_cast<std::uint32_t>(encoded->messages.size()),
+                              .hash = hash_of(encoded->messages)};
       encoded->report = report;
       encoded->plans = std::move(plans);
       encoded->finished = std::move(finished);
       timeline.encoded_us = steady_now_us();
       encoded->timeline = timeline;
-      return [this, encoded] { send(encoded); };
+      return [this, encoded, published_after] {
+        when_logged(published_after, [this, encoded] { send(encoded); });
+      };
     };
     if (is_small(*report->result, report->streams.size()))
       encoder.submit_done(encode());
@@ -242,6 +333,7 @@ struct Ticker::State {
 
   void end(Encoded& encoded) {
     --sending_count;
+    if (options.journal != nullptr) options.journal->append(encoded.published);
     TickTimeline& timeline = encoded.timeline;
     timeline.sent_us = steady_now_us();
     const auto encode_ms = static_cast<double>(timeline.encoded_us - timeline.encode_us) / 1e3;
@@ -253,6 +345,17 @@ struct Ticker::State {
     *encoded.report = {};  // frees memory for the next tick, which `finished` may begin
     if (encoded.finished) encoded.finished(encoded.outcome);
     if (stopping) tell_if_idle();
+  }
+
+  /// Runs the end of a tick when the log has what the tick's messages follow from. The ends of
+  /// ticks keep their order.
+  void when_logged(std::uint64_t place, std::function<void()> end) {
+    if (options.journal == nullptr) return end();
+    ++waiting_for_log;
+    options.journal->when_durable(place, [this, end = std::move(end)] {
+      --waiting_for_log;
+      end();
+    });
   }
 
   /// Ends a tick whose messages found no memory. Subscribers see the gap in their numbers and ask
@@ -289,11 +392,15 @@ struct Ticker::State {
   std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
   std::uint64_t engine_bytes = 0;
+  std::size_t waiting_for_log = 0;  ///< ticks whose messages wait for the log
   bool stopping = false;
   std::function<void()> on_idle;
-  SlicedWork sorting;             ///< of results, in tick order
   SlicedWork sending;             ///< of messages, in tick order
   std::size_t sending_count = 0;  ///< ticks whose messages are being sent
+  std::shared_ptr<RecoveredResults> recovered = std::make_shared<RecoveredResults>();
+  std::deque<Arrived> arrived;  ///< in tick order
+  bool is_sorting = false;      ///< a result is sorted, or waits to be finished
+  SlicedWork sorting;           ///< of results, in tick order
   EncodeHelpers helpers;
   OrderedPool encoder;
 };
@@ -306,7 +413,9 @@ Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& 
   // The engine may deliver a result after this ticker is destroyed, so the handler holds a weak
   // pointer. Only the loop locks the weak pointer, so no thread of the engine destroys State.
   processor.engine().set_result_handler(
-      [&loop, weak = std::weak_ptr(state_)](std::unique_ptr<TickResult> result) {
+      [&loop, weak = std::weak_ptr(state_),
+       recovered = state_->recovered](std::unique_ptr<TickResult> result) {
+        if (recovered->keep(result)) return;
         asio::post(loop, [weak, result = std::move(result)]() mutable {
           if (const auto state = weak.lock()) state->take_result(std::move(result));
         });
@@ -373,6 +482,30 @@ std::uint64_t Ticker::engine_bytes() const {
 
 const std::string& Ticker::last_error() const {
   return state_->last_error;
+}
+
+void Ticker::recover_begin(std::int64_t tau_us) {
+  state_->recovered->set_keeping(true);
+  state_->recovered->wait_for_room(state_->processor);
+  check_invariant(state_->processor.begin_tick(tau_us), "an engine with room takes a tick");
+}
+
+TickOutcome Ticker::recover_finish(const std::string& error) {
+  auto result = state_->recovered->take();
+  if (error.empty() && !result->error.empty())
+    throw std::runtime_error("tick " + std::to_string(to_number(result->tick)) +
+                             " of the log, which once succeeded, fails now: " + result->error);
+  if (!error.empty()) {
+    result->error = error;
+    result->lists = {};
+  }
+  const TickReport report = state_->processor.finish_tick(std::move(result));
+  state_->publisher.plan(report, state_->processor.queries());
+  return outcome_of(report);
+}
+
+void Ticker::end_recovery() {
+  state_->recovered->set_keeping(false);
 }
 
 void Ticker::stop(std::function<void()> idle) {

@@ -26,6 +26,8 @@ class io_context;
 
 namespace starling::stream {
 
+class Journal;
+
 struct TickerOptions {
   std::optional<std::int64_t> period_us;      ///< std::nullopt: ticks only on request
   std::optional<std::int64_t> future_max_us;  ///< see ServerOptions; std::nullopt: no limit
@@ -40,6 +42,14 @@ struct TickerOptions {
   /// turns of the loop.
   std::function<void(std::int64_t tau_us, std::function<void()> ready)> prepare =
       [](std::int64_t, const std::function<void()>& ready) { ready(); };
+  /// Calls `finish`, which lets the tables take a tick's result, when nothing changes them.
+  std::function<void(std::function<void()> finish)> when_free = [](const auto& finish) {
+    finish();
+  };
+  /// Returns whether all leases may be moved now.
+  std::function<bool()> may_move_leases = [] { return true; };
+  /// The server's log, or null: there is none.
+  Journal* journal = nullptr;
   /// Called with the messages of each tick, one for each plan, before they are sent.
   std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
       publishing = [](const auto&, const auto&) {};
@@ -92,6 +102,17 @@ class Ticker {
   std::uint64_t engine_bytes() const;
   /// Returns why the last tick failed; empty if the tick did not fail.
   const std::string& last_error() const;
+
+  // These are for a server that starts with what its log holds. Nothing else may use the ticker
+  // meanwhile, and no message is sent.
+  /// Begins the tick, after waiting until the engine has room.
+  void recover_begin(std::int64_t tau_us);
+  /// Waits for the result of the oldest tick that was begun, and finishes the tick. If `error` is
+  /// not empty, the tick failed when it was logged, and the tables learn no result now either.
+  /// Throws std::runtime_error if the tick fails now and did not fail then.
+  TickOutcome recover_finish(const std::string& error);
+  /// From now on, results come to the loop.
+  void end_recovery();
 
   /// Begins no further tick. Calls `idle` when all ticks that have begun are published, which may
   /// be at once.

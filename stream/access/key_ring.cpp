@@ -114,6 +114,13 @@ std::vector<PrincipalId> KeyRing::reload(std::vector<std::string>* names) {
   return revoked;
 }
 
+PrincipalId KeyRing::id_of(const std::string& name) {
+  if (!has_keys() || name == anonymous_name) return PrincipalId::anonymous;
+  const std::lock_guard reloading(state_->reloading);
+  const auto next = static_cast<PrincipalId>(state_->ids.size() + 1);
+  return state_->ids.try_emplace(name, next).first->second;
+}
+
 std::size_t KeyRing::count() const {
   const auto table = state_->current();
   return table->entries.size() - table->entries.count(PrincipalId::anonymous);

@@ -37,6 +37,10 @@ class KeyRing {
   /// `names`, if given, gets the names of those whose ids are returned.
   std::vector<PrincipalId> reload(std::vector<std::string>* names = nullptr);
 
+  /// Returns the id of the principal of this name, now or when the keys file has it. Without keys,
+  /// all names are the anonymous principal.
+  PrincipalId id_of(const std::string& name);
+
   /// Returns the number of principals, without the anonymous one.
   std::size_t count() const;
 

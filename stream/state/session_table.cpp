@@ -141,6 +141,37 @@ bool SessionTable::touch(std::uint64_t connection, std::uint64_t session, std::i
   return true;
 }
 
+void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
+                           zmtp::PrincipalId principal) {
+  constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();
+  if (sessions_.contains(session)) return;
+  sessions_[session] = {.number = ++last_number_,
+                        .connection = no_connection,
+                        .principal = principal,
+                        .heard_us = now_us,
+                        .last_sequence = first_sequence - 1,
+                        .taken = {},
+                        .sent = {},
+                        .is_used = true,
+                        .place = used_.insert(used_.end(), session)};
+  ++counts_[principal];
+}
+
+void SessionTable::restore_begun(std::uint64_t session_id, std::uint64_t sequence,
+                                 std::uint64_t body_hash) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end()) return;
+  Session& session = found->second;
+  while (session.last_sequence + 1 < sequence) begin(session_id, session.last_sequence + 1, 0);
+  if (session.last_sequence < sequence) return begin(session_id, sequence, body_hash);
+  const std::uint64_t age = session.last_sequence - sequence;
+  if (age < session.sent.size()) session.sent[session.sent.size() - 1 - age].body_hash = body_hash;
+}
+
+void SessionTable::forget(std::uint64_t session) {
+  if (const auto found = sessions_.find(session); found != sessions_.end()) forget(found);
+}
+
 std::vector<SessionTable::Forgotten> SessionTable::expire(std::int64_t now_us) {
   std::vector<Forgotten> expired;
   for (const auto& [id, session] : sessions_)
@@ -181,6 +212,14 @@ void SessionTable::begin(std::uint64_t session_id, std::uint64_t sequence,
   session.last_sequence = sequence;
   session.sent.push_back({body_hash, std::nullopt});
   if (session.sent.size() > limits_.replies_max) session.sent.pop_front();
+}
+
+std::uint64_t SessionTable::body_hash_of(std::uint64_t session, std::uint64_t sequence) const {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || sequence > found->second.last_sequence) return 0;
+  const std::deque<Sent>& sent = found->second.sent;
+  const std::uint64_t age = found->second.last_sequence - sequence;
+  return age < sent.size() ? sent[sent.size() - 1 - age].body_hash : 0;
 }
 
 void SessionTable::take_back(std::uint64_t session_id, std::uint64_t sequence) {

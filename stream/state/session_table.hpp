@@ -115,6 +115,16 @@ class SessionTable {
   /// Forgets the session. Returns false, and does nothing, if the session does not exist or belongs
   /// to another connection.
   bool end(std::uint64_t connection, std::uint64_t session);
+  // These are for a server that starts with what its log holds.
+  /// Adds a session as the log has it. It belongs to no connection until a client resumes it.
+  void restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
+               zmtp::PrincipalId principal);
+  /// Uses up `sequence`, and all numbers before it, as begin() does. Does nothing if the session
+  /// does not exist.
+  void restore_begun(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash);
+  /// Forgets the session, whomever it belongs to. Does nothing if it does not exist.
+  void forget(std::uint64_t session);
+
   /// Forgets the idle sessions and returns them.
   std::vector<Forgotten> expire(std::int64_t now_us);
 
@@ -138,6 +148,8 @@ class SessionTable {
 
   /// Uses up `sequence`, the session's next number. Pass the reply to answered() later.
   void begin(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash);
+  /// Returns the hash that begin() got with this number; 0 if the session keeps none.
+  std::uint64_t body_hash_of(std::uint64_t session, std::uint64_t sequence) const;
   /// Frees the number of a request that could not be carried out, if it is the session's last one
   /// and has no reply. Otherwise does nothing.
   void take_back(std::uint64_t session, std::uint64_t sequence);

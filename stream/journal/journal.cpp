@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and writes the server's log: see journal.hpp. Commits run on a thread of log::GroupCommit,
+// whose words come to the loop.
+#include "starling/stream/journal/journal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <spdlog/spdlog.h>
+
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/clocks.hpp"
+#include "starling/log/recovery.hpp"
+#include "starling/log/segment.hpp"
+#include "starling/log/system_files.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+/// While less than this is free of the buffer, no further change is applied. More than the records
+/// of the updates that are applied together.
+constexpr std::uint64_t behind_bytes = std::uint64_t{32} << 20;
+
+std::unique_ptr<log::Files> open(const JournalOptions& options) {
+  if (options.open) return options.open(options.folder);
+  return log::open_folder(options.folder, log::FolderUse::write);
+}
+
+log::CommitPolicy policy_of(const JournalOptions& options) {
+  return options.durability == Durability::sync ? log::CommitPolicy::sync : log::CommitPolicy::tick;
+}
+
+}  // namespace
+
+std::string_view to_string(Durability durability) {
+  switch (durability) {
+    case Durability::off:
+      return "off";
+    case Durability::tick:
+      return "tick";
+    case Durability::sync:
+      return "sync";
+  }
+  return "unknown";
+}
+
+std::optional<Durability> durability_from_string(std::string_view text) {
+  for (const Durability durability : {Durability::off, Durability::tick, Durability::sync})
+    if (text == to_string(durability)) return durability;
+  return std::nullopt;
+}
+
+Journal::Journal(boost::asio::io_context& loop, const JournalOptions& options,
+                 std::vector<KeptOption> kept, const std::function<std::uint64_t()>& random)
+    : loop_(loop), options_(options), kept_(std::move(kept)), random_(random) {
+  try {
+    files_ = open(options_);
+    look_through();
+  } catch (const log::FolderLocked& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()) +
+                             "; stop the server that uses it, or give another folder");
+  } catch (const log::DamagedLog& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()) +
+                             ". Nothing was changed. Copy the folder " + options_.folder +
+                             ", and start with another one, or with a copy from before the damage");
+  } catch (const std::exception& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()));
+  }
+}
+
+Journal::~Journal() = default;
+
+/// Finds damage, the epoch, and whether the last finished tick failed.
+void Journal::look_through() {
+  std::optional<std::uint64_t> epoch;
+  bool has_failed = false;
+  const log::LogSummary summary = log::read_log(*files_, [&](const log::Group& group) {
+    for (const log::Record& record : group.records) {
+      if (record.type == record_type::epoch)
+        epoch = std::get<EpochRecord>(decode(record)).epoch;
+      else if (record.type == record_type::tick_finished)
+        has_failed = !std::get<TickFinishedRecord>(decode(record)).error.empty();
+    }
+  });
+  if (summary.end) check_kept(summary.end->header.user);
+  is_epoch_new_ = !epoch || has_failed;
+  epoch_ = is_epoch_new_ ? random_() : *epoch;
+}
+
+std::vector<std::byte> Journal::kept_bytes() const {
+  std::string text;
+  for (const KeptOption& option : kept_) text += option.flag + '=' + option.value + '\n';
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+void Journal::check_kept(const std::vector<std::byte>& user) const {
+  if (user == kept_bytes()) return;
+  const std::string text(reinterpret_cast<const char*>(user.data()), user.size());
+  std::string differing;
+  for (const KeptOption& option : kept_) {
+    const std::string begin = option.flag + '=';
+    const std::size_t at = text.starts_with(begin) ? 0 : text.find('\n' + begin);
+    const std::string old =
+        at == std::string::npos
+            ? "unknown"
+            : text.substr(text.find('=', at) + 1,
+                          text.find('\n', text.find('=', at)) - text.find('=', at) - 1);
+    if (old == option.value) continue;
+    differing += (differing.empty() ? "" : ", and ") + option.flag + " was " + old + " and is " +
+                 option.value;
+  }
+  throw std::runtime_error("the log in " + options_.folder + " was written with other options: " +
+                           differing + "; start with the old ones, or with another folder");
+}
+
+void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
+  const std::int64_t since_us = steady_now_us();
+  const log::LogSummary summary = log::recover_log(*files_, [&](const log::Group& group) {
+    for (const log::Record& record : group.records) apply(decode(record));
+  });
+  if (summary.torn_tail)
+    spdlog::warn(
+        "the log ends with a group that was not finished when the server or the machine stopped: "
+        "{} is cut at offset {}, and {} bytes are gone. Nothing in them was acknowledged",
+        summary.torn_tail->file, summary.torn_tail->offset, summary.torn_tail->bytes);
+  if (summary.end)
+    spdlog::info("the log is read: {} records in {} files, {} MB, in {} ms", summary.records,
+                 summary.segments, summary.bytes / 1'000'000, (steady_now_us() - since_us) / 1000);
+  try {
+    begin_writing(summary);
+  } catch (const log::IoError& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()));
+  }
+  if (is_epoch_new_) append(EpochRecord{epoch_});
+}
+
+void Journal::begin_writing(const log::LogSummary& summary) {
+  const log::WriterOptions writer_options{.segment_bytes = options_.segment_bytes};
+  if (summary.end) {
+    writer_ = std::make_unique<log::Writer>(*files_, *summary.end, writer_options);
+  } else {
+    log::NewLog made{.id = {}, .user = kept_bytes()};
+    const std::array<std::uint64_t, 2> bits{random_(), random_()};
+    static_assert(sizeof(bits) == sizeof(made.id));
+    std::memcpy(made.id.data(), bits.data(), sizeof(bits));
+    writer_ = std::make_unique<log::Writer>(*files_, made, writer_options);
+  }
+  end_ = durable_ = writer_->next_sequence();
+  const log::GroupCommitOptions commit_options{.policy = policy_of(options_),
+                                               .buffer_bytes_max = options_.buffer_bytes_max};
+  commits_ = std::make_unique<log::GroupCommit>(
+      *writer_, commit_options,
+      log::GroupCommitHandlers{
+          .on_durable =
+              [this](std::uint64_t place) {
+                boost::asio::post(loop_, [this, place] { became_durable(place); });
+              },
+          .on_no_space =
+              [this](const std::string& sentence) {
+                boost::asio::post(loop_, [this, sentence] { became_full(sentence); });
+              },
+          .on_failure =
+              [this](const std::string& sentence) {
+                {
+                  const std::lock_guard lock(failing_);
+                  failure_ = failure_sentence(sentence);
+                }
+                // Ends Server::run(). What waits for the log is never answered.
+                boost::asio::post(
+                    loop_, [text = failure_sentence(sentence)] { throw std::runtime_error(text); });
+              }});
+  commits_->start();
+}
+
+std::string Journal::failure_sentence(const std::string& sentence) const {
+  return "the log in " + options_.folder + " cannot be written: " + sentence +
+         ". The server stops, and what it has not acknowledged may be lost. Mend the disk and "
+         "start the server again: it goes on with what the log holds";
+}
+
+void Journal::append_record(log::RecordType type) {
+  const std::span<const std::byte> payload(record_);
+  end_ = commits_->append(type, record_version, std::span(&payload, 1)) + 1;
+}
+
+void Journal::append(const RequestNote& note, std::span<const std::byte> change) {
+  record_.clear();
+  encode(note, change, record_);
+  append_record(record_type::request);
+  if (is_of_stream(change)) end_of_streams_ = end_;
+}
+
+void Journal::append(const TickBegunRecord& record) {
+  record_.clear();
+  encode(record, record_);
+  append_record(record_type::tick_begun);
+  marks_.emplace_back(record.tick, end_);
+  commits_->commit_now();
+}
+
+void Journal::know(std::uint32_t principal, std::string_view name) {
+  if (known_principals_.insert(principal).second)
+    append(PrincipalRecord{principal, std::string(name)});
+}
+
+std::uint64_t Journal::end_of_mark(Tick tick) const {
+  const auto mark = std::ranges::find(marks_, tick, &std::pair<Tick, std::uint64_t>::first);
+  return mark == marks_.end() ? 0 : mark->second;
+}
+
+std::uint64_t Journal::end_of_messages(Tick tick) const {
+  return std::max(end_of_mark(tick), end_of_streams_);
+}
+
+void Journal::when_durable(std::uint64_t place, std::function<void()> then) {
+  if (is_durable(place)) return then();
+  waiting_.emplace(place, std::move(then));
+}
+
+void Journal::commit_now() {
+  commits_->commit_now();
+}
+
+bool Journal::is_behind() const {
+  return !refusal_ && !commits_->has_room(behind_bytes);
+}
+
+void Journal::became_durable(std::uint64_t place) {
+  durable_ = std::max(durable_, place);
+  refusal_.reset();
+  while (!marks_.empty() && marks_.front().second <= durable_) marks_.pop_front();
+  while (!waiting_.empty() && waiting_.begin()->first <= durable_) {
+    const auto next = waiting_.extract(waiting_.begin());
+    next.mapped()();
+  }
+  if (changed_) changed_();
+}
+
+void Journal::became_full(const std::string& sentence) {
+  spdlog::error(
+      "the log finds no room on the disk: {}. Changes are refused and no tick begins until there "
+      "is room; questions are answered",
+      sentence);
+  refusal_ = "The server's log finds no room on the disk of " + options_.folder +
+             ", so the server takes no changes; make room there, and send this request and all "
+             "after it again.";
+  if (changed_) changed_();
+}
+
+void Journal::stop() {
+  if (commits_) commits_->stop();
+  const std::lock_guard lock(failing_);
+  if (failure_) throw std::runtime_error(*failure_);
+}
+
+}  // namespace starling::stream

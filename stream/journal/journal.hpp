@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log of a server: reads it at the start, takes records from the loop, and runs what waits for
+// them when they are on the disk. Server owns it; RequestHandler and Ticker append to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "starling/log/group_commit.hpp"
+#include "starling/log/reader.hpp"
+#include "starling/log/writer.hpp"
+#include "starling/stream/journal/journal_options.hpp"
+#include "starling/stream/journal/record_codec.hpp"
+#include "starling/stream/journal/records.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+/// An option that a log keeps: what the log holds means something else under another value.
+struct KeptOption {
+  std::string flag;   ///< for example "--space"
+  std::string value;  ///< as text for people, without '\n'
+  bool operator==(const KeptOption&) const = default;
+};
+
+/// Only the loop calls the functions.
+class Journal {
+ public:
+  /// Opens the folder and reads the log, to find damage before anything else begins. Changes
+  /// nothing. Throws std::runtime_error, with one sentence: if the folder cannot be opened or is
+  /// used, if the log is damaged or of a later version, or if it was written with other options.
+  Journal(boost::asio::io_context& loop, const JournalOptions& options,
+          std::vector<KeptOption> kept, const std::function<std::uint64_t()>& random);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// The epoch of the messages: that of the log. A new one if the log is new, or if its last tick
+  /// failed: subscribers then begin anew, because nothing says which lists they hold.
+  std::uint64_t epoch() const { return epoch_; }
+
+  /// Gives all records to `apply`, in order, cuts a torn tail, and begins to take records. Call it
+  /// once, before anything is appended. Throws std::runtime_error, and what `apply` throws; the log
+  /// is then as before.
+  void recover(const std::function<void(const JournalRecord&)>& apply);
+
+  // Each appends a record. What waits for it waits for end().
+  template <class Record>
+  void append(const Record& record) {
+    record_.clear();
+    encode(record, record_);
+    append_record(type_of(record));
+  }
+  /// `change` holds an encoded change (record_codec.hpp); empty: there is none.
+  void append(const RequestNote& note, std::span<const std::byte> change);
+  /// Appends the mark of a tick, and asks for a commit at once.
+  void append(const TickBegunRecord& record);
+  /// Appends a PrincipalRecord, if this run has appended none for the number.
+  void know(std::uint32_t principal, std::string_view name);
+
+  /// The place behind the last record.
+  std::uint64_t end() const { return end_; }
+  /// The place behind the mark of a tick; 0 if the mark is on the disk.
+  std::uint64_t end_of_mark(Tick tick) const;
+  /// The place behind all that the messages of a finished tick follow from.
+  std::uint64_t end_of_messages(Tick tick) const;
+  /// Runs `then` on the loop when all records before `place` are on the disk: now, if they are.
+  void when_durable(std::uint64_t place, std::function<void()> then);
+  bool is_durable(std::uint64_t place) const { return place <= durable_; }
+  /// Returns whether all records are on the disk, and nothing waits.
+  bool is_settled() const { return is_durable(end_) && waiting_.empty(); }
+  void commit_now();
+
+  /// Returns why the log takes no changes now; std::nullopt: it does.
+  const std::optional<std::string>& refusal() const { return refusal_; }
+  /// Returns whether so much waits for the disk that no further change should be applied.
+  bool is_behind() const;
+  /// A function that is called when is_behind() or refusal() may have changed, or when records came
+  /// to the disk.
+  void watch(std::function<void()> changed) { changed_ = std::move(changed); }
+
+  /// Commits what waits and takes no more. Throws std::runtime_error if the log failed, now or
+  /// before.
+  void stop();
+
+ private:
+  static log::RecordType type_of(const EpochRecord&) { return record_type::epoch; }
+  static log::RecordType type_of(const PrincipalRecord&) { return record_type::principal; }
+  static log::RecordType type_of(const SessionOpenedRecord&) { return record_type::session_opened; }
+  static log::RecordType type_of(const SessionEndedRecord&) { return record_type::session_ended; }
+  static log::RecordType type_of(const LeasesMovedRecord&) { return record_type::leases_moved; }
+  static log::RecordType type_of(const TickFinishedRecord&) { return record_type::tick_finished; }
+  static log::RecordType type_of(const PublishedRecord&) { return record_type::published; }
+
+  void look_through();
+  void check_kept(const std::vector<std::byte>& user) const;
+  std::vector<std::byte> kept_bytes() const;
+  void append_record(log::RecordType type);
+  void begin_writing(const log::LogSummary& summary);
+  void became_durable(std::uint64_t place);
+  void became_full(const std::string& sentence);
+  std::string failure_sentence(const std::string& sentence) const;
+
+  boost::asio::io_context& loop_;
+  JournalOptions options_;
+  std::vector<KeptOption> kept_;
+  std::function<std::uint64_t()> random_;
+  std::unique_ptr<log::Files> files_;
+  std::uint64_t epoch_ = 0;
+  bool is_epoch_new_ = false;
+  std::unique_ptr<log::Writer> writer_;
+  RecordBytes record_;
+  std::set<std::uint32_t> known_principals_;
+  std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< not on the disk yet, and their ends
+  std::uint64_t end_of_streams_ = 0;                  ///< behind the last change of a stream
+  std::uint64_t end_ = 0;
+  std::uint64_t durable_ = 0;
+  std::multimap<std::uint64_t, std::function<void()>> waiting_;  ///< by the place they wait for
+  std::optional<std::string> refusal_;
+  std::function<void()> changed_;
+  std::mutex failing_;
+  std::optional<std::string> failure_;         ///< guarded by failing_
+  std::unique_ptr<log::GroupCommit> commits_;  ///< ends first
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a server writes a log, where, and when a reply waits for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "starling/log/files.hpp"
+
+namespace starling::stream {
+
+enum class Durability : std::uint8_t {
+  off,   ///< there is no log: a restart loses everything
+  tick,  ///< a reply waits for the next commit: one at each tick, and 10 ms later at most
+  sync,  ///< a reply waits for the next commit: one after the other, without pause
+};
+
+/// The name of the value of --durability, such as "tick".
+std::string_view to_string(Durability durability);
+std::optional<Durability> durability_from_string(std::string_view text);
+
+struct JournalOptions {
+  std::string folder{};  ///< empty: there is no log
+  /// std::nullopt: `tick` if there is a folder, else `off`.
+  std::optional<Durability> durability{};
+  std::uint64_t segment_bytes = std::uint64_t{256} << 20;    ///< of one file of the log
+  std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< of records that wait for the disk
+  /// Opens the folder. Tests give one that fails. Empty: log::open_folder.
+  std::function<std::unique_ptr<log::Files>(const std::string& folder)> open{};
+
+  bool is_on() const { return !folder.empty() && durability != Durability::off; }
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns records into payloads of the log and back. All numbers are little endian, and a text or an
+// array follows its length. Only journal.cpp and recovery use it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "starling/knn/tables/query_table.hpp"
+#include "starling/log/reader.hpp"
+#include "starling/protocol/rows/prepared_rows.hpp"
+#include "starling/stream/journal/records.hpp"
+
+namespace starling::stream {
+
+/// A record is whole, but this program cannot read it: a later program wrote it.
+class UnknownRecord : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Encoded bytes that grow. Reused from record to record, so that encoding allocates nothing.
+using RecordBytes = std::vector<std::byte>;
+
+void encode(const EpochRecord& record, RecordBytes& out);
+void encode(const PrincipalRecord& record, RecordBytes& out);
+void encode(const SessionOpenedRecord& record, RecordBytes& out);
+void encode(const SessionEndedRecord& record, RecordBytes& out);
+void encode(const LeasesMovedRecord& record, RecordBytes& out);
+void encode(const TickBegunRecord& record, RecordBytes& out);
+void encode(const TickFinishedRecord& record, RecordBytes& out);
+void encode(const PublishedRecord& record, RecordBytes& out);
+
+/// The fields of a RequestRecord but its change. `reply` is the frame that was sent.
+struct RequestNote {
+  std::uint64_t session = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t body_hash = 0;
+  std::uint32_t principal = 0;
+  std::span<const std::byte> reply;
+};
+/// `change` holds an encoded change; empty: there is none.
+void encode(const RequestNote& note, std::span<const std::byte> change, RecordBytes& out);
+
+// These encode a change from the rows of a request. Rows whose status says that they were rejected
+// are left out; late rows stay.
+void encode_change(const protocol::RowSet<ObjectUpdate>& set,
+                   std::span<const UpdateStatus> statuses, RecordBytes& out);
+void encode_change(const protocol::VectorRowSet& set, std::span<const UpdateStatus> statuses,
+                   RecordBytes& out);
+void encode_change(const protocol::RowSet<TagUpdate>& set, std::span<const UpdateStatus> statuses,
+                   bool may_change_others, RecordBytes& out);
+void encode_change(const protocol::RowSet<ObjectRemoval>& set,
+                   std::span<const UpdateStatus> statuses, RecordBytes& out);
+void encode_change(std::string_view stream, const protocol::RowSet<QueryDefinition>& set,
+                   std::span<const QueryStatus> statuses, RecordBytes& out);
+/// An id or a name was accepted if its reason is RowReason::none.
+void encode_change(const protocol::RemoveQueries& request,
+                   std::span<const protocol::RowReason> reasons, RecordBytes& out);
+void encode_change(const protocol::PutNames& request, std::span<const protocol::RowReason> reasons,
+                   RecordBytes& out);
+void encode_change(const protocol::PutStream& request, RecordBytes& out);
+void encode_change(const protocol::RemoveStream& request, RecordBytes& out);
+/// Returns whether an encoded change puts or removes a stream.
+bool is_of_stream(std::span<const std::byte> change);
+
+/// Throws UnknownRecord, with a sentence that names the record.
+JournalRecord decode(const log::Record& record);
+
+}  // namespace starling::stream

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server writes to its log: one struct for each type of record. A record says what was
+// done, with all that was decided by clocks, limits and rights, so that applying it again needs
+// none of them. RequestHandler and Ticker write records; recovery reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "starling/knn/tables/object_table.hpp"
+#include "starling/knn/words/query.hpp"
+#include "starling/log/record.hpp"
+#include "starling/stream/state/session_table.hpp"
+
+namespace starling::stream {
+
+/// The types of the log's records. The numbers are part of the format.
+namespace record_type {
+inline constexpr log::RecordType epoch{1};
+inline constexpr log::RecordType principal{2};
+inline constexpr log::RecordType session_opened{3};
+inline constexpr log::RecordType session_ended{4};
+inline constexpr log::RecordType leases_moved{5};
+inline constexpr log::RecordType tick_begun{6};
+inline constexpr log::RecordType tick_finished{7};
+inline constexpr log::RecordType published{8};
+inline constexpr log::RecordType request{9};
+}  // namespace record_type
+
+/// The version of all payloads that this code writes and reads.
+inline constexpr std::uint16_t record_version = 1;
+
+/// From here on, messages carry this epoch.
+struct EpochRecord {
+  std::uint64_t epoch = 0;
+};
+
+/// From here on, the number means the principal of this name.
+struct PrincipalRecord {
+  std::uint32_t principal = 0;
+  std::string name;
+};
+
+struct SessionOpenedRecord {
+  std::uint64_t session = 0;
+  std::uint32_t principal = 0;
+  std::uint64_t first_sequence = 1;
+  std::uint64_t replaced = 0;  ///< the session that gave way to it; 0: none did
+};
+
+struct SessionEndedRecord {
+  std::uint64_t session = 0;
+};
+
+/// All leases end later, because the server's time follows a step of the wall clock.
+struct LeasesMovedRecord {
+  std::int64_t duration_us = 0;
+};
+
+/// A tick took the rows of all records before this one.
+struct TickBegunRecord {
+  Tick tick{};
+  std::int64_t tau_us = 0;
+  // The request that asked for the tick. No tick of the wall clock has one: session is 0.
+  std::uint64_t session = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t body_hash = 0;
+};
+
+/// The tables took a tick's result: slots and names of what it removed are free from here on.
+struct TickFinishedRecord {
+  Tick tick{};
+  std::string error;  ///< empty, or why the tick failed
+};
+
+/// The hash of all messages of a tick, XXH3 of their frames in the order of publication. Says what
+/// was published; nothing follows from it.
+struct PublishedRecord {
+  Tick tick{};
+  std::uint32_t messages = 0;
+  std::uint64_t hash = 0;
+};
+
+/// Rows of objects that were accepted or late, in order.
+struct ObjectsChange {
+  std::vector<ObjectUpdate> rows;
+};
+struct VectorsChange {
+  std::uint32_t dimension = 1;
+  std::vector<VectorUpdate> rows;
+  std::vector<float> components;  ///< prepared for the metric, `dimension` for each row
+};
+struct TagsChange {
+  bool may_change_others = false;
+  std::vector<TagUpdate> rows;
+};
+struct RemovalsChange {
+  std::vector<ObjectRemoval> rows;
+};
+/// Queries that were accepted, with absolute leases.
+struct QueriesChange {
+  std::string stream;
+  std::vector<QueryDefinition> rows;
+};
+struct QueryRemovalsChange {
+  std::string stream;
+  std::vector<std::uint64_t> ids;
+};
+struct NamesChange {
+  std::vector<std::uint64_t> ids;
+  std::vector<std::string> texts;
+};
+struct StreamChange {
+  std::string name;
+  ReportOn on = ReportOn::order;
+  ReportWith with{};
+};
+struct StreamRemovalChange {
+  std::string name;
+};
+
+/// What a request changed; std::monostate: nothing but its session.
+using Change = std::variant<std::monostate, ObjectsChange, VectorsChange, TagsChange,
+                            RemovalsChange, QueriesChange, QueryRemovalsChange, NamesChange,
+                            StreamChange, StreamRemovalChange>;
+
+/// A request was applied, and this is its reply.
+struct RequestRecord {
+  std::uint64_t session = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t body_hash = 0;
+  std::uint32_t principal = 0;
+  SequencedReply reply;
+  Change change;
+};
+
+using JournalRecord = std::variant<EpochRecord, PrincipalRecord, SessionOpenedRecord,
+                                   SessionEndedRecord, LeasesMovedRecord, TickBegunRecord,
+                                   TickFinishedRecord, PublishedRecord, RequestRecord>;
+
+}  // namespace starling::stream

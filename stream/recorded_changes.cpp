@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of RequestHandler that write to the server's log, and let replies wait for it. A
+// record is appended when its request has been applied, with the reply: recovery needs no limit,
+// clock or right to apply it again. Without a log, they do nothing but send.
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "starling/log/record.hpp"
+#include "starling/stream/request_handler.hpp"
+
+namespace starling::stream {
+
+using protocol::ErrorCode;
+
+namespace {
+
+/// What a row takes in a record beside its texts and vectors, at most.
+constexpr std::uint64_t record_bytes_per_row = 128;
+/// What a record takes beside its rows, at most.
+constexpr std::uint64_t record_bytes_besides = std::uint64_t{1} << 20;
+
+/// What a reply that waits takes beside its frame, about.
+constexpr std::uint64_t held_bytes_per_reply = 256;
+
+protocol::Problem too_long_for_log(std::uint64_t bytes) {
+  return {ErrorCode::too_many_rows, "The record of this request in the server's log could have " +
+                                        std::to_string(bytes) + " bytes, and at most " +
+                                        std::to_string(log::payload_bytes_max) +
+                                        " are possible; send fewer rows in one request."};
+}
+
+}  // namespace
+
+/// Gives a request that changes something a problem if the log cannot take it now. A request that
+/// was answered before is answered again. Returns whether it did.
+bool RequestHandler::refuse_without_log(const Caller& caller, PreparedRequest& request) {
+  if (parts_.journal == nullptr || request.request.problem) return false;
+  const protocol::RequestBody& body = request.request.body;
+  if (std::holds_alternative<protocol::EndSession>(body) && parts_.journal->refusal()) {
+    request.request.problem = protocol::Problem{ErrorCode::busy, *parts_.journal->refusal()};
+    return true;
+  }
+  if (!request.request.sequenced) return false;
+  const auto& head = caller.head;
+  const auto kind = sessions_.admit(head.session, head.sequence, request.request.hash).kind;
+  if (kind != SessionTable::Admission::Kind::fresh) return false;
+  const std::uint64_t bytes = 2 * request.received.bytes.size() + record_bytes_besides +
+                              protocol::credit_rows(body) * record_bytes_per_row;
+  if (parts_.journal->refusal())
+    request.request.problem = protocol::Problem{ErrorCode::busy, *parts_.journal->refusal()};
+  else if (bytes > log::payload_bytes_max)
+    request.request.problem = too_long_for_log(bytes);
+  return request.request.problem.has_value();
+}
+
+/// Tells the log whom the number of the caller's principal means.
+void RequestHandler::know(const Caller& caller) {
+  if (!caller.principal) return;
+  parts_.journal->know(static_cast<std::uint32_t>(caller.principal->id), caller.principal->name);
+}
+
+/// Appends the request with what note_change() got since the last call.
+void RequestHandler::record(const Caller& caller, const protocol::Frame& reply) {
+  if (parts_.journal == nullptr) return;
+  know(caller);
+  const auto hash = sessions_.body_hash_of(caller.head.session, caller.head.sequence);
+  parts_.journal->append(
+      RequestNote{
+          .session = caller.head.session,
+          .sequence = caller.head.sequence,
+          .body_hash = hash,
+          .principal = caller.principal ? static_cast<std::uint32_t>(caller.principal->id) : 0,
+          .reply = reply.bytes()},
+      change_);
+  change_.clear();
+}
+
+/// Sends a reply when all that was appended so far is on the disk.
+void RequestHandler::send_when_logged(const Caller& caller, const protocol::Frame& frame) {
+  if (parts_.journal == nullptr) return parts_.send(caller.peer, frame);
+  send_when_durable(caller.peer, frame, parts_.journal->end());
+}
+
+/// Sends an answer from a finished tick when the mark of the tick is on the disk. If the disk is
+/// full, refuses instead.
+void RequestHandler::send_when_marked(const Caller& caller, const protocol::Frame& frame,
+                                      Tick tick) {
+  if (parts_.journal == nullptr) return parts_.send(caller.peer, frame);
+  const std::uint64_t place = parts_.journal->end_of_mark(tick);
+  if (!parts_.journal->is_durable(place) && parts_.journal->refusal())
+    return refuse(caller, ErrorCode::answer_failed,
+                  "The last tick is not published, because the server's log finds no room on the "
+                  "disk; make room there, and ask again.");
+  send_when_durable(caller.peer, frame, place);
+}
+
+/// If too many bytes wait for a slow disk, the reply is dropped, as for a client that does not
+/// read. The client sends its request again, and is then answered.
+void RequestHandler::send_when_durable(const Peer& peer, const protocol::Frame& frame,
+                                       std::uint64_t place) {
+  if (parts_.journal->is_durable(place)) return parts_.send(peer, frame);
+  const std::uint64_t bytes = frame.size() + held_bytes_per_reply;
+  if (waiting_bytes_ + bytes > options_.reply_bytes_max) return parts_.metrics.reply_dropped();
+  waiting_bytes_ += bytes;
+  parts_.journal->when_durable(place, [this, peer, frame, bytes] {
+    waiting_bytes_ -= bytes;
+    parts_.send(peer, frame);
+  });
+}
+
+/// With a log, a request that is applied in part must not stay: what the tables hold would be
+/// nothing that the log can give again.
+void RequestHandler::check_memory_for_log() const {
+  if (parts_.journal == nullptr) return;
+  throw std::runtime_error(
+      "memory ran out while a request was applied, and the log cannot hold a part of a request. "
+      "The server stops. Give it more memory, or a lower --memory-bytes-max, and start it again: "
+      "all that was acknowledged is in the log");
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests what a server does if the disk of its log is damaged, full, slow or broken.
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "starling/protocol/wire/tick_message.hpp"
+#include "tests/stream/journal/journal_world.hpp"
+#include "tests/stream/support/raw_peer.hpp"
+
+namespace starling::stream {
+namespace {
+
+using protocol::ErrorCode;
+
+std::string all_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_all(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+void put_objects(protocol::Client& client, std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t id = first; id < first + count; ++id) {
+    Fixes fixes;
+    fixes.add(id, 1, static_cast<double>(id), 0);
+    ASSERT_EQ(client.update(fixes.batch()).value().accepted, 1u);
+  }
+}
+
+TEST(DamagedLogs, AreRefusedByFileAndOffsetAndNothingIsTouched) {
+  const JournalFolder folder;
+  const ServerOptions options = journal_options(folder.path());
+  {
+    const RunningServer server(options);
+    auto client = server.client();
+    put_objects(client, 0, 20);
+  }
+  const auto path = folder.files().front();
+  std::string bytes = all_of(path);
+  constexpr std::size_t at = 1200;  // in one of the first groups
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  write_all(path, bytes);
+  try {
+    Server(options, make_engine());
+    FAIL() << "the damage is not noticed";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(path.filename().string()));
+    EXPECT_THAT(error.what(), testing::HasSubstr("Nothing was changed"));
+  }
+  EXPECT_EQ(all_of(path), bytes);
+}
+
+TEST(DamagedLogs, ATornTailIsCutAndTheRestIsKept) {
+  const JournalFolder folder;
+  const ServerOptions options = journal_options(folder.path());
+  {
+    const RunningServer server(options);
+    auto client = server.client();
+    put_objects(client, 0, 20);
+  }
+  const auto path = folder.files().back();
+  std::string bytes = all_of(path);
+  const std::size_t end = bytes.find_last_not_of('\0');
+  bytes[end] = static_cast<char>(bytes[end] ^ 1);
+  write_all(path, bytes);
+  RunningServer server(options);
+  EXPECT_GE(server.stat("starling_objects"), 19);
+}
+
+/// Runs a server on a simulated disk, and keeps what run() throws.
+class DiskFaults : public testing::Test {
+ protected:
+  void start(ServerOptions options) {
+    server = std::make_unique<Server>(options, make_engine());
+    thread = std::thread([this] {
+      try {
+        server->run();
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+    });
+  }
+  void TearDown() override { stop(); }
+  void stop() {
+    if (!thread.joinable()) return;
+    server->stop();
+    thread.join();
+    server.reset();
+  }
+  protocol::Client client(std::int64_t timeout_ms = 30'000) {
+    return protocol::Client(context, {.commands = server->endpoints().commands,
+                                      .name = "test",
+                                      .timeout_ms = timeout_ms,
+                                      .reconnect_after_ms = 500});
+  }
+  ServerOptions options() { return journal_options(disk); }
+
+  std::shared_ptr<TestDisk> disk = std::make_shared<TestDisk>();
+  log::SimulatedFiles* files = &disk->files;
+  zmq::context_t context;
+  std::unique_ptr<Server> server;
+  std::thread thread;
+  std::string failure;
+};
+
+TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRoom) {
+  start(options());
+  RawPeer peer(context, server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  std::uint64_t sequence = 0;
+  const auto send = [&](std::uint64_t next) {
+    Fixes fixes;
+    for (std::uint64_t id = 0; id < 20; ++id) fixes.add(next * 20 + id, 1, 0, 0);
+    peer.send(
+        encoded({.request_id = 1000 + next, .session = session, .sequence = next}, fixes.batch()));
+  };
+  ASSERT_TRUE(peer.ask(encoded({.request_id = 9, .session = session, .sequence = ++sequence},
+                               protocol::AdvanceTick{100})));
+  disk->is_full = true;
+  // The requests after the one that fills the last file are refused; that one waits.
+  std::unique_ptr<RawReply> reply;
+  std::uint64_t last_sent = sequence;
+  for (int i = 0; i < 2000; ++i) {
+    send(++last_sent);
+    std::this_thread::yield();
+    peer.send(encoded({.request_id = 1, .session = session},
+                      protocol::GetNeighbors{{nearest_to(0, 1, 0, 0)}}));
+    do {
+      reply = peer.receive();
+      ASSERT_TRUE(reply) << "a question is not answered";
+      if (reply->error() == ErrorCode::busy) break;
+      if (reply->decoded.head.request_id >= 1000) sequence = reply->decoded.head.request_id - 1000;
+    } while (reply->decoded.head.request_id != 1);
+    if (reply->error() == ErrorCode::busy) break;
+  }
+  ASSERT_EQ(reply->error(), ErrorCode::busy);
+  last_sent = reply->decoded.head.request_id - 1000;
+  const auto& refused = std::get<protocol::ErrorReply>(reply->decoded.body);
+  EXPECT_THAT(refused.problem.sentence, testing::HasSubstr("make room there"));
+  EXPECT_EQ(refused.sequence_expected, last_sent) << "the request may be sent again";
+  // A question is answered meanwhile, and a new session is refused.
+  peer.send(encoded({.request_id = 2, .session = session},
+                    protocol::GetNeighbors{{nearest_to(0, 1, 0, 0)}}));
+  do reply = peer.receive();
+  while (reply && reply->decoded.head.request_id != 2);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->error(), ErrorCode::none);
+  RawPeer newcomer(context, server->endpoints().commands);
+  EXPECT_EQ(newcomer.ask(encoded({.request_id = 1}, protocol::Hello{.client = "new"}))->error(),
+            ErrorCode::busy);
+  disk->is_full = false;
+  ASSERT_TRUE(happens([&] {
+    send(last_sent);
+    do reply = peer.receive();
+    while (reply && reply->decoded.head.request_id != 1000 + last_sent);
+    return reply && reply->error() == ErrorCode::none;
+  }));
+  EXPECT_EQ(std::get<protocol::BatchReply>(reply->decoded.body).accepted, 20u);
+}
+
+TEST_F(DiskFaults, AFailedSyncAcknowledgesNothingAndEndsTheServer) {
+  std::atomic<bool> fails = false;
+  files->on_sync = [&] {
+    if (fails) files->fail_sync(1);
+  };
+  start(options());
+  {
+    auto first = client();
+    put_objects(first, 0, 3);
+  }
+  RawPeer peer(context, server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  fails = true;
+  Fixes fixes;
+  fixes.add(77, 1, 0, 0);
+  peer.send(encoded({.request_id = 7, .session = session, .sequence = 1}, fixes.batch()));
+  thread.join();
+  EXPECT_THAT(failure, testing::HasSubstr("cannot be written"));
+  EXPECT_THAT(failure, testing::HasSubstr("start the server again"));
+  server.reset();
+  fails = false;
+  files->fail_sync(0);
+  start(options());
+  auto again = client();
+  const std::vector<std::uint64_t> ids{0, 1, 2};
+  EXPECT_EQ(again.objects(ids).value().objects.size(), 3u);
+}
+
+TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_held = false;
+  files->on_sync = [&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return !is_held; });
+  };
+  start(options());
+  RawPeer peer(context, server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  ASSERT_TRUE(peer.ask(encoded({.request_id = 1, .session = session, .sequence = 1},
+                               protocol::PutStream{.name = "s"})));
+  zmq::socket_t results(context, zmq::socket_type::sub);
+  results.set(zmq::sockopt::subscribe, protocol::topic_of("s"));
+  results.set(zmq::sockopt::linger, 0);
+  results.connect(server->endpoints().results);
+  auto asker = client();
+  ASSERT_TRUE(happens([&] {
+    for (const auto& stream : asker.streams().value())
+      if (stream.subscription_count > 0) return true;
+    return false;
+  }));
+  {
+    const std::lock_guard lock(mutex);
+    is_held = true;
+  }
+  peer.send(
+      encoded({.request_id = 2, .session = session, .sequence = 2}, protocol::AdvanceTick{100}));
+  // The tick is computed: the server answers another request of the same loop meanwhile.
+  ASSERT_TRUE(happens([&] { return asker.get_stats().has_value(); }));
+  zmq::message_t part;
+  results.set(zmq::sockopt::rcvtimeo, 100);
+  EXPECT_FALSE(results.recv(part)) << "the tick is published before its mark is on the disk";
+  {
+    const std::lock_guard lock(mutex);
+    is_held = false;
+    changed.notify_all();
+  }
+  results.set(zmq::sockopt::rcvtimeo, static_cast<int>(1000 * patience.count()));
+  EXPECT_TRUE(results.recv(part));
+  const auto done = peer.receive();
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(std::holds_alternative<protocol::TickDone>(done->decoded.body));
+}
+
+}  // namespace
+}  // namespace starling::stream
