@@ -395,12 +395,12 @@ struct Ticker::State {
   std::size_t waiting_for_log = 0;  ///< ticks whose messages wait for the log
   bool stopping = false;
   std::function<void()> on_idle;
-  SlicedWork sending;             ///< of messages, in tick order
   std::size_t sending_count = 0;  ///< ticks whose messages are being sent
   std::shared_ptr<RecoveredResults> recovered = std::make_shared<RecoveredResults>();
   std::deque<Arrived> arrived;  ///< in tick order
   bool is_sorting = false;      ///< a result is sorted, or waits to be finished
   SlicedWork sorting;           ///< of results, in tick order
+  SlicedWork sending;           ///< of messages, in tick order
   EncodeHelpers helpers;
   OrderedPool encoder;
 };

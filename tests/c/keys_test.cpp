@@ -39,6 +39,8 @@ class CKeys : public testing::Test {
     protocol::write_key_file(folder_ + "/" + name, pair);
     return folder_ + "/" + name;
   }
+  /// The endpoint must outlive the options.
+  static starling_client_options options_of(std::string&& endpoint) = delete;
   static starling_client_options options_of(const std::string& endpoint) {
     starling_client_options options;
     EXPECT_EQ(starling_client_options_init(&options, sizeof(options)), STARLING_OK);
@@ -109,7 +111,8 @@ TEST_F(CKeys, NoneAndAStrangersAreRefusedAtOnce) {
 }
 
 TEST_F(CKeys, InABadFileAreAnInvalidArgument) {
-  starling_client_options options = options_of("tcp://127.0.0.1:1");
+  const std::string endpoint = "tcp://127.0.0.1:1";
+  starling_client_options options = options_of(endpoint);
   const std::string file = write(key, "rider.key");
   std::filesystem::permissions(file, std::filesystem::perms(0644));
   options.key_file = file.c_str();
