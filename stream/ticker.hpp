@@ -16,9 +16,9 @@
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/metrics.hpp"
+#include "starling/stream/output/tick_trace.hpp"
 #include "starling/stream/publisher.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
-#include "starling/stream/tick_trace.hpp"
 
 namespace boost::asio {
 class io_context;

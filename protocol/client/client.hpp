@@ -134,8 +134,8 @@ class Client {
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  /// The server's terms from the last hello. A new epoch means that the server has restarted and
-  /// has lost everything that it acknowledged before.
+  /// The server's terms from the last hello. A new epoch means that the server has restarted
+  /// without its log and has lost everything that it acknowledged before.
   const HelloReply& server() const;
   std::uint64_t epoch() const { return server().epoch; }
 

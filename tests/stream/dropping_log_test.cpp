@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that the log never holds its callers, that it drops and counts lines, and that it says
 // where lines are missing. The descriptor is a pipe whose reader is slow or gone.
-#include "starling/stream/dropping_log.hpp"
+#include "starling/stream/output/dropping_log.hpp"
 
 #include <array>
 #include <csignal>

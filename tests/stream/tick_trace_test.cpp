@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the file that `starling serve --trace` writes.
-#include "starling/stream/tick_trace.hpp"
+#include "starling/stream/output/tick_trace.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bounded queue between the callers and the thread that writes: see dropping_log.hpp.
-#include "starling/stream/dropping_log.hpp"
+#include "starling/stream/output/dropping_log.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes an event for each span of time, in a lane for each kind of work: see tick_trace.hpp.
-#include "starling/stream/tick_trace.hpp"
+#include "starling/stream/output/tick_trace.hpp"
 
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives the lines to a DroppingLog: see audit_file.hpp.
-#include "starling/stream/audit_file.hpp"
+#include "starling/stream/output/audit_file.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include "starling/stream/dropping_log.hpp"
+#include "starling/stream/output/dropping_log.hpp"
 
 namespace starling::stream {
 
