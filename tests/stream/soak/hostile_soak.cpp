@@ -179,9 +179,9 @@ TEST_F(HostileSoak, TheHonestLoseNothing) {
   double refused = 0;
   for (const auto& [name, value] : prober.get_stats().value()) {
     if (name.starts_with("starling_refused_requests_total")) refused += value;
-    if (value > 0 && (name.starts_with("starling_refused_requests_total") ||
-                      name.starts_with("starling_rows_total") ||
-                      name.starts_with("starling_loop_turn")))
+    if (value > 0 &&
+        (name.starts_with("starling_refused_requests_total") ||
+         name.starts_with("starling_rows_total") || name.starts_with("starling_loop_turn")))
       std::printf("%-64s %12.6g\n", name.c_str(), value);
   }
   EXPECT_GT(refused, 0) << "the attacks reached nothing";
