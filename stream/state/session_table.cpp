@@ -73,7 +73,8 @@ std::size_t SessionTable::count_of(std::uint64_t connection) const {
 
 std::size_t SessionTable::most_of_connection() const {
   std::size_t most = 0;
-  for (const auto& [connection, count] : connection_counts_) most = std::max(most, count);
+  for (const auto& [connection, count] : connection_counts_)
+    if (connection != no_connection) most = std::max(most, count);
   return most;
 }
 
@@ -143,8 +144,8 @@ bool SessionTable::touch(std::uint64_t connection, std::uint64_t session, std::i
 
 void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
                            zmtp::PrincipalId principal) {
-  constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();
   if (sessions_.contains(session)) return;
+  ++connection_counts_[no_connection];
   sessions_[session] = {.number = ++last_number_,
                         .connection = no_connection,
                         .principal = principal,

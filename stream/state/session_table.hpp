@@ -206,6 +206,9 @@ class SessionTable {
   };
 
   void forget(Sessions::iterator session);
+  /// Of sessions that the log had, until a client resumes them.
+  static constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();
+
   void move_to(std::uint64_t connection, Session& session);
   void count_out(std::uint64_t connection);
   bool has_unanswered(std::uint64_t session) const;
