@@ -15,6 +15,7 @@
 #include "starling/apps/convert.hpp"
 #include "starling/apps/documents/documents.hpp"
 #include "starling/apps/info.hpp"
+#include "starling/apps/journal/journal_command.hpp"
 #include "starling/apps/keygen.hpp"
 #include "starling/apps/knn/knn.hpp"
 #include "starling/apps/put/put.hpp"
@@ -44,6 +45,7 @@ int run(int argument_count, char** arguments) {
       {"convert", starling::apps::add_convert(program)},
       {"documents", starling::apps::add_documents(program)},
       {"info", starling::apps::add_info(program)},
+      {"journal", starling::apps::add_journal(program)},
       {"keygen", starling::apps::add_keygen(program)},
       {"knn", starling::apps::add_knn(program)},
       {"put", starling::apps::add_put(program)},

@@ -11,8 +11,8 @@ from folder_case import FolderCase
 
 PROGRAM = sys.argv.pop()
 PATIENCE_S = 60  # how long anything may take before its test fails
-COMMANDS = ("ask, bench, convert, info, keygen, knn, put, remove, replay, serve, simulate, streams, subscribe, "
-            "top, view")
+COMMANDS = ("ask, bench, convert, info, journal, keygen, knn, put, remove, replay, serve, simulate, streams, "
+            "subscribe, top, view")
 
 
 class UsageTest(FolderCase):

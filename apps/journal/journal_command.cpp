@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a log whole and prints what it holds: see journal_command.hpp.
+#include "starling/apps/journal/journal_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "starling/apps/shared/text/json_line.hpp"
+#include "starling/log/reader.hpp"
+#include "starling/log/system_files.hpp"
+#include "starling/stream/journal/record_codec.hpp"
+
+namespace starling::apps {
+namespace {
+
+struct JournalFlags {
+  std::string folder;
+  bool json = false;
+};
+
+/// What the records of a log say.
+struct Contents {
+  std::map<log::RecordType, std::uint64_t> counts;
+  std::uint64_t ticks = 0;
+  stream::TickBegunRecord last_tick;
+};
+
+void add_record(Contents& contents, const log::Record& record) {
+  ++contents.counts[record.type];
+  if (record.type != stream::record_type::tick_begun) return;
+  ++contents.ticks;
+  contents.last_tick = std::get<stream::TickBegunRecord>(stream::decode(record));
+}
+
+constexpr std::array<std::pair<log::RecordType, const char*>, 9> type_names{
+    {{stream::record_type::epoch, "epochs"},
+     {stream::record_type::principal, "principals"},
+     {stream::record_type::session_opened, "sessions opened"},
+     {stream::record_type::session_ended, "sessions ended"},
+     {stream::record_type::leases_moved, "steps of the clock"},
+     {stream::record_type::tick_begun, "ticks begun"},
+     {stream::record_type::tick_finished, "ticks finished"},
+     {stream::record_type::published, "ticks published"},
+     {stream::record_type::request, "requests"}}};
+
+std::string id_text(const log::LogId& id) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned byte : id) {
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+std::string torn_text(const log::TornTail& torn) {
+  return torn.file + ", offset " + std::to_string(torn.offset) + ", " + std::to_string(torn.bytes) +
+         " bytes";
+}
+
+void print_text(const log::LogSummary& summary, const Contents& contents) {
+  const log::SegmentHeader& header = summary.end->header;
+  const std::string options(reinterpret_cast<const char*>(header.user.data()), header.user.size());
+  std::cout << "log              " << id_text(header.id) << '\n'
+            << "files            " << summary.segments << '\n'
+            << "bytes            " << summary.bytes << '\n'
+            << "groups           " << summary.groups << '\n'
+            << "records          " << summary.records << '\n';
+  for (const auto& [type, name] : type_names) {
+    const auto count = contents.counts.find(type);
+    if (count == contents.counts.end()) continue;
+    const std::string line = "  " + std::string(name);
+    std::cout << line << std::string(17 - std::min<std::size_t>(line.size(), 16), ' ')
+              << count->second << '\n';
+  }
+  if (contents.ticks > 0)
+    std::cout << "last tick        " << to_number(contents.last_tick.tick) << ", at "
+              << contents.last_tick.tau_us << " us\n";
+  if (summary.torn_tail)
+    std::cout << "unfinished       " << torn_text(*summary.torn_tail)
+              << ": the next start cuts them\n";
+  std::cout << "written with\n";
+  for (std::size_t begin = 0; begin < options.size();) {
+    const std::size_t end = std::min(options.find('\n', begin), options.size());
+    std::cout << "  " << options.substr(begin, end - begin) << '\n';
+    begin = end + 1;
+  }
+}
+
+void print_json(const log::LogSummary& summary, const Contents& contents) {
+  JsonLine line;
+  line.text("log", id_text(summary.end->header.id))
+      .number("files", summary.segments)
+      .number("bytes", summary.bytes)
+      .number("groups", summary.groups)
+      .number("records", summary.records)
+      .number("ticks", contents.ticks);
+  if (contents.ticks > 0)
+    line.number("last_tick", to_number(contents.last_tick.tick))
+        .number("last_tau_us", contents.last_tick.tau_us);
+  line.number("unfinished_bytes", summary.torn_tail ? summary.torn_tail->bytes : 0);
+  std::cout << line.str() << '\n';
+}
+
+int info(const JournalFlags& flags) {
+  const auto files = log::open_folder(flags.folder, log::FolderUse::read);
+  Contents contents;
+  const log::LogSummary summary = log::read_log(*files, [&](const log::Group& group) {
+    for (const log::Record& record : group.records) add_record(contents, record);
+  });
+  if (!summary.end) throw std::runtime_error("the folder " + flags.folder + " holds no log");
+  if (flags.json)
+    print_json(summary, contents);
+  else
+    print_text(summary, contents);
+  return 0;
+}
+
+int check(const JournalFlags& flags) {
+  const auto files = log::open_folder(flags.folder, log::FolderUse::read);
+  const log::LogCheck found = log::check_log(*files);
+  if (!found.read.end && found.damage.empty())
+    throw std::runtime_error("the folder " + flags.folder + " holds no log");
+  if (flags.json) {
+    std::vector<std::string> places;
+    for (const log::DamagedLog& damage : found.damage)
+      places.push_back(JsonLine()
+                           .text("file", damage.file())
+                           .number("offset", damage.offset())
+                           .text("sentence", damage.what())
+                           .str());
+    std::cout << JsonLine()
+                     .boolean("whole", found.damage.empty())
+                     .number("records", found.read.records)
+                     .json("damage", json_array(places))
+                     .str()
+              << '\n';
+  } else {
+    for (const log::DamagedLog& damage : found.damage) std::cout << damage.what() << '\n';
+    if (found.damage.empty())
+      std::cout << "whole: " << found.read.records << " records in " << found.read.segments
+                << " files\n";
+    if (found.read.torn_tail)
+      std::cout << "unfinished: " << torn_text(*found.read.torn_tail)
+                << "; the next start cuts them, and nothing in them was acknowledged\n";
+  }
+  return found.damage.empty() ? 0 : 1;
+}
+
+void add_flags(CLI::App& command, JournalFlags& flags) {
+  command.add_option("folder", flags.folder, "The folder of serve --journal")
+      ->required()
+      ->type_name("DIR");
+  command.add_flag("--json", flags.json, "Print one JSON object");
+}
+
+}  // namespace
+
+std::function<int()> add_journal(CLI::App& program) {
+  const auto flags = std::make_shared<JournalFlags>();
+  CLI::App& command =
+      *program.add_subcommand("journal", "Look into the log of a server, and check it");
+  command.require_subcommand(1);
+  CLI::App& info_command = *command.add_subcommand("info", "Print what the log holds");
+  CLI::App& check_command =
+      *command.add_subcommand("check", "Read every byte of the log, and name what is damaged");
+  add_flags(info_command, *flags);
+  add_flags(check_command, *flags);
+  command.footer(
+      "Examples:\n"
+      "  starling journal info /var/lib/starling/journal\n"
+      "  starling journal check /var/lib/starling/journal --json\n"
+      "Both change nothing, and may run beside the server: what it writes meanwhile can look\n"
+      "unfinished. Exit status: 0 whole, 1 damaged or no log, 2 wrong usage.");
+  return [flags, &check_command] { return check_command.parsed() ? check(*flags) : info(*flags); };
+}
+
+}  // namespace starling::apps
