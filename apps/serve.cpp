@@ -181,10 +181,10 @@ void add_journal_flags(CLI::App& app, ServeFlags& flags) {
                                         "\"" + text + "\" is neither off, tick nor sync");
          },
          "When a change is acknowledged. off: at once, and there is no log. tick: when it is in "
+         "the log on the disk, which is synced at each tick and within 10 ms. sync: the same, and "
          "the "
-         "log on the disk, which is synced at each tick and within 10 ms. sync: the same, and the "
          "disk is synced without pause. Without this flag, tick with --journal, else off")
-      ->type_name("off|tick|sync");
+      ->type_name("WHEN");
 }
 
 void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
