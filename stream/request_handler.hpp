@@ -76,7 +76,7 @@ class RequestHandler {
     /// otherwise to its session.
     bool has_keys;
     Audit& audit;      ///< gets each refusal for want of rights
-    Journal* journal;  ///< the server's log; null: there is none
+    Journal* journal;  ///< null if the server has no log
     /// Returns the id of the principal of this name.
     std::function<PrincipalId(const std::string& name)> principal_id;
   };

@@ -118,7 +118,7 @@ struct Server::State {
   asio::io_context loop{1};
   zmtp::IoThreads io_threads{options.io_threads};
   Metrics metrics;
-  std::unique_ptr<AuditFile> audit_file;  ///< null: there is none
+  std::unique_ptr<AuditFile> audit_file;  ///< null if the server has no --audit-log
   Access access;
   std::unique_ptr<TickTrace> trace;
   protocol::ServedSpace space;

@@ -65,7 +65,8 @@ class Journal {
     encode(record, record_);
     append_record(type_of(record));
   }
-  /// `change` holds an encoded change (record_codec.hpp); empty: there is none.
+  /// `change` holds an encoded change (record_codec.hpp). It is empty if the request changed
+  /// nothing.
   void append(const RequestNote& note, std::span<const std::byte> change);
   /// Appends the mark of a tick, and asks for a commit at once.
   void append(const TickBegunRecord& record);

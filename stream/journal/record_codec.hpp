@@ -43,7 +43,7 @@ struct RequestNote {
   std::uint32_t principal = 0;
   std::span<const std::byte> reply;
 };
-/// `change` holds an encoded change; empty: there is none.
+/// `change` holds an encoded change. It is empty if the request changed nothing.
 void encode(const RequestNote& note, std::span<const std::byte> change, RecordBytes& out);
 
 // These encode a change from the rows of a request. Rows whose status says that they were rejected

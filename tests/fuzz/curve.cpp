@@ -14,6 +14,7 @@
 
 #include "starling/stream/zmtp/session.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/fuzz/zmtp_bytes.hpp"
 
 namespace starling::fuzz {
 namespace {
@@ -82,26 +83,6 @@ std::string sealed(const std::string& plain, const std::string& nonce,
   return box;
 }
 
-std::string number_text(std::uint64_t number) {
-  std::string sent;
-  for (int shift = 56; shift >= 0; shift -= 8) sent += static_cast<char>(number >> shift);
-  return sent;
-}
-
-std::string frame(std::uint8_t flags, const std::string& body) {
-  return static_cast<char>(flags | 2) + number_text(body.size()) + body;
-}
-
-std::string greeting(std::string_view mechanism) {
-  std::string bytes(zmtp::greeting_bytes, '\0');
-  bytes[0] = '\xff';
-  bytes[9] = '\x7f';
-  bytes[10] = 3;
-  bytes[11] = 1;
-  bytes.replace(12, mechanism.size(), mechanism);
-  return bytes;
-}
-
 struct Notes final : zmtp::SessionSink {
   void answer(std::shared_ptr<const zmtp::WireMessage> message) override {
     ++answers;
@@ -140,13 +121,13 @@ class Talk {
   }
 
   void shake_hands(const std::string& metadata, bool changes) {
-    if (!encrypts_) return feed(frame(4, "\5READY" + metadata));
+    if (!encrypts_) return feed(long_frame(4, "\5READY" + metadata));
     const std::string zeros(64, '\0');
     std::string hello("\5HELLO\1\0", 8);
     hello += std::string(72, '\0') + text(of_connection().open) + number_text(1);
     hello +=
         sealed(zeros, "CurveZMQHELLO---" + number_text(1), server().open, of_connection().secret);
-    feed(frame(4, hello));
+    feed(long_frame(4, hello));
     const std::string welcome = notes_.last;
     const std::size_t nonce_at = welcome.find("\7WELCOME") + 8;
     const std::string box = welcome.substr(nonce_at + 16);
@@ -169,20 +150,20 @@ class Talk {
     check_invariant(crypto_box_beforenm(shared_.data(), server_short.data(),
                                         of_connection().secret.data()) == 0,
                     "the server's key of the connection is a key");
-    feed(frame(4, initiate));
+    feed(long_frame(4, initiate));
   }
 
   void send(std::uint8_t flags, const std::string& payload) {
     if (!encrypts_) {
       const int outer = ((flags & has_more) != 0 ? 1 : 0) | ((flags & is_command) != 0 ? 4 : 0);
-      return feed(frame(static_cast<std::uint8_t>(outer), payload));
+      return feed(long_frame(static_cast<std::uint8_t>(outer), payload));
     }
     const std::string plain = static_cast<char>(flags) + payload;
     const std::string sent = number_text(++number_);
     const std::string nonce = "CurveZMQMESSAGEC" + sent;
     std::string box(crypto_box_MACBYTES + plain.size(), '\0');
     crypto_box_easy_afternm(bytes(box), bytes(plain), plain.size(), bytes(nonce), shared_.data());
-    feed(frame(0, "\7MESSAGE" + sent + box));
+    feed(long_frame(0, "\7MESSAGE" + sent + box));
   }
 
   bool has_fault() const { return session_.fault().has_value(); }

@@ -9,6 +9,7 @@
 #include "starling/stream/zmtp/command.hpp"
 #include "starling/stream/zmtp/session.hpp"
 #include "tests/fuzz/target.hpp"
+#include "tests/fuzz/zmtp_bytes.hpp"
 
 namespace starling::fuzz {
 
@@ -54,23 +55,6 @@ const zmtp::Authentication& keys() {
     return keys;
   }();
   return made;
-}
-
-std::string long_frame(char flags, const std::string& body) {
-  std::string bytes(1, static_cast<char>(flags | 2));
-  for (int shift = 56; shift >= 0; shift -= 8)
-    bytes += static_cast<char>(static_cast<std::uint64_t>(body.size()) >> shift);
-  return bytes + body;
-}
-
-std::string greeting(std::string_view mechanism) {
-  std::string bytes(zmtp::greeting_bytes, '\0');
-  bytes[0] = '\xff';
-  bytes[9] = '\x7f';
-  bytes[10] = 3;
-  bytes[11] = 1;
-  bytes.replace(12, mechanism.size(), mechanism);
-  return bytes;
 }
 
 std::string ready(const std::string& type) {

@@ -34,14 +34,17 @@ void put_objects(protocol::Client& client, std::uint64_t first, std::uint64_t co
   }
 }
 
+/// Runs a server until it has acknowledged 20 objects.
+void write_log(const ServerOptions& options) {
+  const RunningServer server(options);
+  auto client = server.client();
+  put_objects(client, 0, 20);
+}
+
 TEST(DamagedLogs, AreRefusedByFileAndOffsetAndNothingIsTouched) {
   const JournalFolder folder;
   const ServerOptions options = journal_options(folder.path());
-  {
-    const RunningServer server(options);
-    auto client = server.client();
-    put_objects(client, 0, 20);
-  }
+  write_log(options);
   const auto path = folder.files().front();
   std::string bytes = all_of(path);
   constexpr std::size_t at = 1200;  // in one of the first groups
@@ -60,11 +63,7 @@ TEST(DamagedLogs, AreRefusedByFileAndOffsetAndNothingIsTouched) {
 TEST(DamagedLogs, ATornTailIsCutAndTheRestIsKept) {
   const JournalFolder folder;
   const ServerOptions options = journal_options(folder.path());
-  {
-    const RunningServer server(options);
-    auto client = server.client();
-    put_objects(client, 0, 20);
-  }
+  write_log(options);
   const auto path = folder.files().back();
   std::string bytes = all_of(path);
   const std::size_t end = bytes.find_last_not_of('\0');

@@ -11,6 +11,7 @@
 
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/protocol/wire/zmq_frames.hpp"
+#include "tests/stream/support/published_bytes.hpp"
 
 namespace starling::stream {
 namespace {
@@ -50,24 +51,6 @@ std::string text_of_reply(const protocol::Result<protocol::BatchReply>& reply) {
 template <class Value>
 std::string text_of_done(const protocol::Result<Value>& reply) {
   return reply ? "done" : "refused: " + reply.problem().sentence;
-}
-
-std::string text_of_header(const protocol::TickHeader& header) {
-  std::string text;
-  const auto add = [&](auto number) { text += " " + std::to_string(number); };
-  add(to_number(header.tick));
-  add(header.tau_us);
-  add(header.newest_time_us);
-  add(header.sequence);
-  add(header.failed ? 1 : 0);
-  add(header.object_count);
-  add(header.chunk_count);
-  add(header.list_count);
-  add(header.removal_count);
-  add(static_cast<int>(header.on));
-  add(header.with.distance * 4 + header.with.position * 2 + header.with.tags);
-  add(header.stream_removed ? 1 : 0);
-  return text;
 }
 
 }  // namespace
@@ -286,7 +269,7 @@ void JournalScript::receive_messages(std::size_t count) {
     const protocol::DecodedTick decoded = protocol::decode_tick(frames);
     if (decoded.problem) throw std::runtime_error(decoded.problem->sentence);
     EXPECT_EQ(decoded.header.epoch, epoch_) << "subscribers see a restart";
-    text += text_of_header(decoded.header);
+    text += text_of(decoded.header);
     for (std::size_t i = 2; i < parts.size(); ++i) text += ' ' + parts[i].to_string();
     said_.push_back(std::move(text));
   }

@@ -19,21 +19,6 @@ namespace {
 
 const std::vector<std::string> streams{"all", "members", "states"};
 
-std::string text_of(const protocol::TickHeader& header) {
-  std::string text;
-  const auto add = [&](auto number) { text += " " + std::to_string(number); };
-  add(to_number(header.tick));
-  add(header.tau_us);
-  add(header.newest_time_us);
-  add(header.sequence);
-  add(header.failed ? 1 : 0);
-  add(header.object_count);
-  add(header.chunk_count);
-  add(header.list_count);
-  add(header.removal_count);
-  return text;
-}
-
 class Script {
  public:
   Script(const PublishedScript& script, std::unique_ptr<Engine> engine)
@@ -202,6 +187,24 @@ class Script {
 };
 
 }  // namespace
+
+std::string text_of(const protocol::TickHeader& header) {
+  std::string text;
+  const auto add = [&](auto number) { text += " " + std::to_string(number); };
+  add(to_number(header.tick));
+  add(header.tau_us);
+  add(header.newest_time_us);
+  add(header.sequence);
+  add(header.failed ? 1 : 0);
+  add(header.object_count);
+  add(header.chunk_count);
+  add(header.list_count);
+  add(header.removal_count);
+  add(static_cast<int>(header.on));
+  add(header.with.distance * 4 + header.with.position * 2 + header.with.tags);
+  add(header.stream_removed ? 1 : 0);
+  return text;
+}
 
 PublishedBytes publish(const PublishedScript& script, std::unique_ptr<Engine> engine) {
   return Script(script, std::move(engine)).run();

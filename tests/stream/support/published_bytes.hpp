@@ -11,8 +11,12 @@
 
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/words/space.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
 
 namespace starling::stream {
+
+/// Returns all fields of the header but the epoch, which is random.
+std::string text_of(const protocol::TickHeader& header);
 
 struct PublishedScript {
   std::uint64_t seed = 1;
@@ -23,7 +27,7 @@ struct PublishedScript {
 };
 
 /// All messages of all streams, in the order of ticks. Each begins with the stream's name, and with
-/// the header's text without the epoch, which is random; then come the bytes of all chunks.
+/// text_of() the header; then come the bytes of all chunks.
 using PublishedBytes = std::vector<std::string>;
 
 /// Sends a tick's updates while the tick before it is under way, and begins each tick as soon as
