@@ -185,6 +185,10 @@ void add_journal_flags(CLI::App& app, ServeFlags& flags) {
          "the "
          "disk is synced without pause. Without this flag, tick with --journal, else off")
       ->type_name("WHEN");
+  add_duration(app, "--journal-tail-age",
+               "Make a snapshot of the log when the records behind the last one are so old, and "
+               "remove what it stands for",
+               "1h", [&journal](std::int64_t us) { journal.tail_age_max_us = us; });
 }
 
 void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
@@ -415,6 +419,7 @@ int serve(const ServeFlags& flags) {
   options.alive = alive_for(notifier);
   options.page_folder = page_folder(flags.page);
   options.network = read_page_network(flags.page_network, space.space);
+  options.journal.make_engine = snapshot_engine;
   stream::Server server(options, engine.make(space));
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);

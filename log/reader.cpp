@@ -2,6 +2,8 @@
 // Defines the reading of a whole log: see reader.hpp.
 #include "starling/log/reader.hpp"
 
+#include <algorithm>
+
 #include "starling/log/segment_reader.hpp"
 
 namespace starling::log {
@@ -10,7 +12,21 @@ namespace {
 /// The reading of one log, segment by segment.
 class LogReading {
  public:
-  LogReading(Files& files, const GroupHandler& handler) : files_(files), handler_(handler) {}
+  LogReading(Files& files, const GroupHandler& handler, const LogRange& range)
+      : files_(files), handler_(handler), range_(range) {}
+
+  /// Returns the names of the segments that have records of the range, oldest first. Throws
+  /// DamagedLog if the first records are missing.
+  std::vector<std::string> names() const {
+    auto all = segment_names(files_);
+    const auto first = std::ranges::find_if(
+        all, [&](const std::string& name) { return *sequence_of_name(name) > range_.from; });
+    if (first == all.begin() && (!all.empty() || range_.from > 1))
+      throw DamagedLog(segment_name(range_.from), 0,
+                       "the segment with record " + std::to_string(range_.from) + " is missing");
+    if (!all.empty()) all.erase(all.begin(), first - 1);
+    return all;
+  }
 
   /// Reads a segment. `is_last` says that no segment follows.
   void read(const std::string& name, bool is_last) {
@@ -20,13 +36,16 @@ class LogReading {
     ++summary_.segments;
     SegmentReader reader(*file, name, header);
     summary_.bytes += reader.offset();
-    while (reader.next()) take(reader);
+    while (reader.position().next_sequence < range_.until && reader.next()) take(reader);
+    if (reader.position().next_sequence >= range_.until) is_done_ = true;
     if (reader.torn_bytes() != 0 && !is_last) throw reader.bad();
     if (reader.torn_bytes() != 0) summary_.torn_tail = {name, reader.offset(), reader.torn_bytes()};
     summary_.end = {std::move(header), name, reader.group_offset(), reader.offset(),
                     reader.position()};
   }
 
+  /// Whether the whole range is read.
+  bool is_done() const { return is_done_; }
   /// Lets the next segment begin anywhere.
   void forget_order() { summary_.end.reset(); }
   LogSummary& summary() { return summary_; }
@@ -37,7 +56,13 @@ class LogReading {
     ++summary_.groups;
     summary_.records += group.records.size();
     summary_.bytes += reader.offset() - reader.group_offset();
-    handler_(group);
+    const std::uint64_t first = reader.position().next_sequence - group.records.size();
+    const auto index_of = [&](std::uint64_t sequence) {
+      return std::clamp<std::uint64_t>(sequence, first, reader.position().next_sequence) - first;
+    };
+    const std::uint64_t begin = index_of(range_.from);
+    const std::uint64_t end = index_of(range_.until);
+    if (begin < end) handler_({group.number, group.records.subspan(begin, end - begin)});
   }
 
   /// Checks that a segment follows the one before it.
@@ -60,23 +85,33 @@ class LogReading {
 
   Files& files_;
   const GroupHandler& handler_;
+  LogRange range_;
+  bool is_done_ = false;
   LogSummary summary_;
 };
 
 }  // namespace
 
-LogSummary read_log(Files& files, const GroupHandler& handler) {
-  LogReading reading(files, handler);
-  const auto names = segment_names(files);
-  for (const std::string& name : names) reading.read(name, name == names.back());
+LogSummary read_log(Files& files, const GroupHandler& handler, const LogRange& range) {
+  LogReading reading(files, handler, range);
+  const auto names = reading.names();
+  for (const std::string& name : names) {
+    reading.read(name, name == names.back());
+    if (reading.is_done()) break;
+  }
   return std::move(reading.summary());
 }
 
-LogCheck check_log(Files& files) {
+LogCheck check_log(Files& files, std::uint64_t from) {
   const GroupHandler ignore = [](const Group&) {};
-  LogReading reading(files, ignore);
+  LogReading reading(files, ignore, {.from = from});
   LogCheck check;
-  const auto names = segment_names(files);
+  std::vector<std::string> names = segment_names(files);
+  try {
+    names = reading.names();
+  } catch (const DamagedLog& damage) {
+    check.damage.push_back(damage);
+  }
   for (const std::string& name : names) {
     try {
       reading.read(name, name == names.back());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,16 +54,26 @@ struct LogSummary {
   std::optional<LogEnd> end;  ///< nothing if the folder has no log
 };
 
-/// Gives all whole groups to the handler, in order. Changes nothing. Throws DamagedLog at the first
-/// bad place, LogFromTheFuture, IoError, and what the handler throws.
-LogSummary read_log(Files& files, const GroupHandler& handler);
+/// A part of a log. Groups that lie across its ends are read whole, and their records within it are
+/// given to the handler.
+struct LogRange {
+  static constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
+
+  std::uint64_t from = 1;        ///< the first record: where a snapshot ends, or 1
+  std::uint64_t until = no_end;  ///< the first record that is not read any more
+};
+
+/// Gives all whole groups to the handler, in order. Changes nothing. Segments before the range are
+/// not looked at. Throws DamagedLog at the first bad place, or if the log begins after the range;
+/// throws LogFromTheFuture, IoError, and what the handler throws.
+LogSummary read_log(Files& files, const GroupHandler& handler, const LogRange& range = {});
 
 struct LogCheck {
   LogSummary read;
   std::vector<DamagedLog> damage;  ///< the first of each segment
 };
 
-/// Reads everything, and goes on with the next segment after a bad place.
-LogCheck check_log(Files& files);
+/// Reads everything from record `from` on, and goes on with the next segment after a bad place.
+LogCheck check_log(Files& files, std::uint64_t from = 1);
 
 }  // namespace starling::log

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "starling/log/snapshot.hpp"
+
 namespace starling::log {
 namespace {
 
@@ -25,10 +27,10 @@ void rewrite(File& file, std::uint64_t offset, std::uint64_t end) {
 
 }  // namespace
 
-LogSummary recover_log(Files& files, const GroupHandler& handler) {
-  LogSummary summary = read_log(files, handler);
-  if (std::ranges::binary_search(files.list(), unfinished_segment_name))
-    files.remove(unfinished_segment_name);
+LogSummary recover_log(Files& files, const GroupHandler& handler, std::uint64_t from) {
+  LogSummary summary = read_log(files, handler, {.from = from});
+  for (const auto unfinished : {unfinished_segment_name, unfinished_snapshot_name})
+    if (std::ranges::binary_search(files.list(), unfinished)) files.remove(unfinished);
   if (summary.end) {
     const LogEnd& end = *summary.end;
     const auto file = files.open(end.file);

@@ -60,18 +60,29 @@ struct SegmentHeader {
 std::string segment_name(std::uint64_t first_sequence);
 /// Returns the number in a segment's file name, nothing for other names.
 std::optional<std::uint64_t> sequence_of_name(std::string_view name);
+/// The same for the snapshot (snapshot.hpp) that stands for all records before this number.
+std::string snapshot_name(std::uint64_t next_sequence);
+std::optional<std::uint64_t> sequence_of_snapshot_name(std::string_view name);
 /// Returns the names of all segments in the folder, oldest first.
 std::vector<std::string> segment_names(const Files& files);
 
+/// Returns the header of the newest segment; nothing if there is none. Throws DamagedLog,
+/// LogFromTheFuture, IoError.
+std::optional<SegmentHeader> newest_header(Files& files);
+
 /// Returns the bytes of the header, which are also the offset of the first record.
 std::uint64_t segment_header_bytes(const SegmentHeader& header);
+
+/// Returns the bytes of the header.
+std::vector<std::byte> encode_header(const SegmentHeader& header);
 
 /// Makes a segment of at least `bytes`, under its name, and on the disk with its header. Throws
 /// NoSpace, and then leaves nothing; throws IoError.
 std::unique_ptr<File> create_segment(Files& files, const SegmentHeader& header,
                                      std::uint64_t bytes);
 
-/// Reads and checks a header. Throws DamagedLog, LogFromTheFuture, IoError.
+/// Reads and checks the header of a segment or snapshot. Throws DamagedLog, LogFromTheFuture,
+/// IoError.
 SegmentHeader read_segment_header(const File& file, const std::string& name);
 
 }  // namespace starling::log

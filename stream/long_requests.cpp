@@ -11,9 +11,9 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
-#include "starling/stream/overloaded.hpp"
 #include "starling/stream/request_handler.hpp"
 
 namespace starling::stream {

@@ -227,6 +227,21 @@ struct Metrics::State {
   prometheus::Gauge& clock_offset =
       gauge("starling_clock_offset_seconds",
             "How far the wall clock is ahead of the server's time; less than 0: behind.");
+  prometheus::Gauge& journal_tail =
+      gauge("starling_journal_tail_bytes", "Bytes of the log's records behind its last snapshot.");
+  prometheus::Gauge& journal_waiting =
+      gauge("starling_journal_waiting_records", "Records of the log that are not on the disk yet.");
+  prometheus::Counter& journal_commits = counter(registry, "starling_journal_commits_total",
+                                                 "Groups of records that came to the disk.");
+  prometheus::Gauge& journal_full =
+      gauge("starling_journal_full", "1: the log's disk is full, and changes are refused.");
+  prometheus::Gauge& journal_snapshot =
+      gauge("starling_journal_snapshot_bytes", "Bytes of the log's last snapshot.");
+  prometheus::Counter& journal_snapshots =
+      counter(registry, "starling_journal_snapshots_total", "Snapshots of the log that were made.");
+  prometheus::Counter& journal_snapshots_failed =
+      counter(registry, "starling_journal_snapshots_failed_total",
+              "Snapshots of the log that could not be made.");
   prometheus::Gauge& subscriptions =
       gauge("starling_subscriptions", "Subscriptions to the results endpoint.");
   prometheus::Counter& joins = counter(registry, "starling_subscriptions_joined_total",
@@ -289,6 +304,14 @@ void Metrics::State::set(const Gauges& gauges) {
   tls_stalled.Increment(gauges.tls_stalled - tls_stalled.Value());
   clock_steps.Increment(gauges.clock_steps - clock_steps.Value());
   clock_offset.Set(gauges.clock_offset_s);
+  journal_tail.Set(gauges.journal_tail_bytes);
+  journal_waiting.Set(gauges.journal_waiting_records);
+  journal_commits.Increment(gauges.journal_commits - journal_commits.Value());
+  journal_full.Set(gauges.journal_full);
+  journal_snapshot.Set(gauges.journal_snapshot_bytes);
+  journal_snapshots.Increment(gauges.journal_snapshots - journal_snapshots.Value());
+  journal_snapshots_failed.Increment(gauges.journal_snapshots_failed -
+                                     journal_snapshots_failed.Value());
   sessions.Set(gauges.sessions);
   subscriptions.Set(gauges.subscriptions);
   joins.Increment(gauges.joins - joins.Value());

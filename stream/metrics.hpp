@@ -45,6 +45,14 @@ struct Gauges {
   double memory_bytes = 0;    ///< resident
   double clock_steps = 0;     ///< so far
   double clock_offset_s = 0;  ///< of the wall clock, from the server's time
+  // Of the log; all 0 without one.
+  double journal_tail_bytes = 0;        ///< of records behind the last snapshot
+  double journal_waiting_records = 0;   ///< that are not on the disk yet
+  double journal_commits = 0;           ///< so far
+  double journal_full = 0;              ///< 1: the disk is full, and changes are refused
+  double journal_snapshot_bytes = 0;    ///< of the last snapshot
+  double journal_snapshots = 0;         ///< that were made so far
+  double journal_snapshots_failed = 0;  ///< so far
   double subscriptions = 0;
   double joins = 0;  ///< all subscriptions ever made, including ended ones
   double objects = 0;

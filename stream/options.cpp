@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iomanip>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -158,31 +156,12 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   return options;
 }
 
-std::vector<KeptOption> kept_options(const ServerOptions& options) {
-  const auto number = [](double value) {
-    std::ostringstream text;
-    text << std::setprecision(17) << value;
-    return text.str();
-  };
-  const SpaceOptions& space = options.processor.space;
-  const std::int64_t ttl_us = options.processor.objects.object_ttl_us;
-  std::string space_text(to_string(space.space));
-  if (space.is_vector()) space_text += ':' + std::to_string(space.dimension);
-  std::vector<KeptOption> kept{{"--space", std::move(space_text)}};
-  if (space.is_vector()) {
-    kept.push_back({"--metric", std::string(name_of(space.metric))});
-  } else {
-    kept.push_back({"--resolution", number(space.resolution_m)});
-    kept.push_back({"--origin", number(space.origin[0]) + "," + number(space.origin[1]) + "," +
-                                    number(space.origin[2])});
-  }
-  kept.push_back({"--object-ttl",
-                  ttl_us == ObjectTableOptions::never_us ? "none" : std::to_string(ttl_us) + "us"});
-  kept.push_back(
-      {"--tombstone-ttl", std::to_string(options.processor.objects.tombstone_ttl_us) + "us"});
-  kept.push_back({"--neighbors-max", std::to_string(options.processor.queries.neighbors_max)});
-  kept.push_back({"--keys", options.keys_path.empty() ? "none" : "given"});
-  return kept;
+KeptOptions kept_options(const ServerOptions& options) {
+  return {.space = options.processor.space,
+          .object_ttl_us = options.processor.objects.object_ttl_us,
+          .tombstone_ttl_us = options.processor.objects.tombstone_ttl_us,
+          .neighbors_max = options.processor.queries.neighbors_max,
+          .has_keys = !options.keys_path.empty()};
 }
 
 std::vector<std::string> faults_of(const ServerOptions& options, const EngineLimits& engine) {

@@ -18,6 +18,7 @@
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/journal/journal_options.hpp"
+#include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
@@ -29,8 +30,6 @@
 #include "starling/stream/websocket/socket_limits.hpp"
 
 namespace starling::stream {
-
-struct KeptOption;
 
 struct ServerOptions {
   std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< the port * means any free port
@@ -181,7 +180,7 @@ Reach zmtp_reach_allowed(const ServerOptions& options);
 Reach http_reach_allowed(const ServerOptions& options);
 
 /// Returns the options that a log keeps (Journal). `options` are completed.
-std::vector<KeptOption> kept_options(const ServerOptions& options);
+KeptOptions kept_options(const ServerOptions& options);
 
 /// Returns the options with all values that follow from others and from the engine's limits. Throws
 /// std::invalid_argument if options contradict each other or the limits; the sentence begins with

@@ -17,9 +17,9 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/limit_table.hpp"
-#include "starling/stream/overloaded.hpp"
 #include "starling/stream/request_handler.hpp"
 
 namespace starling::stream {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <variant>
 
+#include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/access/rights.hpp"
-#include "starling/stream/overloaded.hpp"
 
 namespace starling::stream {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of RequestHandler that write to the server's log, and let replies wait for it. A
 // record is appended when its request has been applied, with the reply: recovery needs no limit,
-// clock or right to apply it again. Without a log, they do nothing but send.
+// clock or right to apply it again. Without a log, they do nothing but send. Also the last step of
+// a server that starts with what its log holds.
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -119,6 +120,33 @@ void RequestHandler::check_memory_for_log() const {
       "memory ran out while a request was applied, and the log cannot hold a part of a request. "
       "The server stops. Give it more memory, or a lower --memory-bytes-max, and start it again: "
       "all that was acknowledged is in the log");
+}
+
+LoggedTables RequestHandler::logged_tables() {
+  return {.processor = parts_.processor,
+          .publisher = parts_.publisher,
+          .sessions = sessions_,
+          .names = names_,
+          .accounts = accounts_,
+          .has_keys = parts_.has_keys,
+          .principal_id = parts_.principal_id};
+}
+
+void RequestHandler::end_recovery(LogReplay& replay) {
+  LogReplay::Open& open = replay.open();
+  while (!open.ticks.empty()) {
+    const Tick tick = open.ticks.front().tick;
+    replay.finish_tick({});
+    parts_.journal->append(TickFinishedRecord{tick, {}});
+  }
+  for (auto& [request, reply] : open.replies) {
+    Caller caller;
+    caller.head.session = request.first;
+    caller.head.sequence = request.second;
+    record(caller, encode_reply(caller, reply));
+    sessions_.answered(request.first, request.second, std::move(reply));
+  }
+  last_begun_ = parts_.processor.last_tick();
 }
 
 }  // namespace starling::stream

@@ -32,7 +32,8 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/prepare.hpp"
-#include "starling/stream/publisher.hpp"
+#include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/recovery/log_replay.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/fair_queue.hpp"
@@ -112,13 +113,11 @@ class RequestHandler {
   /// Returns whether so much waits for the log that no further change should come.
   bool is_behind() const { return parts_.journal != nullptr && parts_.journal->is_behind(); }
 
-  // These are for a server that starts with what its log holds (recovered_requests.cpp).
-  /// Applies a record of the log. Call it for all records, in order. Throws std::runtime_error,
-  /// with a sentence, if the server cannot hold what the log holds.
-  void recover(const JournalRecord& record);
+  /// The tables that the server's log determines. For a server that starts with what its log holds.
+  LoggedTables logged_tables();
   /// Finishes the ticks that were under way at the end of the log, and gives each request its
   /// reply. Call it once, after Journal::recover.
-  void end_recovery();
+  void end_recovery(LogReplay& replay);
 
   /// Returns whether updates wait, but fewer than should be applied together.
   bool takes_more_updates() const;
@@ -216,7 +215,6 @@ class RequestHandler {
                          std::span<protocol::RowReason> reasons);
   void put_names(const Caller& caller, const protocol::PutNames& request, std::size_t first,
                  std::span<protocol::RowReason> reasons);
-  static SequencedReply reply_to_tick(const TickOutcome& outcome);
   void advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash);
   void answer(const Caller& caller, SequencedReply reply);
   void count(const Caller& caller, SequencedReply& reply);
@@ -237,18 +235,6 @@ class RequestHandler {
   void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
   void send_when_marked(const Caller& caller, const protocol::Frame& frame, Tick tick);
   void check_memory_for_log() const;
-
-  // Recovery (recovered_requests.cpp)
-  struct Recovery;
-  void recover_session(const SessionOpenedRecord& record);
-  void recover_request(const RequestRecord& record);
-  void recover_change(const RequestRecord& record);
-  void recover_stream(const RequestRecord& record, const StreamChange& change);
-  void recover_names(const RequestRecord& record, const NamesChange& change);
-  void recover_finished(const std::string& error);
-  PrincipalId recovered_principal(std::uint32_t number) const;
-  std::uint64_t recovered_owner(const RequestRecord& record) const;
-  StreamId recovered_stream(const std::string& name) const;
 
   // Whom things belong to, and what a principal may take of the server (owners.cpp)
   std::uint64_t owner_of(const Caller& caller) const;
@@ -369,7 +355,6 @@ class RequestHandler {
   TickBegunRecord asked_tick_;          ///< the request whose tick begins now, if any
   std::uint64_t waiting_bytes_ = 0;     ///< of replies that wait for the log
   RecordBytes change_;                  ///< what the request changed that is answered next
-  std::shared_ptr<Recovery> recovery_;  ///< null unless the server recovers
   SlicedWork slices_;                   ///< long requests, and ticks that are prepared
   OrderedPool beside_;                  ///< encodes snapshots; destroyed first
 };

@@ -10,12 +10,12 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/access/accounts.hpp"
 #include "starling/stream/limit_table.hpp"
-#include "starling/stream/overloaded.hpp"
 #include "starling/stream/request_handler.hpp"
 
 namespace starling::stream {
@@ -302,13 +302,6 @@ void RequestHandler::put_names(const Caller& caller, const protocol::PutNames& r
                      ? names_.put(ObjectId{id}, request.texts[first + i], teller)
                      : RowReason::not_allowed;
   }
-}
-
-SequencedReply RequestHandler::reply_to_tick(const TickOutcome& outcome) {
-  if (outcome.error.empty()) return outcome.done;
-  return error_reply(
-      ErrorCode::tick_failed,
-      "The tick failed, and the lists of the tick before it stay valid: " + outcome.error);
 }
 
 void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {

@@ -37,10 +37,18 @@ std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... argume
   }
 }
 
+/// Lets the engine skip ticks.
+SkippingEngine* wrapped(std::unique_ptr<Engine>& engine) {
+  auto made = std::make_unique<SkippingEngine>(std::move(engine));
+  SkippingEngine* const skipping = made.get();
+  engine = std::move(made);
+  return skipping;
+}
+
 }  // namespace
 
-Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> engine)
-    : options(completed(the_options, engine->limits())),
+Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> the_engine)
+    : options(completed(the_options, the_engine->limits())),
       metrics(options),
       audit_file(options.audit_path.empty() ? nullptr
                                             : std::make_unique<AuditFile>(options.audit_path)),
@@ -50,12 +58,13 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> e
                 : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
       space(options.processor.space),
       journal(options.journal.is_on()
-                  ? std::make_unique<Journal>(loop, options.journal, kept_options(options),
+                  ? std::make_unique<Journal>(loop, options.journal, to_text(kept_options(options)),
                                               system_random)
                   : nullptr),
       publisher(journal ? journal->epoch() : system_random(), options.processor.space.space),
       credit({options.limits.credit_rows, options.limits.credit_bytes}),
-      processor(options.processor, std::move(engine)),
+      skipping(journal ? wrapped(the_engine) : nullptr),
+      processor(options.processor, std::move(the_engine)),
       commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads, command_options(),
                                     command_handlers())),
       results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
@@ -112,12 +121,24 @@ TickerOptions Server::State::ticker_options() {
 }
 
 void Server::State::recover() {
-  journal->recover([this](const JournalRecord& record) { handler.recover(record); });
-  handler.end_recovery();
+  LogReplay replay(handler.logged_tables(), ticker.recovered_ticks());
+  if (journal->snapshot())
+    import_state(read_state(journal->files(), *journal->snapshot()).state, handler.logged_tables(),
+                 replay);
+  skipping->skip_before(journal->scan().first_needed_tick());
+  skipping->skip(journal->scan().failed_ticks());
+  journal->recover([&](const JournalRecord& record) { replay.apply(record); });
+  handler.end_recovery(replay);
+  ticker.recovered_ticks().end();
   journal->watch([this] {
     decoder.go_on();
     stop_if_idle();
   });
+  if (!options.journal.make_engine) return;
+  snapshots = std::make_unique<SnapshotMaker>(
+      loop, journal->files(), options.journal.make_engine, options.sessions,
+      [this](const std::optional<log::SnapshotInfo>& made) { journal->snapshot_ended(made); });
+  journal->make_snapshots([this](std::uint64_t place) { snapshots->make(place); });
 }
 
 AuditOptions Server::State::audit_options() {

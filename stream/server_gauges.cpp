@@ -19,6 +19,7 @@ Gauges Server::State::gauges() {
   const QueryTable& queries = processor.queries();
   const Credit most_credit = credit.most_taken();
   const SessionTaken most_taken = handler.sessions().most_taken();
+  const Journal::Counts logged = journal ? journal->counts() : Journal::Counts{};
   const std::uint64_t log_lines_dropped =
       options.log_lines_dropped ? options.log_lines_dropped() : 0;
   return {.sessions = number(handler.sessions().count()),
@@ -50,6 +51,13 @@ Gauges Server::State::gauges() {
           .memory_bytes = number(memory_use().resident),
           .clock_steps = number(ticker.clock_steps()),
           .clock_offset_s = ticker.clock_offset_s(),
+          .journal_tail_bytes = number(logged.tail_bytes),
+          .journal_waiting_records = number(logged.waiting_records),
+          .journal_commits = number(logged.commits),
+          .journal_full = logged.is_full ? 1.0 : 0.0,
+          .journal_snapshot_bytes = number(logged.snapshot_bytes),
+          .journal_snapshots = number(logged.snapshots),
+          .journal_snapshots_failed = number(logged.snapshots_failed),
           .subscriptions = number(results->subscriber_count()),
           .joins = number(results->join_count()),
           .objects = number(processor.objects().alive_count()),

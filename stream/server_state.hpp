@@ -27,7 +27,9 @@
 #include "starling/stream/page/page_files.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
-#include "starling/stream/publisher.hpp"
+#include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/recovery/skipping_engine.hpp"
+#include "starling/stream/recovery/snapshot_maker.hpp"
 #include "starling/stream/request_handler.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
@@ -125,6 +127,7 @@ struct Server::State {
   std::unique_ptr<Journal> journal;  ///< null: there is no log
   Publisher publisher;
   CreditLedger credit;
+  SkippingEngine* skipping;  ///< owned by the processor; null: there is no log
   Processor processor;
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
@@ -151,6 +154,7 @@ struct Server::State {
   bool is_reloading = false;   ///< the keys file is being read again
   bool reloads_again = false;  ///< once that has ended
   OrderedPool reloader;
+  std::unique_ptr<SnapshotMaker> snapshots;  ///< null: the log gets none
   LoopTurns turns;
   bool stopping = false;
   bool ticks_done = false;

@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <limits>
-#include <mutex>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -23,11 +21,11 @@
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/times.hpp"
-#include "starling/log/record.hpp"
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/pools/sliced_work.hpp"
+#include "starling/stream/publishing/tick_outcome.hpp"
 #include "starling/stream/state/disciplined_clock.hpp"
 #include "starling/stream/state/overrun_log.hpp"
 #include "starling/stream/state/tick_clock.hpp"
@@ -56,65 +54,6 @@ bool is_small(const TickResult& result, std::size_t streams) {
   for (const ReportedList& list : result.lists) neighbors += list.count;
   return neighbors <= neighbors_max;
 }
-
-TickOutcome outcome_of(const TickReport& report) {
-  TickOutcome outcome{.done = {.tick = report.tick,
-                               .tau_us = report.tau_us,
-                               .object_count = report.objects,
-                               .build_ms = report.times.build_ms,
-                               .search_ms = report.times.search_ms,
-                               .diff_ms = report.times.diff_ms},
-                      .error = report.error};
-  for (const StreamReport& stream : report.streams)
-    for (const QueryReport& query : stream.queries)
-      ++(query.event == ListEvent::removed ? outcome.done.removal_count : outcome.done.list_count);
-  return outcome;
-}
-
-std::uint64_t hash_of(const std::vector<protocol::TickMessage>& messages) {
-  std::uint64_t hash = 0;
-  for (const protocol::TickMessage& message : messages) {
-    hash = log::hash_bytes(std::as_bytes(std::span(message.topic)), hash);
-    hash = log::hash_bytes(message.header.bytes(), hash);
-    for (const protocol::Frame& chunk : message.chunks) hash = log::hash_bytes(chunk.bytes(), hash);
-  }
-  return hash;
-}
-
-/// Keeps results while a server recovers. The loop does not run yet.
-class RecoveredResults {
- public:
-  /// Engine: keeps the result, and returns true, while results are to be kept.
-  bool keep(std::unique_ptr<TickResult>& result) {
-    const std::lock_guard lock(mutex_);
-    if (!is_keeping_) return false;
-    results_.push_back(std::move(result));
-    changed_.notify_one();
-    return true;
-  }
-  void set_keeping(bool is_keeping) {
-    const std::lock_guard lock(mutex_);
-    is_keeping_ = is_keeping;
-  }
-  /// Returns when the engine has room.
-  void wait_for_room(const Processor& processor) {
-    std::unique_lock lock(mutex_);
-    while (!processor.has_room()) changed_.wait_for(lock, std::chrono::milliseconds(1));
-  }
-  std::unique_ptr<TickResult> take() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !results_.empty(); });
-    auto result = std::move(results_.front());
-    results_.pop_front();
-    return result;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_keeping_ = false;
-  std::deque<std::unique_ptr<TickResult>> results_;
-};
 
 }  // namespace
 
@@ -165,6 +104,8 @@ struct Ticker::State {
 
   bool is_busy() const {
     if (options.journal != nullptr && options.journal->refusal()) return true;
+    if (options.journal != nullptr && options.journal->wants_pause() && !under_way.empty())
+      return true;
     return preparing || !processor.has_room() || under_way.size() + publishing_count() >= ticks_max;
   }
 
@@ -397,6 +338,7 @@ struct Ticker::State {
   std::function<void()> on_idle;
   std::size_t sending_count = 0;  ///< ticks whose messages are being sent
   std::shared_ptr<RecoveredResults> recovered = std::make_shared<RecoveredResults>();
+  RecoveredTicks recovered_ticks{processor, recovered};
   std::deque<Arrived> arrived;  ///< in tick order
   bool is_sorting = false;      ///< a result is sorted, or waits to be finished
   SlicedWork sorting;           ///< of results, in tick order
@@ -484,28 +426,8 @@ const std::string& Ticker::last_error() const {
   return state_->last_error;
 }
 
-void Ticker::recover_begin(std::int64_t tau_us) {
-  state_->recovered->set_keeping(true);
-  state_->recovered->wait_for_room(state_->processor);
-  check_invariant(state_->processor.begin_tick(tau_us), "an engine with room takes a tick");
-}
-
-TickOutcome Ticker::recover_finish(const std::string& error) {
-  auto result = state_->recovered->take();
-  if (error.empty() && !result->error.empty())
-    throw std::runtime_error("tick " + std::to_string(to_number(result->tick)) +
-                             " of the log, which once succeeded, fails now: " + result->error);
-  if (!error.empty()) {
-    result->error = error;
-    result->lists = {};
-  }
-  const TickReport report = state_->processor.finish_tick(std::move(result));
-  state_->publisher.plan(report, state_->processor.queries());
-  return outcome_of(report);
-}
-
-void Ticker::end_recovery() {
-  state_->recovered->set_keeping(false);
+RecoveredTicks& Ticker::recovered_ticks() {
+  return state_->recovered_ticks;
 }
 
 void Ticker::stop(std::function<void()> idle) {

@@ -17,7 +17,9 @@
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/output/tick_trace.hpp"
-#include "starling/stream/publisher.hpp"
+#include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/publishing/tick_outcome.hpp"
+#include "starling/stream/recovery/recovered_ticks.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
 
 namespace boost::asio {
@@ -53,11 +55,6 @@ struct TickerOptions {
   /// Called with the messages of each tick, one for each plan, before they are sent.
   std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
       publishing = [](const auto&, const auto&) {};
-};
-
-struct TickOutcome {
-  protocol::TickDone done;
-  std::string error;  ///< empty, or why the tick failed; the old lists then stay valid
 };
 
 class Ticker {
@@ -103,16 +100,9 @@ class Ticker {
   /// Returns why the last tick failed; empty if the tick did not fail.
   const std::string& last_error() const;
 
-  // These are for a server that starts with what its log holds. Nothing else may use the ticker
-  // meanwhile, and no message is sent.
-  /// Begins the tick, after waiting until the engine has room.
-  void recover_begin(std::int64_t tau_us);
-  /// Waits for the result of the oldest tick that was begun, and finishes the tick. If `error` is
-  /// not empty, the tick failed when it was logged, and the tables learn no result now either.
-  /// Throws std::runtime_error if the tick fails now and did not fail then.
-  TickOutcome recover_finish(const std::string& error);
-  /// From now on, results come to the loop.
-  void end_recovery();
+  /// For a server that starts with what its log holds: runs the log's ticks, and sends no message.
+  /// Nothing else may use the ticker until RecoveredTicks::end.
+  RecoveredTicks& recovered_ticks();
 
   /// Begins no further tick. Calls `idle` when all ticks that have begun are published, which may
   /// be at once.

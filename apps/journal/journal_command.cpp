@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,10 +16,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
 #include "starling/log/reader.hpp"
+#include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
 #include "starling/stream/journal/record_codec.hpp"
+#include "starling/stream/recovery/make_snapshot.hpp"
 
 namespace starling::apps {
 namespace {
@@ -68,10 +72,15 @@ std::string torn_text(const log::TornTail& torn) {
          " bytes";
 }
 
-void print_text(const log::LogSummary& summary, const Contents& contents) {
+void print_text(const std::optional<log::SnapshotInfo>& snapshot, const log::LogSummary& summary,
+                const Contents& contents) {
   const log::SegmentHeader& header = summary.end->header;
   const std::string options(reinterpret_cast<const char*>(header.user.data()), header.user.size());
   std::cout << "log              " << id_text(header.id) << '\n'
+            << "snapshot         "
+            << (snapshot ? snapshot->file + ", " + std::to_string(snapshot->bytes) + " bytes"
+                         : "none")
+            << '\n'
             << "files            " << summary.segments << '\n'
             << "bytes            " << summary.bytes << '\n'
             << "groups           " << summary.groups << '\n'
@@ -97,7 +106,8 @@ void print_text(const log::LogSummary& summary, const Contents& contents) {
   }
 }
 
-void print_json(const log::LogSummary& summary, const Contents& contents) {
+void print_json(const std::optional<log::SnapshotInfo>& snapshot, const log::LogSummary& summary,
+                const Contents& contents) {
   JsonLine line;
   line.text("log", id_text(summary.end->header.id))
       .number("files", summary.segments)
@@ -108,6 +118,7 @@ void print_json(const log::LogSummary& summary, const Contents& contents) {
   if (contents.ticks > 0)
     line.number("last_tick", to_number(contents.last_tick.tick))
         .number("last_tau_us", contents.last_tick.tau_us);
+  if (snapshot) line.text("snapshot", snapshot->file).number("snapshot_bytes", snapshot->bytes);
   line.number("unfinished_bytes", summary.torn_tail ? summary.torn_tail->bytes : 0);
   std::cout << line.str() << '\n';
 }
@@ -115,20 +126,41 @@ void print_json(const log::LogSummary& summary, const Contents& contents) {
 int info(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
   Contents contents;
-  const log::LogSummary summary = log::read_log(*files, [&](const log::Group& group) {
-    for (const log::Record& record : group.records) add_record(contents, record);
-  });
+  const auto snapshot = log::newest_snapshot(*files);
+  const log::LogSummary summary = log::read_log(*files,
+                                                [&](const log::Group& group) {
+                                                  for (const log::Record& record : group.records)
+                                                    add_record(contents, record);
+                                                },
+                                                {.from = snapshot ? snapshot->next_sequence : 1});
   if (!summary.end) throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json)
-    print_json(summary, contents);
+    print_json(snapshot, summary, contents);
   else
-    print_text(summary, contents);
+    print_text(snapshot, summary, contents);
   return 0;
+}
+
+/// Reads the last snapshot and the log behind it.
+log::LogCheck check_all(log::Files& files) {
+  std::vector<log::DamagedLog> damage;
+  std::uint64_t from = 1;
+  try {
+    if (const auto snapshot = log::newest_snapshot(files)) {
+      from = snapshot->next_sequence;
+      log::read_snapshot(files, *snapshot, [](const log::Record&) { return true; });
+    }
+  } catch (const log::DamagedLog& found) {
+    damage.push_back(found);
+  }
+  log::LogCheck check = log::check_log(files, from);
+  check.damage.insert(check.damage.begin(), damage.begin(), damage.end());
+  return check;
 }
 
 int check(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
-  const log::LogCheck found = log::check_log(*files);
+  const log::LogCheck found = check_all(*files);
   if (!found.read.end && found.damage.empty())
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json) {
@@ -157,6 +189,31 @@ int check(const JournalFlags& flags) {
   return found.damage.empty() ? 0 : 1;
 }
 
+int compact(const JournalFlags& flags) {
+  // As many replies of each session as any server keeps.
+  constexpr std::size_t replies_max = 65'536;
+  const auto files = log::open_folder(flags.folder, log::FolderUse::write);
+  if (!log::newest_header(*files))
+    throw std::runtime_error("the folder " + flags.folder + " holds no log");
+  const auto made = stream::make_snapshot(
+      {.files = *files, .make_engine = snapshot_engine, .sessions = {.replies_max = replies_max}});
+  if (flags.json) {
+    JsonLine line;
+    line.boolean("made", made.has_value());
+    if (made)
+      line.text("snapshot", made->snapshot.file)
+          .number("snapshot_bytes", made->snapshot.bytes)
+          .number("removed_files", made->dropped_files);
+    std::cout << line.str() << '\n';
+  } else if (made) {
+    std::cout << "made " << made->snapshot.file << ", " << made->snapshot.bytes
+              << " bytes; removed " << made->dropped_files << " older files\n";
+  } else {
+    std::cout << "nothing to do: the last snapshot stands for the whole log\n";
+  }
+  return 0;
+}
+
 void add_flags(CLI::App& command, JournalFlags& flags) {
   command.add_option("folder", flags.folder, "The folder of serve --journal")
       ->required()
@@ -168,21 +225,29 @@ void add_flags(CLI::App& command, JournalFlags& flags) {
 
 std::function<int()> add_journal(CLI::App& program) {
   const auto flags = std::make_shared<JournalFlags>();
-  CLI::App& command =
-      *program.add_subcommand("journal", "Look into the log of a server, and check it");
+  CLI::App& command = *program.add_subcommand(
+      "journal", "Look into the log of a server, check it, and make it smaller");
   command.require_subcommand(1);
   CLI::App& info_command = *command.add_subcommand("info", "Print what the log holds");
   CLI::App& check_command =
       *command.add_subcommand("check", "Read every byte of the log, and name what is damaged");
   add_flags(info_command, *flags);
+  CLI::App& compact_command = *command.add_subcommand(
+      "compact", "Make a snapshot of what the log holds, and remove the files it stands for");
   add_flags(check_command, *flags);
+  add_flags(compact_command, *flags);
   command.footer(
       "Examples:\n"
       "  starling journal info /var/lib/starling/journal\n"
       "  starling journal check /var/lib/starling/journal --json\n"
-      "Both change nothing, and may run beside the server: what it writes meanwhile can look\n"
-      "unfinished. Exit status: 0 whole, 1 damaged or no log, 2 wrong usage.");
-  return [flags, &check_command] { return check_command.parsed() ? check(*flags) : info(*flags); };
+      "  starling journal compact /var/lib/starling/journal\n"
+      "info and check change nothing, and may run beside the server: what it writes meanwhile can\n"
+      "look unfinished. compact needs a log that no server uses. Exit status: 0 whole, 1 damaged "
+      "or no log, 2 wrong usage.");
+  return [flags, &check_command, &compact_command] {
+    if (compact_command.parsed()) return compact(*flags);
+    return check_command.parsed() ? check(*flags) : info(*flags);
+  };
 }
 
 }  // namespace starling::apps

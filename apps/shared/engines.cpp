@@ -263,6 +263,10 @@ SelectionTimer choose_selection_timer(const EngineFlags& flags) {
   return cuda.make_timer();
 }
 
+std::unique_ptr<Engine> snapshot_engine(const SpaceOptions& space) {
+  return cpu::make_engine({.space = space, .threads = 1});
+}
+
 CpuFacts describe_cpu() {
   const auto engine = cpu::make_engine({.threads = 1});
   return {std::string(engine->name()), std::string(cpu::simd_target()), engine->limits()};

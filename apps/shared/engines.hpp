@@ -55,6 +55,9 @@ struct EngineChoice {
 /// chosen engine is not available, and sim::UsageError if the flags name several devices.
 EngineChoice choose_engine(const EngineFlags& flags);
 
+/// Makes the engine that reads a server's log beside the server: on the CPU, with one thread.
+std::unique_ptr<Engine> snapshot_engine(const SpaceOptions& space);
+
 struct SearcherChoice {
   std::unique_ptr<VectorSearcher> searcher;
   std::string why;  ///< as in EngineChoice

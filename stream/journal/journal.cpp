@@ -17,6 +17,8 @@
 #include "starling/log/recovery.hpp"
 #include "starling/log/segment.hpp"
 #include "starling/log/system_files.hpp"
+#include "starling/stream/journal/kept_options.hpp"
+#include "starling/stream/journal/log_scan.hpp"
 
 namespace starling::stream {
 
@@ -55,8 +57,8 @@ std::optional<Durability> durability_from_string(std::string_view text) {
   return std::nullopt;
 }
 
-Journal::Journal(boost::asio::io_context& loop, const JournalOptions& options,
-                 std::vector<KeptOption> kept, const std::function<std::uint64_t()>& random)
+Journal::Journal(boost::asio::io_context& loop, const JournalOptions& options, std::string kept,
+                 const std::function<std::uint64_t()>& random)
     : loop_(loop), options_(options), kept_(std::move(kept)), random_(random) {
   try {
     files_ = open(options_);
@@ -75,55 +77,48 @@ Journal::Journal(boost::asio::io_context& loop, const JournalOptions& options,
 
 Journal::~Journal() = default;
 
-/// Finds damage, the epoch, and whether the last finished tick failed.
+/// Finds damage and the epoch.
 void Journal::look_through() {
   std::optional<std::uint64_t> epoch;
-  bool has_failed = false;
-  const log::LogSummary summary = log::read_log(*files_, [&](const log::Group& group) {
-    for (const log::Record& record : group.records) {
-      if (record.type == record_type::epoch)
-        epoch = std::get<EpochRecord>(decode(record)).epoch;
-      else if (record.type == record_type::tick_finished)
-        has_failed = !std::get<TickFinishedRecord>(decode(record)).error.empty();
-    }
-  });
+  snapshot_ = log::newest_snapshot(*files_);
+  if (snapshot_)
+    log::read_snapshot(*files_, *snapshot_, [&](const log::Record& record) {
+      epoch = std::get<EpochRecord>(decode(record)).epoch;
+      return false;
+    });
+  const log::LogSummary summary = log::read_log(*files_,
+                                                [&](const log::Group& group) {
+                                                  for (const log::Record& record : group.records)
+                                                    scan_.look_at(record);
+                                                },
+                                                {.from = snapshot_ ? snapshot_->next_sequence : 1});
   if (summary.end) check_kept(summary.end->header.user);
-  is_epoch_new_ = !epoch || has_failed;
+  if (scan_.epoch()) epoch = scan_.epoch();
+  ticks_under_way_ = scan_.ticks_under_way();
+  is_epoch_new_ = !epoch;
   epoch_ = is_epoch_new_ ? random_() : *epoch;
 }
 
-std::vector<std::byte> Journal::kept_bytes() const {
-  std::string text;
-  for (const KeptOption& option : kept_) text += option.flag + '=' + option.value + '\n';
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
 void Journal::check_kept(const std::vector<std::byte>& user) const {
-  if (user == kept_bytes()) return;
-  const std::string text(reinterpret_cast<const char*>(user.data()), user.size());
-  std::string differing;
-  for (const KeptOption& option : kept_) {
-    const std::string begin = option.flag + '=';
-    const std::size_t at = text.starts_with(begin) ? 0 : text.find('\n' + begin);
-    const std::string old =
-        at == std::string::npos
-            ? "unknown"
-            : text.substr(text.find('=', at) + 1,
-                          text.find('\n', text.find('=', at)) - text.find('=', at) - 1);
-    if (old == option.value) continue;
-    differing += (differing.empty() ? "" : ", and ") + option.flag + " was " + old + " and is " +
-                 option.value;
-  }
-  throw std::runtime_error("the log in " + options_.folder + " was written with other options: " +
-                           differing + "; start with the old ones, or with another folder");
+  const std::string old(reinterpret_cast<const char*>(user.data()), user.size());
+  if (old == kept_) return;
+  throw std::runtime_error("the log in " + options_.folder +
+                           " was written with other options: " + difference(old, kept_) +
+                           "; start with the old ones, or with another folder");
 }
 
 void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
   const std::int64_t since_us = steady_now_us();
-  const log::LogSummary summary = log::recover_log(*files_, [&](const log::Group& group) {
-    for (const log::Record& record : group.records) apply(decode(record));
-  });
+  const log::LogSummary summary = log::recover_log(
+      *files_,
+      [&](const log::Group& group) {
+        for (const log::Record& record : group.records) {
+          tail_bytes_ += log::record_bytes(record.payload.size());
+          apply(decode(record));
+        }
+      },
+      snapshot_ ? snapshot_->next_sequence : 1);
+  tail_since_us_ = since_us;
   if (summary.torn_tail)
     spdlog::warn(
         "the log ends with a group that was not finished when the server or the machine stopped: "
@@ -145,7 +140,8 @@ void Journal::begin_writing(const log::LogSummary& summary) {
   if (summary.end) {
     writer_ = std::make_unique<log::Writer>(*files_, *summary.end, writer_options);
   } else {
-    log::NewLog made{.id = {}, .user = kept_bytes()};
+    const auto kept = std::as_bytes(std::span(kept_));
+    log::NewLog made{.id = {}, .user = {kept.begin(), kept.end()}};
     const std::array<std::uint64_t, 2> bits{random_(), random_()};
     static_assert(sizeof(bits) == sizeof(made.id));
     std::memcpy(made.id.data(), bits.data(), sizeof(bits));
@@ -187,6 +183,7 @@ std::string Journal::failure_sentence(const std::string& sentence) const {
 void Journal::append_record(log::RecordType type) {
   const std::span<const std::byte> payload(record_);
   end_ = commits_->append(type, record_version, std::span(&payload, 1)) + 1;
+  tail_bytes_ += log::record_bytes(payload.size());
 }
 
 void Journal::append(const RequestNote& note, std::span<const std::byte> change) {
@@ -194,14 +191,24 @@ void Journal::append(const RequestNote& note, std::span<const std::byte> change)
   encode(note, change, record_);
   append_record(record_type::request);
   if (is_of_stream(change)) end_of_streams_ = end_;
+  make_snapshot_if_due();
 }
 
 void Journal::append(const TickBegunRecord& record) {
   record_.clear();
   encode(record, record_);
   append_record(record_type::tick_begun);
+  ++ticks_under_way_;
   marks_.emplace_back(record.tick, end_);
   commits_->commit_now();
+}
+
+void Journal::append(const TickFinishedRecord& record) {
+  record_.clear();
+  encode(record, record_);
+  append_record(record_type::tick_finished);
+  --ticks_under_way_;
+  make_snapshot_if_due();
 }
 
 void Journal::know(std::uint32_t principal, std::string_view name) {
@@ -233,6 +240,7 @@ bool Journal::is_behind() const {
 
 void Journal::became_durable(std::uint64_t place) {
   durable_ = std::max(durable_, place);
+  ++commit_count_;
   refusal_.reset();
   while (!marks_.empty() && marks_.front().second <= durable_) marks_.pop_front();
   while (!waiting_.empty() && waiting_.begin()->first <= durable_) {
@@ -251,6 +259,41 @@ void Journal::became_full(const std::string& sentence) {
              ", so the server takes no changes; make room there, and send this request and all "
              "after it again.";
   if (changed_) changed_();
+}
+
+bool Journal::is_snapshot_due() const {
+  const std::uint64_t least = std::max(options_.tail_bytes_max, snapshot_ ? snapshot_->bytes : 0);
+  if (tail_bytes_tried_ != 0) return tail_bytes_ > tail_bytes_tried_ + least / 8;
+  return tail_bytes_ > least ||
+         (tail_bytes_ > 0 && steady_now_us() - tail_since_us_ > options_.tail_age_max_us);
+}
+
+/// A snapshot stands for a place where no tick is under way.
+void Journal::make_snapshot_if_due() {
+  if (ticks_under_way_ > 0 || !wants_pause()) return;
+  is_making_snapshot_ = true;
+  tail_bytes_at_snapshot_ = tail_bytes_;
+  when_durable(end_, [this, place = end_] { make_snapshot_(place); });
+}
+
+void Journal::snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot) {
+  is_making_snapshot_ = false;
+  tail_bytes_tried_ = snapshot ? 0 : tail_bytes_;
+  ++(snapshot ? snapshot_count_ : failed_snapshot_count_);
+  if (!snapshot) return;
+  snapshot_ = snapshot;
+  tail_bytes_ -= tail_bytes_at_snapshot_;
+  tail_since_us_ = steady_now_us();
+}
+
+Journal::Counts Journal::counts() const {
+  return {.tail_bytes = tail_bytes_,
+          .waiting_records = end_ - durable_,
+          .commits = commit_count_,
+          .is_full = refusal_.has_value(),
+          .snapshot_bytes = snapshot_ ? snapshot_->bytes : 0,
+          .snapshots = snapshot_count_,
+          .snapshots_failed = failed_snapshot_count_};
 }
 
 void Journal::stop() {

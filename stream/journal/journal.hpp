@@ -19,8 +19,10 @@
 
 #include "starling/log/group_commit.hpp"
 #include "starling/log/reader.hpp"
+#include "starling/log/snapshot.hpp"
 #include "starling/log/writer.hpp"
 #include "starling/stream/journal/journal_options.hpp"
+#include "starling/stream/journal/log_scan.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/journal/records.hpp"
 
@@ -30,32 +32,31 @@ class io_context;
 
 namespace starling::stream {
 
-/// An option that a log keeps: what the log holds means something else under another value.
-struct KeptOption {
-  std::string flag;   ///< for example "--space"
-  std::string value;  ///< as text for people, without '\n'
-  bool operator==(const KeptOption&) const = default;
-};
-
 /// Only the loop calls the functions.
 class Journal {
  public:
-  /// Opens the folder and reads the log, to find damage before anything else begins. Changes
-  /// nothing. Throws std::runtime_error, with one sentence: if the folder cannot be opened or is
+  /// Opens the folder and reads the log behind the last snapshot, to find damage before anything
+  /// else begins. Changes nothing. `kept` are the options that the log keeps, as to_text() writes
+  /// them. Throws std::runtime_error, with one sentence: if the folder cannot be opened or is
   /// used, if the log is damaged or of a later version, or if it was written with other options.
-  Journal(boost::asio::io_context& loop, const JournalOptions& options,
-          std::vector<KeptOption> kept, const std::function<std::uint64_t()>& random);
+  Journal(boost::asio::io_context& loop, const JournalOptions& options, std::string kept,
+          const std::function<std::uint64_t()>& random);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// The epoch of the messages: that of the log. A new one if the log is new, or if its last tick
-  /// failed: subscribers then begin anew, because nothing says which lists they hold.
+  /// The epoch of the messages: that of the log, or a new one if the log is new.
   std::uint64_t epoch() const { return epoch_; }
 
-  /// Gives all records to `apply`, in order, cuts a torn tail, and begins to take records. Call it
-  /// once, before anything is appended. Throws std::runtime_error, and what `apply` throws; the log
-  /// is then as before.
+  log::Files& files() { return *files_; }
+  /// The snapshot that stands for the records before those of recover(), if there is one.
+  const std::optional<log::SnapshotInfo>& snapshot() const { return snapshot_; }
+  /// What is known of the records behind the snapshot before they are applied.
+  const LogScan& scan() const { return scan_; }
+
+  /// Gives all records behind the snapshot to `apply`, in order, cuts a torn tail, and begins to
+  /// take records. Call it once, before anything is appended. Throws std::runtime_error, and what
+  /// `apply` throws; the log is then as before.
   void recover(const std::function<void(const JournalRecord&)>& apply);
 
   // Each appends a record. What waits for it waits for end().
@@ -70,6 +71,7 @@ class Journal {
   void append(const RequestNote& note, std::span<const std::byte> change);
   /// Appends the mark of a tick, and asks for a commit at once.
   void append(const TickBegunRecord& record);
+  void append(const TickFinishedRecord& record);
   /// Appends a PrincipalRecord, if this run has appended none for the number.
   void know(std::uint32_t principal, std::string_view name);
 
@@ -94,6 +96,26 @@ class Journal {
   /// to the disk.
   void watch(std::function<void()> changed) { changed_ = std::move(changed); }
 
+  /// A function that begins to make a snapshot which stands for all records before `place`. They
+  /// are on the disk, and no tick is under way there. snapshot_ended() must be called later.
+  using SnapshotMaker = std::function<void(std::uint64_t place)>;
+  void make_snapshots(SnapshotMaker maker) { make_snapshot_ = std::move(maker); }
+  /// Call it with the snapshot when it is on the disk, or with std::nullopt if there is none.
+  void snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot);
+  /// Whether a tick should only begin when no other is under way, because a snapshot is due.
+  bool wants_pause() const { return make_snapshot_ && !is_making_snapshot_ && is_snapshot_due(); }
+
+  struct Counts {
+    std::uint64_t tail_bytes = 0;       ///< of the records behind the last snapshot
+    std::uint64_t waiting_records = 0;  ///< that are not on the disk yet
+    std::uint64_t commits = 0;          ///< so far
+    bool is_full = false;               ///< the disk has no room
+    std::uint64_t snapshot_bytes = 0;   ///< of the last snapshot
+    std::uint64_t snapshots = 0;        ///< that were made so far
+    std::uint64_t snapshots_failed = 0;
+  };
+  Counts counts() const;
+
   /// Commits what waits and takes no more. Throws std::runtime_error if the log failed, now or
   /// before.
   void stop();
@@ -104,12 +126,12 @@ class Journal {
   static log::RecordType type_of(const SessionOpenedRecord&) { return record_type::session_opened; }
   static log::RecordType type_of(const SessionEndedRecord&) { return record_type::session_ended; }
   static log::RecordType type_of(const LeasesMovedRecord&) { return record_type::leases_moved; }
-  static log::RecordType type_of(const TickFinishedRecord&) { return record_type::tick_finished; }
   static log::RecordType type_of(const PublishedRecord&) { return record_type::published; }
 
   void look_through();
   void check_kept(const std::vector<std::byte>& user) const;
-  std::vector<std::byte> kept_bytes() const;
+  bool is_snapshot_due() const;
+  void make_snapshot_if_due();
   void append_record(log::RecordType type);
   void begin_writing(const log::LogSummary& summary);
   void became_durable(std::uint64_t place);
@@ -118,9 +140,11 @@ class Journal {
 
   boost::asio::io_context& loop_;
   JournalOptions options_;
-  std::vector<KeptOption> kept_;
+  std::string kept_;
   std::function<std::uint64_t()> random_;
   std::unique_ptr<log::Files> files_;
+  std::optional<log::SnapshotInfo> snapshot_;
+  LogScan scan_;
   std::uint64_t epoch_ = 0;
   bool is_epoch_new_ = false;
   std::unique_ptr<log::Writer> writer_;
@@ -133,6 +157,16 @@ class Journal {
   std::multimap<std::uint64_t, std::function<void()>> waiting_;  ///< by the place they wait for
   std::optional<std::string> refusal_;
   std::function<void()> changed_;
+  SnapshotMaker make_snapshot_;
+  bool is_making_snapshot_ = false;
+  std::uint64_t ticks_under_way_ = 0;
+  std::uint64_t tail_bytes_ = 0;
+  std::uint64_t tail_bytes_at_snapshot_ = 0;  ///< when the one that is made now was begun
+  std::uint64_t tail_bytes_tried_ = 0;        ///< when the last one failed; 0: it did not
+  std::int64_t tail_since_us_ = 0;            ///< on the steady clock
+  std::uint64_t commit_count_ = 0;
+  std::uint64_t snapshot_count_ = 0;
+  std::uint64_t failed_snapshot_count_ = 0;
   std::mutex failing_;
   std::optional<std::string> failure_;         ///< guarded by failing_
   std::unique_ptr<log::GroupCommit> commits_;  ///< ends first

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 
 namespace starling::stream {
@@ -318,24 +319,15 @@ Change get_change(RecordReader& in) {
   in.refuse();
 }
 
-SequencedReply get_reply(RecordReader& in) {
-  const protocol::AlignedBytes frame(in.span(in.get<std::uint32_t>()));
-  protocol::DecodedReply decoded = protocol::decode_reply(frame);
-  if (decoded.problem) in.refuse();
-  if (auto* error = std::get_if<protocol::ErrorReply>(&decoded.body)) return std::move(*error);
-  if (auto* batch = std::get_if<protocol::BatchReply>(&decoded.body)) return std::move(*batch);
-  if (std::holds_alternative<protocol::Done>(decoded.body)) return protocol::Done{};
-  if (auto* done = std::get_if<protocol::TickDone>(&decoded.body)) return *done;
-  in.refuse();
-}
-
 RequestRecord get_request(RecordReader& in) {
   RequestRecord record;
   record.session = in.get<std::uint64_t>();
   record.sequence = in.get<std::uint64_t>();
   record.body_hash = in.get<std::uint64_t>();
   record.principal = in.get<std::uint32_t>();
-  record.reply = get_reply(in);
+  auto reply = reply_in(in.span(in.get<std::uint32_t>()));
+  if (!reply) in.refuse();
+  record.reply = std::move(*reply);
   record.change = get_change(in);
   return record;
 }
@@ -557,6 +549,34 @@ bool is_of_stream(std::span<const std::byte> change) {
   if (change.empty()) return false;
   const auto type = static_cast<ChangeType>(change.front());
   return type == ChangeType::stream || type == ChangeType::stream_removal;
+}
+
+protocol::Frame frame_of(const SequencedReply& reply) {
+  return std::visit(
+      Overloaded{
+          [](const protocol::ErrorReply& error) { return protocol::encode_error({}, error); },
+          [](const protocol::BatchReply& batch) { return protocol::encode_batch_reply({}, batch); },
+          [](const protocol::Done&) { return protocol::encode_done({}); },
+          [](const protocol::TickDone& done) { return protocol::encode_tick_done({}, done); },
+      },
+      reply);
+}
+
+std::optional<SequencedReply> reply_in(std::span<const std::byte> frame) {
+  protocol::DecodedReply decoded = protocol::decode_reply(protocol::AlignedBytes(frame));
+  if (decoded.problem) return std::nullopt;
+  if (auto* error = std::get_if<protocol::ErrorReply>(&decoded.body)) return std::move(*error);
+  if (auto* batch = std::get_if<protocol::BatchReply>(&decoded.body)) return std::move(*batch);
+  if (std::holds_alternative<protocol::Done>(decoded.body)) return protocol::Done{};
+  if (auto* done = std::get_if<protocol::TickDone>(&decoded.body)) return *done;
+  return std::nullopt;
+}
+
+std::pair<std::uint64_t, std::uint64_t> request_of(const log::Record& record) {
+  RecordReader in(record);
+  if (record.version != record_version) in.refuse();
+  const auto session = in.get<std::uint64_t>();
+  return {session, in.get<std::uint64_t>()};
 }
 
 JournalRecord decode(const log::Record& record) {

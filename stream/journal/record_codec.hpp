@@ -5,14 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "starling/knn/tables/query_table.hpp"
 #include "starling/log/reader.hpp"
 #include "starling/protocol/rows/prepared_rows.hpp"
+#include "starling/protocol/wire/frame.hpp"
 #include "starling/stream/journal/records.hpp"
 
 namespace starling::stream {
@@ -67,6 +70,14 @@ void encode_change(const protocol::PutStream& request, RecordBytes& out);
 void encode_change(const protocol::RemoveStream& request, RecordBytes& out);
 /// Returns whether an encoded change puts or removes a stream.
 bool is_of_stream(std::span<const std::byte> change);
+
+/// Returns the reply as a frame, without request id and sequence number.
+protocol::Frame frame_of(const SequencedReply& reply);
+/// Returns the reply in a frame; std::nullopt if it holds none that this program knows.
+std::optional<SequencedReply> reply_in(std::span<const std::byte> frame);
+
+/// Returns session and sequence number of a RequestRecord, and decodes nothing else.
+std::pair<std::uint64_t, std::uint64_t> request_of(const log::Record& record);
 
 /// Throws UnknownRecord, with a sentence that names the record.
 JournalRecord decode(const log::Record& record);

@@ -31,6 +31,13 @@ RowReason NameTable::put(ObjectId id, std::string_view text, const Teller& telle
   return RowReason::none;
 }
 
+std::vector<NameTable::StoredName> NameTable::export_state() const {
+  std::vector<StoredName> names;
+  names.reserve(texts_.size());
+  for (const auto& [id, name] : texts_) names.push_back({ObjectId{id}, name.text, name.owner});
+  return names;
+}
+
 std::string_view NameTable::find(ObjectId id) const {
   const auto found = texts_.find(to_number(id));
   return found == texts_.end() ? std::string_view{} : found->second.text;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/errors.hpp"
@@ -46,6 +47,14 @@ class NameTable {
   std::string_view find(ObjectId id) const;
   /// As find(), for threads beside the one that calls put(). A name stays where it is once stored.
   std::string_view find_beside(ObjectId id) const;
+
+  struct StoredName {
+    ObjectId id{};
+    std::string text;
+    std::uint32_t owner = 0;
+  };
+  /// Returns all names, in no particular order.
+  std::vector<StoredName> export_state() const;
 
   std::size_t count() const { return texts_.size(); }
   std::size_t bytes() const { return bytes_; }

@@ -142,6 +142,31 @@ bool SessionTable::touch(std::uint64_t connection, std::uint64_t session, std::i
   return true;
 }
 
+std::vector<SessionTable::SessionState> SessionTable::export_state() const {
+  std::vector<SessionState> states;
+  for (const auto* const list : {&unused_, &used_})
+    for (const std::uint64_t id : *list) {
+      const Session& session = sessions_.at(id);
+      states.push_back({.session = id,
+                        .number = session.number,
+                        .principal = session.principal,
+                        .last_sequence = session.last_sequence,
+                        .taken = session.taken,
+                        .sent = {session.sent.begin(), session.sent.end()}});
+    }
+  return states;
+}
+
+void SessionTable::import_session(const SessionState& state, std::int64_t now_us) {
+  restore(state.session, state.last_sequence + 1, now_us, state.principal);
+  Session& session = sessions_.at(state.session);
+  session.number = state.number;
+  session.taken = state.taken;
+  session.sent = {state.sent.begin(), state.sent.end()};
+  while (session.sent.size() > limits_.replies_max) session.sent.pop_front();
+  last_number_ = std::max(last_number_, state.number);
+}
+
 void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
                            zmtp::PrincipalId principal) {
   if (sessions_.contains(session)) return;

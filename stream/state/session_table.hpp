@@ -115,7 +115,25 @@ class SessionTable {
   /// Forgets the session. Returns false, and does nothing, if the session does not exist or belongs
   /// to another connection.
   bool end(std::uint64_t connection, std::uint64_t session);
+  /// A session with what must outlive a restart.
+  struct SessionState {
+    struct Sent {
+      std::uint64_t body_hash = 0;
+      std::optional<SequencedReply> reply;
+    };
+    std::uint64_t session = 0;
+    std::uint64_t number = 0;
+    zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+    std::uint64_t last_sequence = 0;
+    SessionTaken taken;
+    std::vector<Sent> sent;  ///< ends with last_sequence
+  };
+  /// Returns all sessions, in the order in which they give way.
+  std::vector<SessionState> export_state() const;
+
   // These are for a server that starts with what its log holds.
+  /// Adds a session of export_state(). It belongs to no connection until a client resumes it.
+  void import_session(const SessionState& state, std::int64_t now_us);
   /// Adds a session as the log has it. It belongs to no connection until a client resumes it.
   void restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
                zmtp::PrincipalId principal);
@@ -178,11 +196,7 @@ class SessionTable {
   std::size_t count() const { return sessions_.size(); }
 
  private:
-  /// A request whose number is used up.
-  struct Sent {
-    std::uint64_t body_hash = 0;
-    std::optional<SequencedReply> reply;
-  };
+  using Sent = SessionState::Sent;  ///< a request whose number is used up
   struct Session {
     std::uint64_t number = 0;
     std::uint64_t connection = 0;

@@ -123,16 +123,24 @@ TEST(DropSegments, KeepsTheSegmentThatHoldsTheSequence) {
   for (int i = 0; i < 10; ++i) commit(writer, {{1, 0, std::string(200, 'a')}});
   EXPECT_EQ(drop_segments_before(files, 1), 0U);
   drop_segments_before(files, 5);
-  std::uint64_t first = 0;
-  read_log(files, [&](const Group& group) {
-    if (first == 0) first = group.records.front().sequence;
-  });
-  EXPECT_GT(first, 1U);
-  EXPECT_LE(first, 5U);
+  EXPECT_THROW(read_log(files, [](const Group&) {}), DamagedLog) << "the first records are missing";
+  std::vector<std::uint64_t> read;
+  const auto collect_numbers = [&](const Group& group) {
+    for (const Record& record : group.records) read.push_back(record.sequence);
+  };
+  read_log(files, collect_numbers, {.from = 5});
+  EXPECT_EQ(read.front(), 5U);
+  EXPECT_EQ(read.back(), 10U);
+  read.clear();
+  read_log(files, collect_numbers, {.from = 6, .until = 8});
+  EXPECT_EQ(read, (std::vector<std::uint64_t>{6, 7}));
   drop_segments_before(files, 1000);
-  EXPECT_EQ(segment_names(files).size(), 1U);
+  ASSERT_EQ(segment_names(files).size(), 1U);
+  const std::uint64_t left = *sequence_of_name(segment_names(files).front());
+  EXPECT_THROW(read_log(files, collect_numbers, {.from = left - 1}), DamagedLog);
   commit(writer, {{1, 0, "goes on"}});
-  EXPECT_NO_THROW(recover_log(files, [](const Group&) {}));
+  EXPECT_NO_THROW(recover_log(
+      files, [](const Group&) {}, left));
 }
 
 }  // namespace

@@ -253,6 +253,7 @@ const std::set<std::string_view> tested_elsewhere{
     "http-body-bytes-max",      // hostile_http_test.cpp
     "http-events-max",          // events_test.cpp
     "http-views-max",           // websocket/sockets_test.cpp
+    "journal-tail-bytes-max",   // journal/snapshot_test.cpp
     "http-stream-bytes-max",    // slow_events_test.cpp
 };
 

@@ -9,8 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "starling/log/snapshot.hpp"
+#include "starling/log/system_files.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/protocol/wire/zmq_frames.hpp"
+#include "starling/stream/recovery/make_snapshot.hpp"
 #include "tests/stream/support/published_bytes.hpp"
 
 namespace starling::stream {
@@ -84,11 +87,18 @@ ServerOptions journal_options(const std::shared_ptr<TestDisk>& disk) {
   return options;
 }
 
-JournalScript::JournalScript(std::uint64_t seed, std::optional<std::string> folder)
-    : options_(folder ? journal_options(*folder) : manual_options()), random_(seed) {
+JournalScript::JournalScript(std::uint64_t seed, std::optional<std::string> folder,
+                             Snapshots snapshots)
+    : snapshots_(snapshots),
+      options_(folder ? journal_options(*folder) : manual_options()),
+      random_(seed) {
   options_.processor.objects.tombstone_ttl_us = 5000;
   options_.processor.objects.object_ttl_us = 20'000;
   options_.processor.queries.neighbors_max = 3000;
+  if (snapshots == Snapshots::beside_server) {
+    options_.journal.make_engine = [](const SpaceOptions& space) { return make_engine(space); };
+    options_.journal.tail_bytes_max = 2000;
+  }
   start();
   options_.commands_endpoint = server_->endpoints().commands;
   options_.results_endpoint = server_->endpoints().results;
@@ -119,9 +129,18 @@ void JournalScript::subscribe() {
 
 void JournalScript::restart() {
   server_.reset();
+  look_at_snapshots();
   start();
   subscribe();
   ++restarts_;
+}
+
+void JournalScript::look_at_snapshots() {
+  const auto files = log::open_folder(options_.journal.folder, log::FolderUse::write);
+  if (snapshots_ == Snapshots::between_two_servers)
+    make_snapshot({.files = *files,
+                   .make_engine = [](const SpaceOptions& space) { return make_engine(space); }});
+  for (const std::string& name : log::snapshot_names(*files)) snapshot_names_.insert(name);
 }
 
 std::vector<std::string> JournalScript::run(int steps, int restart_every) {

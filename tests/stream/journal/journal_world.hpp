@@ -44,17 +44,27 @@ struct TestDisk {
 /// The same options, with a log on a simulated disk.
 ServerOptions journal_options(const std::shared_ptr<TestDisk>& disk);
 
+/// When a JournalScript makes snapshots of the log.
+enum class Snapshots {
+  never,
+  beside_server,       ///< whenever the log has grown a little
+  between_two_servers  ///< before each restart
+};
+
 /// Runs a random script on a server, and restarts the server now and then.
 class JournalScript {
  public:
   /// Without a folder, the server has no log and is never restarted.
-  JournalScript(std::uint64_t seed, std::optional<std::string> folder);
+  JournalScript(std::uint64_t seed, std::optional<std::string> folder,
+                Snapshots snapshots = Snapshots::never);
   ~JournalScript();
 
   /// Returns the replies, the messages of all ticks without their epoch, and in the end all that
   /// the server answers about its state.
   std::vector<std::string> run(int steps, int restart_every);
   int restarts() const { return restarts_; }
+  /// How many snapshots were seen in the folder at restarts, each counted once.
+  std::size_t snapshots() const { return snapshot_names_.size(); }
 
  private:
   void start();
@@ -75,6 +85,10 @@ class JournalScript {
   std::string any_stream();
   double place();
 
+  void look_at_snapshots();
+
+  Snapshots snapshots_;
+  std::set<std::string> snapshot_names_;
   ServerOptions options_;
   test::Random random_;
   zmq::context_t context_;

@@ -3,7 +3,7 @@
 // overload. The code that handles requests uses it for requests, rows and replies.
 #pragma once
 
-namespace starling::stream {
+namespace starling {
 
 template <class... Functions>
 struct Overloaded : Functions... {
@@ -12,4 +12,4 @@ struct Overloaded : Functions... {
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;
 
-}  // namespace starling::stream
+}  // namespace starling

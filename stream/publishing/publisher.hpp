@@ -32,6 +32,8 @@ class Publisher {
   Publisher(std::uint64_t epoch, Space space) : epoch_(epoch), space_(space) {}
 
   std::uint64_t epoch() const { return epoch_; }
+  /// For a log that is run again: later messages have this epoch.
+  void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
 
   /// Call open() when a new stream is put. A stream that is put again keeps its numbers, if no tick
   /// has reported its removal. The numbers of any other stream begin after the last number of every
@@ -52,20 +54,26 @@ class Publisher {
   /// Returns a number that differs from the one of an earlier stream with the same StreamId.
   std::uint64_t opening(StreamId stream) const { return numbers(stream).opening; }
 
- private:
   struct Numbers {
     std::uint64_t opening = 0;     ///< 0: no stream has this StreamId
     std::uint64_t before = 0;      ///< the number before that of the first message
     std::uint64_t first_tick = 0;  ///< the tick of the first message; 0: it has not come
   };
+  /// All that the numbers of later messages follow from.
+  struct State {
+    std::vector<Numbers> numbers;  ///< by StreamId
+    std::uint64_t last_opening = 0;
+    std::uint64_t last_removed = 0;  ///< the greatest number of any removed stream
+  };
+  const State& export_state() const { return state_; }
+  void import_state(State state) { state_ = std::move(state); }
 
+ private:
   Numbers numbers(StreamId stream) const;
 
   std::uint64_t epoch_;
   Space space_;
-  std::vector<Numbers> numbers_;  ///< by StreamId
-  std::uint64_t last_opening_ = 0;
-  std::uint64_t last_removed_ = 0;  ///< the greatest number of any removed stream
+  State state_;
   std::vector<StreamPlan> spare_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses each message's sequence number, and encodes header and chunks: see publisher.hpp.
-#include "starling/stream/publisher.hpp"
+#include "starling/stream/publishing/publisher.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +9,9 @@ namespace starling::stream {
 
 void Publisher::open(StreamId stream) {
   const auto index = static_cast<std::size_t>(stream);
-  if (index >= numbers_.size()) numbers_.resize(index + 1);
-  if (numbers_[index].opening != 0) return;
-  numbers_[index] = {.opening = ++last_opening_, .before = last_removed_};
+  if (index >= state_.numbers.size()) state_.numbers.resize(index + 1);
+  if (state_.numbers[index].opening != 0) return;
+  state_.numbers[index] = {.opening = ++state_.last_opening, .before = state_.last_removed};
 }
 
 std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTable& queries) {
@@ -22,11 +22,11 @@ std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTab
     const StreamReport& stream = report.streams[index];
     if (stream.is_gone) continue;
     open(stream.stream);
-    Numbers& numbers = numbers_[static_cast<std::size_t>(stream.stream)];
+    Numbers& numbers = state_.numbers[static_cast<std::size_t>(stream.stream)];
     if (numbers.first_tick == 0) numbers.first_tick = to_number(report.tick);
     const std::uint64_t number = sequence(stream.stream, report.tick);
     if (stream.is_last) {
-      last_removed_ = std::max(last_removed_, number);
+      state_.last_removed = std::max(state_.last_removed, number);
       numbers = {};
     }
     const StreamDefinition& definition = queries.stream(stream.stream);
@@ -59,7 +59,7 @@ std::uint64_t Publisher::message_count(StreamId stream, Tick tick) const {
 
 Publisher::Numbers Publisher::numbers(StreamId stream) const {
   const auto index = static_cast<std::size_t>(stream);
-  return index < numbers_.size() ? numbers_[index] : Numbers{};
+  return index < state_.numbers.size() ? state_.numbers[index] : Numbers{};
 }
 
 std::vector<protocol::TickMessage> encode_report(const std::vector<StreamPlan>& plans,

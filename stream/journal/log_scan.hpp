@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must be known of a log before its records are applied: its epoch, which ticks need not be
+// searched again, and where no tick is under way.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "starling/knn/words/types.hpp"
+#include "starling/log/reader.hpp"
+
+namespace starling::stream {
+
+class LogScan {
+ public:
+  /// Call it for all records, in order.
+  void look_at(const log::Record& record);
+
+  /// The last epoch; std::nullopt if no record has one.
+  const std::optional<std::uint64_t>& epoch() const { return epoch_; }
+  /// The ticks that failed.
+  const std::set<Tick>& failed_ticks() const { return failed_; }
+  /// The first tick that must be searched when the log is applied: the last one that finished
+  /// without an error, and ticks whose replies the log does not have, with the tick before, because
+  /// a reply counts the lists that changed. 0 if all must.
+  Tick first_needed_tick() const;
+  /// How many ticks have begun and not finished.
+  std::uint64_t ticks_under_way() const { return under_way_; }
+  /// The number behind the last record after which no tick was under way; 0: there is none.
+  std::uint64_t clean_end() const { return clean_end_; }
+
+ private:
+  std::optional<std::uint64_t> epoch_;
+  std::set<Tick> failed_;
+  Tick last_finished_{};
+  std::uint64_t under_way_ = 0;
+  std::uint64_t clean_end_ = 0;
+  /// The ticks of requests that have no reply yet, by session and number.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Tick> unanswered_;
+};
+
+}  // namespace starling::stream

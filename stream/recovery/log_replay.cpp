@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defines how each record is applied: see log_replay.hpp.
+#include "starling/stream/recovery/log_replay.hpp"
+
+#include <limits>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/overloaded.hpp"
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+namespace {
+
+constexpr std::int64_t any_time_us = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+[[noreturn]] void refuse_log(const std::string& what) {
+  throw std::runtime_error("the server cannot hold what its log holds: " + what +
+                           ". Start it with the limits that it had, or larger ones");
+}
+
+void check_accepted(std::span<const UpdateStatus> statuses) {
+  for (const UpdateStatus status : statuses)
+    if (status != UpdateStatus::accepted && status != UpdateStatus::late)
+      refuse_log(std::string(to_string(status)));
+}
+
+void check_accepted(std::span<const QueryStatus> statuses) {
+  for (const QueryStatus status : statuses)
+    if (status != QueryStatus::accepted) refuse_log(std::string(to_string(status)));
+}
+
+}  // namespace
+
+void LogReplay::apply(const JournalRecord& record) {
+  std::visit(
+      Overloaded{
+          [](const EpochRecord&) {},
+          [](const PublishedRecord&) {},
+          [&](const PrincipalRecord& each) {
+            open_.principals[each.principal] = tables_.principal_id(each.name);
+          },
+          [&](const SessionOpenedRecord& each) { apply_session(each); },
+          [&](const SessionEndedRecord& each) { tables_.sessions.forget(each.session); },
+          [&](const LeasesMovedRecord& each) { tables_.processor.move_leases(each.duration_us); },
+          [&](const TickBegunRecord& each) { apply_begun(each); },
+          [&](const TickFinishedRecord& each) { finish_tick(each.error); },
+          [&](const RequestRecord& each) { apply_request(each); },
+      },
+      record);
+}
+
+void LogReplay::apply_session(const SessionOpenedRecord& record) {
+  if (record.replaced != 0) tables_.sessions.forget(record.replaced);
+  tables_.sessions.restore(record.session, record.first_sequence, steady_now_us(),
+                           principal_of(record.principal));
+}
+
+void LogReplay::apply_begun(const TickBegunRecord& record) {
+  ticks_.begin(record.tau_us);
+  open_.ticks.push_back(record);
+  if (record.session != 0)
+    tables_.sessions.restore_begun(record.session, record.sequence, record.body_hash);
+}
+
+void LogReplay::finish_tick(const std::string& error) {
+  if (open_.ticks.empty()) refuse_log("a tick ends that has not begun");
+  const TickBegunRecord begun = open_.ticks.front();
+  open_.ticks.pop_front();
+  TickReport report = ticks_.finish(error);
+  std::vector<StreamPlan> plans = tables_.publisher.plan(report, tables_.processor.queries());
+  if (begun.session != 0)
+    open_.replies[{begun.session, begun.sequence}] = reply_to_tick(outcome_of(report));
+  if (watcher_) watcher_(report, plans);
+  tables_.publisher.give_back(std::move(plans));
+}
+
+void LogReplay::apply_request(const RequestRecord& record) {
+  apply_change(record);
+  open_.replies.erase({record.session, record.sequence});
+  tables_.sessions.restore_begun(record.session, record.sequence, record.body_hash);
+  tables_.sessions.answered(record.session, record.sequence, record.reply);
+}
+
+PrincipalId LogReplay::principal_of(std::uint32_t number) const {
+  const auto found = open_.principals.find(number);
+  return found == open_.principals.end() ? PrincipalId::anonymous : found->second;
+}
+
+std::uint64_t LogReplay::owner_of(const RequestRecord& record) const {
+  return tables_.has_keys ? static_cast<std::uint64_t>(principal_of(record.principal))
+                          : record.session;
+}
+
+StreamId LogReplay::stream_of(const std::string& name) const {
+  const auto stream = tables_.processor.queries().find_stream(name);
+  if (!stream) refuse_log("it has queries of a stream that does not exist, \"" + name + "\"");
+  return *stream;
+}
+
+void LogReplay::apply_change(const RequestRecord& record) {
+  Processor& processor = tables_.processor;
+  const auto principal = static_cast<std::uint32_t>(principal_of(record.principal));
+  const QueryOwner owner{.owner = owner_of(record),
+                         .may_change_others = true,
+                         .queries_max = no_limit,
+                         .neighbors_max = no_limit};
+  std::vector<UpdateStatus> statuses;
+  std::vector<QueryStatus> query_statuses;
+  std::visit(Overloaded{
+                 [](const std::monostate&) {},
+                 [&](const ObjectsChange& change) {
+                   statuses.resize(change.rows.size());
+                   const ObjectBatch batch{change.rows, any_time_us, statuses};
+                   processor.update(std::span(&batch, 1));
+                 },
+                 [&](const VectorsChange& change) {
+                   if (change.dimension != processor.space().dimension)
+                     refuse_log("its vectors have another dimension");
+                   statuses.resize(change.rows.size());
+                   const VectorBatch batch{
+                       change.rows, {change.components, change.dimension}, any_time_us, statuses};
+                   processor.update_vectors(std::span(&batch, 1));
+                 },
+                 [&](const TagsChange& change) {
+                   statuses.resize(change.rows.size());
+                   processor.update_tags(change.rows, any_time_us, statuses,
+                                         {principal, change.may_change_others});
+                 },
+                 [&](const RemovalsChange& change) {
+                   statuses.resize(change.rows.size());
+                   processor.remove_objects(change.rows, any_time_us, statuses);
+                 },
+                 [&](const QueriesChange& change) {
+                   query_statuses.resize(change.rows.size());
+                   processor.put_queries(stream_of(change.stream), change.rows, query_statuses,
+                                         owner);
+                 },
+                 [&](const QueryRemovalsChange& change) {
+                   std::vector<QueryId> ids;
+                   for (const std::uint64_t id : change.ids) ids.push_back(QueryId{id});
+                   query_statuses.resize(ids.size());
+                   processor.remove_queries(stream_of(change.stream), ids, query_statuses, owner);
+                 },
+                 [&](const NamesChange& change) { apply_names(record, change); },
+                 [&](const StreamChange& change) { apply_stream(record, change); },
+                 [&](const StreamRemovalChange& change) { remove_stream(change.name); },
+             },
+             record.change);
+  check_accepted(statuses);
+  check_accepted(query_statuses);
+}
+
+void LogReplay::apply_names(const RequestRecord& record, const NamesChange& change) {
+  const PrincipalId principal = principal_of(record.principal);
+  std::uint64_t of_ended_session = 0;
+  std::uint64_t& taken = tables_.has_keys ? tables_.accounts.of(principal).names
+                         : tables_.sessions.contains(record.session)
+                             ? tables_.sessions.taken(record.session).names
+                             : of_ended_session;
+  const NameTable::Teller teller{.names = taken,
+                                 .names_max = no_limit,
+                                 .owner = static_cast<std::uint32_t>(principal),
+                                 .may_change_others = true};
+  for (std::size_t i = 0; i < change.ids.size(); ++i)
+    if (tables_.names.put(ObjectId{change.ids[i]}, change.texts[i], teller) != RowReason::none)
+      refuse_log("there are more names than --names-max or --name-bytes-max allows");
+}
+
+void LogReplay::apply_stream(const RequestRecord& record, const StreamChange& change) {
+  Processor& processor = tables_.processor;
+  const bool is_known = processor.queries().find_stream(change.name).has_value();
+  const StreamStatus status = processor.put_stream(
+      {.name = change.name, .on = change.on, .with = change.with, .owner = owner_of(record)});
+  if (status != StreamStatus::accepted) refuse_log(std::string(to_string(status)));
+  if (is_known) return;
+  tables_.publisher.open(*processor.queries().find_stream(change.name));
+  if (tables_.has_keys)
+    ++tables_.accounts.of(principal_of(record.principal)).streams;
+  else if (tables_.sessions.contains(record.session))
+    ++tables_.sessions.taken(record.session).streams;
+}
+
+void LogReplay::remove_stream(const std::string& name) {
+  constexpr std::size_t queries_at_once = 4096;
+  Processor& processor = tables_.processor;
+  const StreamId stream = stream_of(name);
+  const std::uint64_t owner = processor.queries().stream(stream).owner;
+  if (tables_.has_keys)
+    tables_.accounts.give_back_stream(static_cast<PrincipalId>(owner));
+  else
+    tables_.sessions.give_back_stream(owner);
+  processor.begin_remove_stream(stream);
+  while (!processor.remove_some(stream, queries_at_once)) continue;
+}
+
+}  // namespace starling::stream

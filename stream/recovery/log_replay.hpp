@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies the records of a server's log to tables. Records say what was accepted, so no limit,
+// quota or right is asked again. The tables see the same changes in the same order as those of the
+// server that wrote the log, and then hold the same. A server recovers with it; so does whoever
+// makes a snapshot, or runs a log again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/knn/tables/processor.hpp"
+#include "starling/stream/access/accounts.hpp"
+#include "starling/stream/journal/records.hpp"
+#include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/publishing/tick_outcome.hpp"
+#include "starling/stream/recovery/recovered_ticks.hpp"
+#include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/session_table.hpp"
+
+namespace starling::stream {
+
+/// The tables that a log determines.
+struct LoggedTables {
+  Processor& processor;
+  Publisher& publisher;
+  SessionTable& sessions;
+  NameTable& names;
+  Accounts& accounts;
+  /// Whether what a request makes belongs to its principal. Otherwise it belongs to its session.
+  bool has_keys = false;
+  /// Returns the number of the principal of this name.
+  std::function<PrincipalId(const std::string& name)> principal_id;
+};
+
+/// All functions throw std::runtime_error, with a sentence, if the tables cannot hold what the log
+/// holds.
+class LogReplay {
+ public:
+  /// `ticks` runs the ticks on the same processor.
+  LogReplay(LoggedTables tables, RecoveredTicks& ticks)
+      : tables_(std::move(tables)), ticks_(ticks) {}
+
+  /// A function that gets the report of each tick when the tables have taken its result, with the
+  /// plans of its messages. The report may be moved from.
+  using Watcher = std::function<void(TickReport& report, const std::vector<StreamPlan>& plans)>;
+  void watch(Watcher watcher) { watcher_ = std::move(watcher); }
+
+  /// Applies a record. Call it for all records, in order.
+  void apply(const JournalRecord& record);
+
+  /// What a log has left open: ticks that have begun and not finished, and the replies to requests
+  /// for ticks that have finished. The log may have lost a reply, but not the tick.
+  struct Open {
+    std::deque<TickBegunRecord> ticks;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, SequencedReply> replies;  ///< by session
+    /// The principals' numbers here, by the numbers that the log has for them.
+    std::map<std::uint32_t, PrincipalId> principals;
+  };
+  Open& open() { return open_; }
+  /// Finishes the oldest tick of open().
+  void finish_tick(const std::string& error);
+
+ private:
+  void apply_session(const SessionOpenedRecord& record);
+  void apply_begun(const TickBegunRecord& record);
+  void apply_request(const RequestRecord& record);
+  void apply_change(const RequestRecord& record);
+  void apply_names(const RequestRecord& record, const NamesChange& change);
+  void apply_stream(const RequestRecord& record, const StreamChange& change);
+  void remove_stream(const std::string& name);
+  PrincipalId principal_of(std::uint32_t number) const;
+  std::uint64_t owner_of(const RequestRecord& record) const;
+  StreamId stream_of(const std::string& name) const;
+
+  LoggedTables tables_;
+  RecoveredTicks& ticks_;
+  Watcher watcher_;
+  Open open_;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches the ticks that are asked for, encodes their messages and compares the hashes: see
+// log_run.hpp.
+#include "starling/stream/recovery/log_run.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "starling/log/reader.hpp"
+#include "starling/stream/journal/record_codec.hpp"
+#include "starling/stream/publishing/tick_outcome.hpp"
+#include "starling/stream/recovery/make_snapshot.hpp"
+
+namespace starling::stream {
+namespace {
+
+template <class Function>
+void for_each_record(log::Files& files, const std::optional<log::SnapshotInfo>& snapshot,
+                     const Function& function) {
+  log::read_log(files,
+                [&](const log::Group& group) {
+                  for (const log::Record& record : group.records) function(record);
+                },
+                {.from = snapshot ? snapshot->next_sequence : 1});
+}
+
+}  // namespace
+
+LogRun::LogRun(log::Files& files, EngineMaker make_engine)
+    : files_(files), make_engine_(std::move(make_engine)), snapshot_(log::newest_snapshot(files)) {
+  const auto header = log::newest_header(files);
+  if (!header) throw std::runtime_error("the folder holds no log");
+  kept_.assign(reinterpret_cast<const char*>(header->user.data()), header->user.size());
+  std::map<Tick, std::int64_t> begun;
+  for_each_record(files_, snapshot_, [&](const log::Record& record) {
+    scan_.look_at(record);
+    if (record.type == record_type::tick_begun) {
+      const auto mark = std::get<TickBegunRecord>(decode(record));
+      begun[mark.tick] = mark.tau_us;
+    } else if (record.type == record_type::tick_finished) {
+      const Tick tick = std::get<TickFinishedRecord>(decode(record)).tick;
+      taus_[tick] = begun[tick];
+    }
+  });
+}
+
+std::optional<LogSpan> LogRun::span() const {
+  if (taus_.empty()) return std::nullopt;
+  return LogSpan{taus_.begin()->second, taus_.rbegin()->second};
+}
+
+/// Makes the tables, and gives them the snapshot. Ticks before `first_searched` are skipped.
+void LogRun::begin(Tick first_searched) {
+  tables_ = std::make_unique<ReplayedTables>(kept_, make_engine_, SessionLimits{});
+  space_.emplace(tables_->processor().space());
+  if (snapshot_) {
+    SnapshotState read = read_state(files_, *snapshot_);
+    tables_->set_epoch(read.epoch);
+    tables_->import_state(std::move(read.state));
+  }
+  tables_->engine().skip_before(first_searched);
+  tables_->engine().skip(scan_.failed_ticks());
+}
+
+LogRunCounts LogRun::run(const LogSpan& span, const Handler& handler) {
+  span_ = span;
+  handler_ = handler;
+  const auto first =
+      std::ranges::find_if(taus_, [&](const auto& each) { return span.has(each.second); });
+  if (first == taus_.end()) return counts_;
+  // What the first tick reports as changed is a change of the lists of the tick before.
+  begin(Tick{to_number(first->first) - 1});
+  tables_->replay().watch(
+      [this](TickReport& report, const std::vector<StreamPlan>& plans) { ran(report, plans); });
+  try {
+    for_each_record(files_, snapshot_, [&](const log::Record& record) { apply(record); });
+  } catch (const Stop&) {
+  }
+  counts_.unhashed += hashes_.size();
+  return counts_;
+}
+
+void LogRun::apply(const log::Record& record) {
+  const JournalRecord decoded = decode(record);
+  if (const auto* epoch = std::get_if<EpochRecord>(&decoded)) tables_->set_epoch(epoch->epoch);
+  if (const auto* published = std::get_if<PublishedRecord>(&decoded))
+    return check(published->tick, published->hash);
+  // The hashes of the last ticks follow later.
+  if (is_stopped_ && hashes_.empty()) throw Stop();
+  if (!is_stopped_) tables_->replay().apply(decoded);
+}
+
+void LogRun::ran(TickReport& report, const std::vector<StreamPlan>& plans) {
+  if (is_stopped_ || !span_.has(report.tau_us)) {
+    is_stopped_ = is_stopped_ || report.tau_us > span_.until_us;
+    return;
+  }
+  const auto messages = encode_report(plans, report, *space_, helpers_);
+  if (!counts_.first_us) counts_.first_us = report.tau_us;
+  counts_.last_us = report.tau_us;
+  counts_.messages += messages.size();
+  ++(report.error.empty() ? counts_.ticks : counts_.failed_ticks);
+  hashes_[report.tick] = hash_of(messages);
+  if (!handler_({report, plans, messages})) is_stopped_ = true;
+}
+
+void LogRun::check(Tick tick, std::uint64_t hash) {
+  const auto ran = hashes_.find(tick);
+  if (ran == hashes_.end()) return;
+  if (ran->second == hash) {
+    ++counts_.equal;
+  } else {
+    ++counts_.different;
+    if (!counts_.first_different) counts_.first_different = tick;
+  }
+  hashes_.erase(ran);
+}
+
+bool LogRun::go_to(std::int64_t tau_us) {
+  std::optional<Tick> last;
+  for (const auto& [tick, tick_tau_us] : taus_)
+    if (tick_tau_us <= tau_us && !scan_.failed_ticks().contains(tick)) last = tick;
+  begin(last.value_or(Tick{}));
+  if (!last) {
+    const auto of_snapshot_us = tables_->processor().last_tau_us();
+    return of_snapshot_us && *of_snapshot_us <= tau_us;
+  }
+  bool is_there = false;
+  tables_->replay().watch(
+      [&](TickReport& report, const std::vector<StreamPlan>&) { is_there = report.tick == *last; });
+  try {
+    for_each_record(files_, snapshot_, [&](const log::Record& record) {
+      if (is_there) throw Stop();
+      tables_->replay().apply(decode(record));
+    });
+  } catch (const Stop&) {
+  }
+  return true;
+}
+
+}  // namespace starling::stream

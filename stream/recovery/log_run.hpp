@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the ticks of a log again, without the server that wrote it: each tick publishes the same
+// bytes as before, and the log has their hash. It only reads, so it may run beside the server.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/log/files.hpp"
+#include "starling/log/snapshot.hpp"
+#include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/journal/log_scan.hpp"
+#include "starling/stream/recovery/replayed_tables.hpp"
+
+namespace starling::stream {
+
+/// A tick that ran again.
+struct RanTick {
+  const TickReport& report;
+  const std::vector<StreamPlan>& plans;
+  const std::vector<protocol::TickMessage>& messages;  ///< one for each plan
+};
+
+/// Times of ticks, microseconds since 1970: tau.
+struct LogSpan {
+  std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
+  std::int64_t until_us = std::numeric_limits<std::int64_t>::max();
+
+  bool has(std::int64_t tau_us) const { return from_us <= tau_us && tau_us <= until_us; }
+};
+
+struct LogRunCounts {
+  std::uint64_t ticks = 0;         ///< that ran again, without those that had failed
+  std::uint64_t failed_ticks = 0;  ///< that had failed
+  std::uint64_t messages = 0;
+  std::uint64_t equal = 0;      ///< ticks whose hash is that of the log
+  std::uint64_t unhashed = 0;   ///< ticks whose messages the server did not send, or not log
+  std::uint64_t different = 0;  ///< ticks whose hash is another one
+  std::optional<Tick> first_different;
+  std::optional<std::int64_t> first_us;  ///< tau of the first tick
+  std::optional<std::int64_t> last_us;
+};
+
+class LogRun {
+ public:
+  /// Reads the log once, to find its ticks. Throws std::runtime_error with a sentence if there is
+  /// no log, and log::DamagedLog, log::IoError, UnknownRecord.
+  LogRun(log::Files& files, EngineMaker make_engine);
+
+  /// tau of the first and the last tick behind the last snapshot; std::nullopt: there are none.
+  std::optional<LogSpan> span() const;
+
+  /// Runs the ticks within the span, and gives each to the handler until it returns false. Call it
+  /// once.
+  using Handler = std::function<bool(const RanTick& tick)>;
+  LogRunCounts run(const LogSpan& span, const Handler& handler);
+
+  /// Brings the tables to the last tick at or before this time, and returns whether there is one.
+  /// Call it once, instead of run().
+  bool go_to(std::int64_t tau_us);
+  ReplayedTables& tables() { return *tables_; }
+
+ private:
+  struct Stop {};
+
+  void begin(Tick first_searched);
+  void apply(const log::Record& record);
+  void ran(TickReport& report, const std::vector<StreamPlan>& plans);
+  void check(Tick tick, std::uint64_t hash);
+
+  log::Files& files_;
+  EngineMaker make_engine_;
+  std::optional<log::SnapshotInfo> snapshot_;
+  std::string kept_;
+  LogScan scan_;
+  std::map<Tick, std::int64_t> taus_;  ///< of the ticks that finished
+  std::unique_ptr<ReplayedTables> tables_;
+  std::optional<protocol::ServedSpace> space_;
+  EncodeHelpers helpers_{0};
+  LogSpan span_;
+  Handler handler_;
+  bool is_stopped_ = false;
+  LogRunCounts counts_;
+  std::map<Tick, std::uint64_t> hashes_;  ///< of ticks that ran and were not compared yet
+};
+
+}  // namespace starling::stream

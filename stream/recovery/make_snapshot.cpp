@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the log on tables of its own, and writes what they hold: see make_snapshot.hpp.
+#include "starling/stream/recovery/make_snapshot.hpp"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/stream/journal/log_scan.hpp"
+#include "starling/stream/journal/record_codec.hpp"
+#include "starling/stream/recovery/state_codec.hpp"
+
+namespace starling::stream {
+namespace {
+
+template <class Function>
+void for_each_record(const SnapshotTask& task, const log::LogRange& range,
+                     const Function& function) {
+  const auto handler = [&](const log::Group& group) {
+    if (task.is_cancelled()) throw SnapshotCancelled();
+    for (const log::Record& record : group.records) function(record);
+  };
+  log::read_log(task.files, handler, range);
+}
+
+LogScan scan_of(const SnapshotTask& task, const log::LogRange& range) {
+  LogScan scan;
+  for_each_record(task, range, [&](const log::Record& record) { scan.look_at(record); });
+  return scan;
+}
+
+log::SnapshotInfo write(const SnapshotTask& task, const log::SegmentHeader& header,
+                        std::uint64_t until, const SnapshotState& state) {
+  log::SnapshotWriter writer(task.files, header, until, wall_now_us());
+  RecordBytes epoch;
+  encode(EpochRecord{state.epoch}, epoch);
+  writer.append(record_type::epoch, record_version, epoch);
+  encode_state(state.state, [&](log::RecordType type, std::span<const std::byte> payload) {
+    if (task.is_cancelled()) throw SnapshotCancelled();
+    writer.append(type, state_version, payload);
+  });
+  return writer.finish();
+}
+
+}  // namespace
+
+SnapshotState read_state(log::Files& files, const log::SnapshotInfo& snapshot) {
+  SnapshotState read;
+  log::read_snapshot(files, snapshot, [&](const log::Record& record) {
+    if (record.type == record_type::epoch)
+      read.epoch = std::get<EpochRecord>(decode(record)).epoch;
+    else
+      decode_state(record, read.state);
+    return true;
+  });
+  return read;
+}
+
+std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task) {
+  const auto header = log::newest_header(task.files);
+  if (!header) return std::nullopt;
+  const auto old = log::newest_snapshot(task.files);
+  log::LogRange range{.from = old ? old->next_sequence : 1, .until = task.until};
+  LogScan scan = scan_of(task, range);
+  if (scan.clean_end() <= range.from) return std::nullopt;
+  if (task.until == log::LogRange::no_end) {
+    range.until = scan.clean_end();
+    scan = scan_of(task, range);
+  }
+  SnapshotState state;
+  {
+    const std::string kept(reinterpret_cast<const char*>(header->user.data()), header->user.size());
+    ReplayedTables tables(kept, task.make_engine, task.sessions);
+    if (old) {
+      state = read_state(task.files, *old);
+      tables.import_state(std::exchange(state.state, {}));
+    }
+    tables.engine().skip_before(scan.first_needed_tick());
+    tables.engine().skip(scan.failed_ticks());
+    for_each_record(task, range,
+                    [&](const log::Record& record) { tables.replay().apply(decode(record)); });
+    if (scan.epoch()) state.epoch = *scan.epoch();
+    state.state = tables.export_state();
+  }
+  const log::SnapshotInfo made = write(task, *header, range.until, state);
+  return SnapshotMade{made, log::drop_before(task.files, made)};
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits for the results of ticks that run again: see recovered_ticks.hpp.
+#include "starling/stream/recovery/recovered_ticks.hpp"
+
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "starling/knn/base/assert.hpp"
+
+namespace starling::stream {
+
+bool RecoveredResults::keep(std::unique_ptr<TickResult>& result) {
+  const std::lock_guard lock(mutex_);
+  if (!is_keeping_) return false;
+  results_.push_back(std::move(result));
+  changed_.notify_one();
+  return true;
+}
+
+void RecoveredResults::set_keeping(bool is_keeping) {
+  const std::lock_guard lock(mutex_);
+  is_keeping_ = is_keeping;
+}
+
+void RecoveredResults::wait_for_room(const Processor& processor) {
+  std::unique_lock lock(mutex_);
+  while (!processor.has_room()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+}
+
+std::unique_ptr<TickResult> RecoveredResults::take() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !results_.empty(); });
+  auto result = std::move(results_.front());
+  results_.pop_front();
+  return result;
+}
+
+void RecoveredTicks::begin(std::int64_t tau_us) {
+  results_->set_keeping(true);
+  results_->wait_for_room(processor_);
+  check_invariant(processor_.begin_tick(tau_us), "an engine with room takes a tick");
+}
+
+TickReport RecoveredTicks::finish(const std::string& error) {
+  auto result = results_->take();
+  if (error.empty() && !result->error.empty())
+    throw std::runtime_error("tick " + std::to_string(to_number(result->tick)) +
+                             " of the log, which once succeeded, fails now: " + result->error);
+  if (!error.empty()) {
+    result->error = error;
+    result->lists = {};
+  }
+  return processor_.finish_tick(std::move(result));
+}
+
+}  // namespace starling::stream

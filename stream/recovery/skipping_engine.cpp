@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets rows gather in the staging half while ticks are skipped: see skipping_engine.hpp. The tables
+// keep one row for each slot there, with its last state.
+#include "starling/stream/recovery/skipping_engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::stream {
+namespace {
+
+/// A slot may have had several objects since the last tick that was searched. Only the last one
+/// counts.
+void keep_last_births(StagedVector<ObjectBirth>& births) {
+  Slot end = 0;
+  for (const ObjectBirth& birth : births) end = std::max(end, birth.slot + 1);
+  std::vector<bool> is_known(end);
+  auto kept = births.rbegin();
+  for (auto birth = births.rbegin(); birth != births.rend(); ++birth) {
+    if (is_known[birth->slot]) continue;
+    is_known[birth->slot] = true;
+    *kept++ = *birth;
+  }
+  births.erase(births.begin(), kept.base());
+}
+
+}  // namespace
+
+void SkippingEngine::set_result_handler(ResultHandler handler) {
+  handler_ = handler;
+  engine_->set_result_handler(std::move(handler));
+}
+
+void SkippingEngine::take_ahead() {
+  if (is_through_) engine_->take_ahead();
+}
+
+bool SkippingEngine::begin_tick(Tick tick, std::int64_t tau_us) {
+  if (tick >= first_searched_ && !skipped_.contains(tick)) {
+    is_through_ = skipped_.empty() || tick > *skipped_.rbegin();
+    if (std::exchange(has_skipped_, false)) keep_last_births(engine_->staging().births);
+    return engine_->begin_tick(tick, tau_us);
+  }
+  has_skipped_ = true;
+  auto result = std::make_unique<TickResult>();
+  result->tick = tick;
+  result->tau_us = tau_us;
+  handler_(std::move(result));
+  return true;
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine that searches nothing in ticks whose lists nobody needs. Recovery needs the lists of a
+// log's last ticks only: lists follow from the objects and queries of their tick, so the ticks
+// before need not be searched. A tick that failed when it was logged is not searched either, and
+// then leaves what a failed tick leaves: the old lists, and its rows to the next tick.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "starling/knn/engine/engine.hpp"
+
+namespace starling::stream {
+
+class SkippingEngine final : public Engine {
+ public:
+  explicit SkippingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+  /// From now on, ticks before `tick` are not searched: their results are empty and come at once.
+  /// Their rows are taken by the first tick that is searched. All its lists are right, but what it
+  /// reports as changed is not.
+  void skip_before(Tick tick) { first_searched_ = tick; }
+  /// The same for single ticks.
+  void skip(std::set<Tick> ticks) { skipped_ = std::move(ticks); }
+
+  std::string_view name() const override { return engine_->name(); }
+  const EngineLimits& limits() const override { return engine_->limits(); }
+  EngineBytes bytes_used() const override { return engine_->bytes_used(); }
+  void set_result_handler(ResultHandler handler) override;
+  Staging& staging() override { return engine_->staging(); }
+  void take_ahead() override;
+  bool has_room() const override { return engine_->has_room(); }
+  bool begin_tick(Tick tick, std::int64_t tau_us) override;
+  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    engine_->search_finished(std::move(queries), std::move(handler));
+  }
+  std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
+    return engine_->answer_at_once(queries);
+  }
+  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
+    engine_->read_lists(std::move(queries), std::move(handler));
+  }
+  EngineState export_state() override { return engine_->export_state(); }
+  void import_state(const EngineState& state) override { engine_->import_state(state); }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  ResultHandler handler_;
+  Tick first_searched_{};
+  std::set<Tick> skipped_;
+  bool is_through_ = false;   ///< no later tick is skipped
+  bool has_skipped_ = false;  ///< since the last tick that was searched
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes snapshots of a server's log on a thread of its own, with the lowest priority, while the
+// server goes on. Server owns it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "starling/log/files.hpp"
+#include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/recovery/make_snapshot.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace starling::stream {
+
+class SnapshotMaker {
+ public:
+  /// `ended` is called on the loop after each make(), with the snapshot if there is one. What went
+  /// wrong has then been said in the server's log.
+  using Ended = std::function<void(const std::optional<log::SnapshotInfo>& snapshot)>;
+  SnapshotMaker(boost::asio::io_context& loop, log::Files& files, EngineMaker make_engine,
+                const SessionLimits& sessions, Ended ended);
+  /// Cancels a snapshot that is being made, and waits until its thread has ended.
+  ~SnapshotMaker() { is_cancelled_ = true; }
+
+  /// Makes a snapshot that stands for all records before `until`. Call it again only after `ended`.
+  void make(std::uint64_t until);
+
+ private:
+  std::optional<log::SnapshotInfo> make_beside(std::uint64_t until) const;
+
+  log::Files& files_;
+  EngineMaker make_engine_;
+  SessionLimits sessions_;
+  Ended ended_;
+  std::atomic<bool> is_cancelled_{false};
+  OrderedPool thread_;  ///< ends first
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests that a log that runs again publishes the bytes that the server published, with failed ticks
+// too, from and until any tick; and that it can be brought to any tick.
+#include "starling/stream/recovery/log_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "starling/log/system_files.hpp"
+#include "tests/stream/journal/journal_world.hpp"
+
+namespace starling::stream {
+namespace {
+
+std::unique_ptr<Engine> engine_for(const SpaceOptions& space) {
+  return make_engine(space);
+}
+
+LogRunCounts run(const std::string& folder, const LogSpan& span = {}) {
+  const auto files = log::open_folder(folder, log::FolderUse::read);
+  return LogRun(*files, engine_for).run(span, [](const RanTick&) { return true; });
+}
+
+class LogOfAScript : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  LogOfAScript() {
+    JournalScript script(GetParam(), folder_.path());
+    script.run(120, 31);
+  }
+  JournalFolder folder_;
+};
+
+TEST_P(LogOfAScript, PublishesTheSameBytesWhenItRunsAgain) {
+  const LogRunCounts all = run(folder_.path());
+  EXPECT_GT(all.equal, 20u);
+  EXPECT_EQ(all.different, 0u);
+  EXPECT_EQ(all.equal + all.unhashed, all.ticks + all.failed_ticks);
+  // The server may have been stopped before it logged the hash of its last tick.
+  EXPECT_LE(all.unhashed, 5u);
+}
+
+TEST_P(LogOfAScript, PublishesThemFromAndUntilAnyTick) {
+  std::vector<std::int64_t> taus;
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+  LogRun(*files, engine_for).run({}, [&](const RanTick& tick) {
+    taus.push_back(tick.report.tau_us);
+    return true;
+  });
+  ASSERT_GT(taus.size(), 8u);
+  for (std::size_t first = 0; first < taus.size(); first += 5)
+    for (std::size_t last = first; last < taus.size(); last += 7) {
+      const LogRunCounts part = run(folder_.path(), {taus[first], taus[last]});
+      EXPECT_EQ(part.different, 0u) << "from " << taus[first] << " until " << taus[last];
+      EXPECT_GE(part.ticks + part.failed_ticks, last - first + 1);
+      EXPECT_EQ(part.first_us, taus[first]);
+      EXPECT_EQ(part.last_us, taus[last]);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LogOfAScript, testing::Values(21, 22));
+
+/// A server whose one object moves by a metre each tick, from 1 m at tick 1 on.
+class LogOfAMovingObject : public testing::Test {
+ protected:
+  static constexpr int ticks = 20;
+
+  LogOfAMovingObject() {
+    RunningServer server(journal_options(folder_.path()));
+    auto client = server.client();
+    for (int tick = 1; tick <= ticks; ++tick) {
+      Fixes fixes;
+      fixes.add(7, tick * 1000, tick, 0);
+      EXPECT_TRUE(client.update(fixes.batch()));
+      EXPECT_TRUE(client.advance_tick(tick * 1000));
+    }
+  }
+
+  /// Returns how far the object was from 0, in metres; -1: no tick has finished.
+  double distance_at(std::int64_t tau_us) const {
+    const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+    LogRun log(*files, engine_for);
+    if (!log.go_to(tau_us)) return -1;
+    const Answers answers = log.tables().ask({{.k = 1}});
+    return log.tables().processor().to_distance(answers.neighbors.at(0).key);
+  }
+
+  JournalFolder folder_;
+};
+
+TEST_F(LogOfAMovingObject, AnswersFromAnyTick) {
+  EXPECT_EQ(distance_at(999), -1);
+  for (int tick = 1; tick <= ticks; ++tick) {
+    EXPECT_EQ(distance_at(tick * 1000), tick);
+    EXPECT_EQ(distance_at(tick * 1000 + 999), tick);
+  }
+  EXPECT_EQ(distance_at(1'000'000'000), ticks);
+}
+
+TEST_F(LogOfAMovingObject, AnswersFromTheSnapshotOnWhenItHasOne) {
+  {
+    const auto files = log::open_folder(folder_.path(), log::FolderUse::write);
+    ASSERT_TRUE(make_snapshot({.files = *files, .make_engine = engine_for}));
+  }
+  EXPECT_EQ(distance_at(5000), -1) << "what the snapshot stands for is gone";
+  EXPECT_EQ(distance_at(ticks * 1000), ticks);
+}
+
+/// An engine that finds each tick's objects one too many.
+class WrongEngine final : public Engine {
+ public:
+  explicit WrongEngine(std::unique_ptr<Engine> engine, Tick wrong)
+      : engine_(std::move(engine)), wrong_(wrong) {}
+  std::string_view name() const override { return engine_->name(); }
+  const EngineLimits& limits() const override { return engine_->limits(); }
+  EngineBytes bytes_used() const override { return engine_->bytes_used(); }
+  void set_result_handler(ResultHandler handler) override {
+    engine_->set_result_handler(
+        [wrong = wrong_, handler = std::move(handler)](std::unique_ptr<TickResult> result) {
+          if (result->tick == wrong) ++result->objects;
+          handler(std::move(result));
+        });
+  }
+  Staging& staging() override { return engine_->staging(); }
+  bool has_room() const override { return engine_->has_room(); }
+  bool begin_tick(Tick tick, std::int64_t tau_us) override {
+    return engine_->begin_tick(tick, tau_us);
+  }
+  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    engine_->search_finished(std::move(queries), std::move(handler));
+  }
+  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
+    engine_->read_lists(std::move(queries), std::move(handler));
+  }
+  EngineState export_state() override { return engine_->export_state(); }
+  void import_state(const EngineState& state) override { engine_->import_state(state); }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  Tick wrong_;
+};
+
+TEST_F(LogOfAMovingObject, NamesTheTickWhoseBytesDiffer) {
+  {  // without a stream, no tick has messages
+    RunningServer server(journal_options(folder_.path()));
+    auto client = server.client();
+    ASSERT_TRUE(client.put_stream({.name = "s"}));
+    for (int tick = ticks + 1; tick <= ticks + 3; ++tick)
+      ASSERT_TRUE(client.advance_tick(tick * 1000));
+  }
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+  const auto wrong = [](const SpaceOptions& space) {
+    return std::make_unique<WrongEngine>(make_engine(space), Tick{ticks + 2});
+  };
+  const LogRunCounts counts = LogRun(*files, wrong).run({}, [](const RanTick&) { return true; });
+  EXPECT_EQ(counts.different, 1u);
+  EXPECT_EQ(counts.first_different, Tick{ticks + 2});
+}
+
+}  // namespace
+}  // namespace starling::stream

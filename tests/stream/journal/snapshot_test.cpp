@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests snapshots of a server's log: a server that starts from one holds the same as before, also
+// what only shows later; old files go; and nothing is lost if a snapshot cannot be made.
+#include "starling/log/snapshot.hpp"
+
+#include <atomic>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "starling/log/system_files.hpp"
+#include "starling/stream/recovery/make_snapshot.hpp"
+#include "tests/stream/journal/journal_world.hpp"
+
+namespace starling::stream {
+namespace {
+
+std::unique_ptr<Engine> engine_for(const SpaceOptions& space) {
+  return make_engine(space);
+}
+
+std::optional<SnapshotMade> snapshot_of(const std::string& folder) {
+  const auto files = log::open_folder(folder, log::FolderUse::write);
+  return make_snapshot({.files = *files, .make_engine = engine_for});
+}
+
+std::size_t snapshots_in(const std::string& folder) {
+  return log::snapshot_names(*log::open_folder(folder, log::FolderUse::read)).size();
+}
+
+std::string refusal_of(const ServerOptions& options) {
+  try {
+    const Server server(options, make_engine(options.processor.space));
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "the server starts";
+}
+
+class ScriptsWithSnapshots : public testing::TestWithParam<std::tuple<std::uint64_t, Snapshots>> {};
+
+TEST_P(ScriptsWithSnapshots, ARestartedServerSaysTheSameAsOneThatNeverStopped) {
+  constexpr int steps = 150;
+  const auto [seed, snapshots] = GetParam();
+  const std::vector<std::string> expected = JournalScript(seed, std::nullopt).run(steps, 0);
+  const JournalFolder folder;
+  JournalScript script(seed, folder.path(), snapshots);
+  const std::vector<std::string> said = script.run(steps, 7);
+  EXPECT_GE(script.snapshots(), 5u);
+  EXPECT_EQ(snapshots_in(folder.path()), 1u) << "older ones are removed";
+  ASSERT_EQ(said.size(), expected.size());
+  for (std::size_t i = 0; i < said.size(); ++i)
+    ASSERT_EQ(said[i], expected[i]) << "line " << i << " of seed " << seed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ScriptsWithSnapshots,
+                         testing::Combine(testing::Values(11, 12),
+                                          testing::Values(Snapshots::beside_server,
+                                                          Snapshots::between_two_servers)));
+
+/// A folder with the log of a server that has got some objects, and ticked.
+class LogWithObjects : public testing::Test {
+ protected:
+  static constexpr std::uint64_t objects = 2000;
+
+  void SetUp() override { run_server(1); }
+
+  ServerOptions options() const { return journal_options(folder_.path()); }
+
+  void run_server(std::int64_t tau_us) const {
+    RunningServer server(options());
+    auto client = server.client();
+    Fixes fixes;
+    for (std::uint64_t id = 0; id < objects; ++id) fixes.add(id, tau_us, double(id), 0);
+    ASSERT_EQ(client.update(fixes.batch()).value().accepted, objects);
+    ASSERT_TRUE(client.advance_tick(tau_us));
+  }
+
+  JournalFolder folder_;
+};
+
+TEST_F(LogWithObjects, ASnapshotStandsForAllOldFilesAndASecondOneIsNotNeeded) {
+  run_server(2);
+  ASSERT_GT(folder_.files().size(), 2u);
+  const auto made = snapshot_of(folder_.path());
+  ASSERT_TRUE(made);
+  EXPECT_GT(made->dropped_files, 0u);
+  EXPECT_EQ(folder_.files().size(), 1u) << "the newest segment stays";
+  EXPECT_FALSE(snapshot_of(folder_.path()));
+  RunningServer server(options());
+  EXPECT_EQ(server.stat("starling_objects"), double(objects));
+  auto client = server.client();
+  EXPECT_EQ(client.get_neighbors({{nearest_to(0, 1, 0, 0)}}).value().tick, Tick{2});
+}
+
+TEST_F(LogWithObjects, ADamagedSnapshotIsNamedAndNothingIsChanged) {
+  const std::string name = snapshot_of(folder_.path())->snapshot.file;
+  const auto path = std::filesystem::path(folder_.path()) / name;
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  ASSERT_GT(bytes.size(), 1000u);
+  for (std::size_t place = 40; place < bytes.size(); place += bytes.size() / 23) {
+    std::string damaged = bytes;
+    damaged[place] = static_cast<char>(damaged[place] ^ 4);
+    std::ofstream(path, std::ios::binary) << damaged;
+    EXPECT_THAT(refusal_of(options()), testing::HasSubstr(name)) << "byte " << place;
+  }
+  std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() - 200);
+  EXPECT_THAT(refusal_of(options()), testing::HasSubstr(name));
+  std::ofstream(path, std::ios::binary) << bytes;
+  RunningServer server(options());
+  EXPECT_EQ(server.stat("starling_objects"), double(objects));
+}
+
+TEST_F(LogWithObjects, AFileThatIsMissingBehindTheSnapshotIsNamed) {
+  snapshot_of(folder_.path());
+  run_server(5);
+  ASSERT_GT(folder_.files().size(), 1u);
+  const auto first = folder_.files().front();
+  std::filesystem::remove(first);
+  EXPECT_THAT(refusal_of(options()), testing::HasSubstr(" is missing"));
+}
+
+TEST_F(LogWithObjects, ASnapshotThatIsTooLargeForTheLimitsIsRefused) {
+  snapshot_of(folder_.path());
+  ServerOptions small = options();
+  small.processor.objects.objects_max = objects / 2;
+  EXPECT_THAT(refusal_of(small), testing::HasSubstr("--objects-max"));
+  EXPECT_EQ(refusal_of(options()), "the server starts");
+}
+
+TEST_F(LogWithObjects, ACancelledSnapshotLeavesTheLogAsItWas) {
+  const auto before = folder_.files();
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::write);
+  for (int calls = 0;; ++calls) {
+    int left = calls;
+    SnapshotTask task{.files = *files, .make_engine = engine_for};
+    task.is_cancelled = [&] { return left-- == 0; };
+    try {
+      EXPECT_TRUE(make_snapshot(task));
+      EXPECT_GT(calls, 3);
+      return;
+    } catch (const SnapshotCancelled&) {
+      EXPECT_EQ(folder_.files(), before);
+      EXPECT_TRUE(log::snapshot_names(*files).empty());
+    }
+  }
+}
+
+/// A disk on which no snapshot can be begun.
+class NoSnapshots final : public log::Files {
+ public:
+  explicit NoSnapshots(const std::string& folder)
+      : files_(log::open_folder(folder, log::FolderUse::write)) {}
+  std::vector<std::string> list() const override { return files_->list(); }
+  std::unique_ptr<log::File> open(std::string_view name) override { return files_->open(name); }
+  std::unique_ptr<log::File> create(std::string_view name, std::uint64_t bytes) override {
+    if (name == log::unfinished_snapshot_name && --refusals >= 0)
+      throw log::NoSpace("no room for a snapshot");
+    return files_->create(name, bytes);
+  }
+  void rename(std::string_view from, std::string_view to) override { files_->rename(from, to); }
+  void remove(std::string_view name) override { files_->remove(name); }
+  void sync_folder() override { files_->sync_folder(); }
+  std::uint64_t free_bytes() const override { return files_->free_bytes(); }
+
+  static inline std::atomic<int> refusals{0};
+
+ private:
+  std::unique_ptr<log::Files> files_;
+};
+
+TEST(Snapshot, AServerThatCannotMakeOneGoesOnAndTriesAgain) {
+  const JournalFolder folder;
+  ServerOptions options = journal_options(folder.path());
+  options.journal.make_engine = engine_for;
+  options.journal.tail_bytes_max = 1000;
+  options.journal.open = [](const std::string& path) {
+    return std::make_unique<NoSnapshots>(path);
+  };
+  NoSnapshots::refusals = 2;
+  RunningServer server(options);
+  auto client = server.client();
+  ASSERT_TRUE(happens([&] {
+    Fixes fixes;
+    for (std::uint64_t id = 0; id < 20; ++id) fixes.add(id, 1, 0, 0);
+    EXPECT_EQ(client.update(fixes.batch()).value().accepted, 20u);
+    return snapshots_in(folder.path()) == 1;
+  }));
+  EXPECT_LE(NoSnapshots::refusals, 0);
+}
+
+TEST(Snapshot, AnOldLogGetsOneThoughItIsSmall) {
+  const JournalFolder folder;
+  ServerOptions options = journal_options(folder.path());
+  options.journal.make_engine = engine_for;
+  options.journal.tail_age_max_us = 50'000;
+  RunningServer server(options);
+  auto client = server.client();
+  ASSERT_TRUE(happens([&] {
+    Fixes fixes;
+    fixes.add(1, 1, 0, 0);
+    EXPECT_EQ(client.update(fixes.batch()).value().accepted, 1u);
+    return snapshots_in(folder.path()) == 1;
+  }));
+}
+
+}  // namespace
+}  // namespace starling::stream
