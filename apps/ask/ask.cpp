@@ -11,11 +11,9 @@
 #include <CLI/CLI.hpp>
 #include <zmq.hpp>
 
-#include "starling/apps/ask/answer_text.hpp"
-#include "starling/apps/shared/server/filter_flags.hpp"
-#include "starling/apps/shared/server/place_flags.hpp"
+#include "starling/apps/ask/ask_flags.hpp"
+#include "starling/apps/ask/ask_log.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
-#include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/apps/shared/server/server_names.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
@@ -24,16 +22,10 @@
 namespace starling::apps {
 namespace {
 
-struct AskFlags {
-  ServerFlags server;
-  PlaceFlags place;
-  std::string object;
-  FilterFlags filter;
-  bool json = false;
-  bool csv = false;
-};
-
 void check_flags(const AskFlags& flags) {
+  if (flags.journal.empty() != flags.at.empty())
+    throw CLI::ValidationError(
+        "ask", "--at and --journal belong together: a time, and the folder of a server's log");
   if (flags.place.is_given() == !flags.object.empty())
     throw CLI::ValidationError(
         "ask",
@@ -61,20 +53,11 @@ void say_empty(const AskFlags& flags, const Answer& answer) {
     std::cerr << "no object passes the filter, or the server has none\n";
 }
 
-int ask(const AskFlags& flags) {
-  check_flags(flags);
+NamedAnswer ask_server(const AskFlags& flags) {
   zmq::context_t zmq;
   protocol::Client client(zmq, client_options(flags.server, "starling ask"));
   const SpaceOptions& space = client.server().space;
-  protocol::QuerySpec question;
-  set_filter(flags.filter, question);
-  if (flags.object.empty()) {
-    question.anchor = AnchorKind::fixed;
-    question.position = place_in(flags.place, space.space).position;
-  } else {
-    question.anchor = AnchorKind::follow;
-    question.object = protocol::id_of_text(flags.object);
-  }
+  const protocol::QuerySpec question = question_of(flags, space);
   const protocol::NeighborAnswers answers =
       value_of(client.get_neighbors({.questions = {question}}));
   if (answers.lists.size() != 1)
@@ -87,7 +70,12 @@ int ask(const AskFlags& flags) {
   std::vector<std::uint64_t> ids;
   for (const protocol::HeldNeighbor& each : answer.list.neighbors)
     ids.push_back(to_number(each.object));
-  const sim::NameTable names = names_on(client, ids);
+  return {answer, names_on(client, ids)};
+}
+
+int ask(const AskFlags& flags) {
+  check_flags(flags);
+  const auto [answer, names] = flags.journal.empty() ? ask_server(flags) : ask_log(flags);
   if (flags.csv)
     print_csv(answer, names);
   else
@@ -98,10 +86,23 @@ int ask(const AskFlags& flags) {
 
 }  // namespace
 
+protocol::QuerySpec question_of(const AskFlags& flags, const SpaceOptions& space) {
+  protocol::QuerySpec question;
+  set_filter(flags.filter, question);
+  if (flags.object.empty()) {
+    question.anchor = AnchorKind::fixed;
+    question.position = place_in(flags.place, space.space).position;
+  } else {
+    question.anchor = AnchorKind::follow;
+    question.object = protocol::id_of_text(flags.object);
+  }
+  return question;
+}
+
 std::function<int()> add_ask(CLI::App& program) {
   auto flags = std::make_shared<AskFlags>();
   CLI::App& command = *program.add_subcommand(
-      "ask", "Ask a running server for the nearest objects of a place or an object");
+      "ask", "Ask a running server, or its log, for the nearest objects of a place or an object");
   add_place_flags(command, flags->place);
   command
       .add_option("--object", flags->object,
@@ -113,13 +114,27 @@ std::function<int()> add_ask(CLI::App& program) {
       .add_flag("--csv", flags->csv,
                 "Print CSV: tick,time_us,query_id,rank,object_id,distance_m, with query_id 0")
       ->excludes(json);
+  command
+      .add_option(
+          "--journal", flags->journal,
+          "With --at: answer from the log in this folder (serve --journal), also beside its "
+          "server")
+      ->type_name("DIR");
+  command
+      .add_option("--at", flags->at,
+                  "Answer from the last tick at or before this time: 2022-01-03T00:10:00Z, or "
+                  "seconds since 1970")
+      ->type_name("TIME");
   add_server_flags(command, flags->server);
   command.footer(
       "Examples:\n"
       "  starling ask --lon 10.75 --lat 59.91 -k 2\n"
       "  starling ask --x 0 --y 0 -k 10 --distance-max 500 --age-max 1m\n"
       "  starling ask --object truck-7 -k 3 --json\n"
-      "The answer is of the last finished tick. Exit status: 0 done, also if no object passes;\n"
+      "  starling ask --at 2026-11-26T12:00:00Z --journal /var/lib/starling/journal --object "
+      "bus-3\n"
+      "The answer is of the last finished tick, or of the tick of --at. Exit status: 0 done, also "
+      "if no object passes;\n"
       "1 if the server failed, 2 wrong usage.");
   return [flags] { return ask(*flags); };
 }

@@ -16,6 +16,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/journal/journal_export.hpp"
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
 #include "starling/log/reader.hpp"
@@ -29,6 +30,7 @@ namespace {
 
 struct JournalFlags {
   std::string folder;
+  std::string out;
   bool json = false;
 };
 
@@ -214,6 +216,15 @@ int compact(const JournalFlags& flags) {
   return 0;
 }
 
+int write_trace(const JournalFlags& flags) {
+  const std::uint64_t rows = export_rows(flags.folder, flags.out);
+  if (flags.json)
+    std::cerr << JsonLine().number("rows", rows).str() << '\n';
+  else
+    std::cerr << "journal export: " << rows << " rows written\n";
+  return 0;
+}
+
 void add_flags(CLI::App& command, JournalFlags& flags) {
   command.add_option("folder", flags.folder, "The folder of serve --journal")
       ->required()
@@ -234,17 +245,30 @@ std::function<int()> add_journal(CLI::App& program) {
   add_flags(info_command, *flags);
   CLI::App& compact_command = *command.add_subcommand(
       "compact", "Make a snapshot of what the log holds, and remove the files it stands for");
+  CLI::App& export_command = *command.add_subcommand(
+      "export", "Write the rows of objects as a trace, for view, replay and convert");
   add_flags(check_command, *flags);
   add_flags(compact_command, *flags);
+  add_flags(export_command, *flags);
+  export_command
+      .add_option("--out", flags->out,
+                  "Write to this CSV file[.gz|.zst], which appears when it is complete; - is the "
+                  "standard output")
+      ->type_name("FILE")
+      ->required();
   command.footer(
       "Examples:\n"
       "  starling journal info /var/lib/starling/journal\n"
       "  starling journal check /var/lib/starling/journal --json\n"
       "  starling journal compact /var/lib/starling/journal\n"
-      "info and check change nothing, and may run beside the server: what it writes meanwhile can\n"
+      "  starling journal export /var/lib/starling/journal --out day.csv.zst\n"
+      "  starling view day.csv.zst\n"
+      "info, check and export change nothing, and may run beside the server: what it writes "
+      "meanwhile can\n"
       "look unfinished. compact needs a log that no server uses. Exit status: 0 whole, 1 damaged "
       "or no log, 2 wrong usage.");
-  return [flags, &check_command, &compact_command] {
+  return [flags, &check_command, &compact_command, &export_command] {
+    if (export_command.parsed()) return write_trace(*flags);
     if (compact_command.parsed()) return compact(*flags);
     return check_command.parsed() ? check(*flags) : info(*flags);
   };

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/replay/journal_replay.hpp"
 #include "starling/apps/replay/replay_options.hpp"
 #include "starling/apps/replay/replay_report.hpp"
 #include "starling/apps/replay/replay_run.hpp"
@@ -105,18 +106,58 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
       ->capture_default_str();
 }
 
+/// Adds --journal. The flags that describe a trace, queries or a server have no meaning with it.
+void add_journal_flag(CLI::App& command, ReplayFlags& flags) {
+  CLI::Option& journal =
+      *command
+           .add_option("--journal", flags.journal,
+                       "Instead of a trace, run the ticks of the log in this folder again "
+                       "(serve --journal), and compare the bytes that they publish with the "
+                       "hashes in the log. With --from, --until, --speed and --engine; --out gets "
+                       "the lists that --stream reports")
+           ->type_name("DIR");
+  for (const char* flag : {"--format",
+                           "--columns",
+                           "--space",
+                           "--time-unit",
+                           "--strict",
+                           "--order",
+                           "--resolution",
+                           "--origin",
+                           "--object-ttl",
+                           "--connect",
+                           "--k",
+                           "--queries",
+                           "--max-age",
+                           "--distance-max",
+                           "--tags-required",
+                           "--tags-forbidden",
+                           "--tick",
+                           "--changes",
+                           "--with",
+                           "--every-tick",
+                           "--on"})
+    journal.excludes(command.get_option(flag));
+}
+
 }  // namespace
 
 std::function<int()> add_replay(CLI::App& program) {
   auto flags = std::make_shared<ReplayFlags>();
   CLI::App* const command = program.add_subcommand(
-      "replay", "Run a recorded trace through an embedded engine or into a server");
+      "replay",
+      "Run a recorded trace through an embedded engine or into a server, or a server's log again");
   add_trace_flags(*command, *flags);
+  command->get_option("trace")->required(false);
   add_old_until_flag(*command, *flags);
   add_result_flags(*command, *flags);
   add_engine_flags(*command, *flags);
+  add_journal_flag(*command, *flags);
   return [flags] {
     try {
+      if (!flags->journal.empty()) return replay_journal(*flags);
+      if (flags->paths.empty())
+        throw sim::UsageError("give a trace, or the folder of a server's log with --journal");
       print_summary(run_replay(plan_replay(*flags)));
     } catch (const sim::UsageError& error) {
       throw CLI::ValidationError(error.what());

@@ -44,6 +44,7 @@ struct ReplayFlags : TraceFlags {
   std::string connect_timeout = "5s";
   KeyFlags key;
   std::string stream = "replay";
+  std::string journal;  ///< the folder of a log; empty: a trace is replayed
 };
 
 struct ReplayPlan : TracePlan {

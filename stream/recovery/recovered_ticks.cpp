@@ -40,16 +40,20 @@ void RecoveredTicks::begin(std::int64_t tau_us) {
   results_->set_keeping(true);
   results_->wait_for_room(processor_);
   check_invariant(processor_.begin_tick(tau_us), "an engine with room takes a tick");
+  objects_.push_back(processor_.objects().alive_count());
 }
 
 TickReport RecoveredTicks::finish(const std::string& error) {
   auto result = results_->take();
+  const std::uint64_t objects = objects_.front();
+  objects_.pop_front();
   if (error.empty() && !result->error.empty())
     throw std::runtime_error("tick " + std::to_string(to_number(result->tick)) +
                              " of the log, which once succeeded, fails now: " + result->error);
   if (!error.empty()) {
     result->error = error;
     result->lists = {};
+    result->objects = objects;
   }
   return processor_.finish_tick(std::move(result));
 }

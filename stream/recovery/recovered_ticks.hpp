@@ -49,6 +49,7 @@ class RecoveredTicks {
  private:
   Processor& processor_;
   std::shared_ptr<RecoveredResults> results_;
+  std::deque<std::uint64_t> objects_;  ///< alive, in each tick under way
 };
 
 }  // namespace starling::stream

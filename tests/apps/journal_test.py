@@ -73,9 +73,66 @@ class JournalTest(ServerCase):
         self.file().write_bytes(content[:end - 20] + bytes(len(content) - end + 20))
         self.assertIn("the next start cuts them", self.journal("check", self.log).stdout)
 
+    def test_compact_leaves_one_snapshot_that_a_server_starts_from(self):
+        self.write_log()
+        made = json.loads(self.journal("compact", self.log, "--json").stdout)
+        self.assertTrue(made["made"])
+        snapshot = self.log / made["snapshot"]
+        self.assertEqual(snapshot.stat().st_size, made["snapshot_bytes"])
+        self.assertIn("nothing to do", self.journal("compact", self.log).stdout)
+        self.assertEqual(json.loads(self.journal("info", self.log, "--json").stdout)["snapshot"], snapshot.name)
+        self.assertIn("whole", self.journal("check", self.log).stdout)
+        server = self.serve("--journal", self.log, "--tick", "20ms")
+        rows = self.ask_server("ask", "--x", "0", "--y", "0", "-k", "60", "--csv").stdout.splitlines()
+        self.assertEqual(len(rows), 1 + ROWS)
+        self.end(server)
+        content = bytearray(snapshot.read_bytes())
+        content[len(content) // 2] ^= 1
+        snapshot.write_bytes(content)
+        damage = json.loads(self.journal("check", self.log, "--json", status=1).stdout)["damage"]
+        self.assertEqual(damage[0]["file"], snapshot.name)
+
+    def test_compact_needs_a_log_that_no_server_uses(self):
+        server = self.serve("--journal", self.log)
+        self.assertIn("another process uses the log", self.journal("compact", self.log, status=1).stderr)
+        self.end(server)
+
+    def test_replay_publishes_the_same_bytes_again(self):
+        self.write_log()
+        replay = self.run_program("replay", "--journal", self.log, "--stream", "riders",
+                                  "--out", self.folder / "lists.csv")
+        self.assertRegex(replay.stderr, r"(?m)^hashes +[1-9]\d* ticks published the same bytes, 0 others")
+        lists = (self.folder / "lists.csv").read_text().splitlines()
+        self.assertEqual([line.split(",")[2:] for line in lists[1:]],
+                         [["1", "1", "0", "0.000"], ["1", "2", "1", "1.000"], ["1", "3", "2", "2.000"]])
+        self.assertIn("not both", self.run_program("replay", "trace.csv", "--journal", self.log, status=2).stderr)
+        self.assertIn("--k", self.run_program("replay", "--k", "3", "--journal", self.log, status=2).stderr)
+        self.assertIn("give a trace", self.run_program("replay", status=2).stderr)
+        late = self.run_program("replay", "--journal", self.log, "--from", "2100-01-01T00:00:00Z", status=1)
+        self.assertIn("no tick of the log is between", late.stderr)
+
+    def test_export_writes_a_trace_that_other_commands_read(self):
+        self.write_log()
+        for _ in range(2):  # from the records, then from a snapshot
+            trace = self.folder / "trace.csv"
+            self.assertIn(f"{ROWS} rows", self.journal("export", self.log, "--out", trace).stderr)
+            lines = trace.read_text().splitlines()
+            self.assertEqual(lines[0], "id,time_us,x,y,tags")
+            self.assertEqual({line.split(",")[0] for line in lines[1:]}, {str(row) for row in range(ROWS)})
+            self.assertIn(f"{ROWS} replayed", self.run_program("replay", trace).stderr)
+            self.journal("compact", self.log)
+
+    def test_ask_answers_from_the_past(self):
+        self.write_log()
+        place = ["ask", "--x", "10", "--y", "0", "-k", "2", "--csv", "--journal", self.log]
+        rows = self.run_program(*place, "--at", "2100-01-01T00:00:00Z").stdout.splitlines()
+        self.assertEqual([row.split(",")[4] for row in rows[1:]], ["10", "9"])
+        self.assertIn("no tick at or before", self.run_program(*place, "--at", "1990-01-01T00:00:00Z", status=1).stderr)
+        self.assertIn("belong together", self.run_program(*place, status=2).stderr)
+
     def test_a_folder_without_a_log_is_refused_with_a_sentence(self):
         self.log.mkdir()
-        for command in "info", "check":
+        for command in "info", "check", "compact":
             self.assertIn("holds no log", self.journal(command, self.log, status=1).stderr)
             self.assertIn(str(self.folder / "none"),
                           self.journal(command, self.folder / "none", status=1).stderr)

@@ -121,7 +121,7 @@ TEST_F(SegmentDamage, OfSegmentsThatChangedNamesIsNamed) {
   files_.put(names_[0], files_.bytes_of(names_[1]));
   files_.put(names_[1], first);
   EXPECT_THAT(refusal(),
-              HasSubstr(names_[0] + " at byte 0: the file holds the segment " + names_[1]));
+              HasSubstr(names_[0] + " at byte 0: the file holds " + names_[1]));
 }
 
 TEST_F(SegmentDamage, OfAShortenedSegmentIsNamed) {

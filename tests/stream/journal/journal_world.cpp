@@ -72,6 +72,10 @@ std::vector<std::filesystem::path> JournalFolder::files() const {
   return files;
 }
 
+std::unique_ptr<Engine> engine_for(const SpaceOptions& space) {
+  return make_engine(space);
+}
+
 ServerOptions journal_options(const std::string& folder) {
   ServerOptions options = manual_options();
   options.processor.objects.objects_max = 1u << 12;
@@ -96,7 +100,7 @@ JournalScript::JournalScript(std::uint64_t seed, std::optional<std::string> fold
   options_.processor.objects.object_ttl_us = 20'000;
   options_.processor.queries.neighbors_max = 3000;
   if (snapshots == Snapshots::beside_server) {
-    options_.journal.make_engine = [](const SpaceOptions& space) { return make_engine(space); };
+    options_.journal.make_engine = engine_for;
     options_.journal.tail_bytes_max = 2000;
   }
   start();
@@ -138,8 +142,7 @@ void JournalScript::restart() {
 void JournalScript::look_at_snapshots() {
   const auto files = log::open_folder(options_.journal.folder, log::FolderUse::write);
   if (snapshots_ == Snapshots::between_two_servers)
-    make_snapshot({.files = *files,
-                   .make_engine = [](const SpaceOptions& space) { return make_engine(space); }});
+    make_snapshot({.files = *files, .make_engine = engine_for});
   for (const std::string& name : log::snapshot_names(*files)) snapshot_names_.insert(name);
 }
 

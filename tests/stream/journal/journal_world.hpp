@@ -36,6 +36,9 @@ class JournalFolder {
 /// Manual ticks, a small table, and a log in the folder.
 ServerOptions journal_options(const std::string& folder);
 
+/// Makes the engines of snapshots and of logs that run again.
+std::unique_ptr<Engine> engine_for(const SpaceOptions& space);
+
 /// A disk that outlives the servers that use it.
 struct TestDisk {
   log::SimulatedFiles files;

@@ -7,14 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "starling/log/system_files.hpp"
+#include "starling/stream/recovery/make_snapshot.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 
 namespace starling::stream {
 namespace {
-
-std::unique_ptr<Engine> engine_for(const SpaceOptions& space) {
-  return make_engine(space);
-}
 
 LogRunCounts run(const std::string& folder, const LogSpan& span = {}) {
   const auto files = log::open_folder(folder, log::FolderUse::read);
@@ -80,7 +77,8 @@ class LogOfAMovingObject : public testing::Test {
     const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
     LogRun log(*files, engine_for);
     if (!log.go_to(tau_us)) return -1;
-    const Answers answers = log.tables().ask({{.k = 1}});
+    OneShotQuery nearest;
+    const Answers answers = log.tables().ask({nearest});
     return log.tables().processor().to_distance(answers.neighbors.at(0).key);
   }
 

