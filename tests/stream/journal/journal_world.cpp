@@ -19,7 +19,7 @@
 namespace starling::stream {
 namespace {
 
-constexpr std::uint64_t objects = 60;
+constexpr std::uint64_t script_objects = 60;
 
 /// A disk that outlives the servers that use it.
 class SharedFiles final : public log::Files {
@@ -182,7 +182,8 @@ void JournalScript::update_objects() {
   Fixes fixes;
   std::vector<std::uint32_t> tags;
   for (std::uint64_t i = random_.below(30); i > 0; --i) {
-    fixes.add(random_.below(objects), tau_us_ - static_cast<std::int64_t>(random_.below(3000)),
+    fixes.add(random_.below(script_objects),
+              tau_us_ - static_cast<std::int64_t>(random_.below(3000)),
               random_.chance(0.05) ? 1e300 : place(), place());
     tags.push_back(static_cast<std::uint32_t>(random_.below(4)));
   }
@@ -197,7 +198,7 @@ void JournalScript::change_tags() {
   std::vector<std::uint32_t> set;
   std::vector<std::uint32_t> clear;
   for (std::uint64_t i = random_.below(10); i > 0; --i) {
-    ids.push_back(random_.below(objects));
+    ids.push_back(random_.below(script_objects));
     times_us.push_back(tau_us_ - static_cast<std::int64_t>(random_.below(3000)));
     set.push_back(static_cast<std::uint32_t>(random_.below(4)));
     clear.push_back(static_cast<std::uint32_t>(random_.below(4)));
@@ -210,15 +211,15 @@ void JournalScript::remove_objects() {
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> times_us;
   for (std::uint64_t i = random_.below(8); i > 0; --i) {
-    ids.push_back(random_.below(objects));
+    ids.push_back(random_.below(script_objects));
     times_us.push_back(tau_us_ - static_cast<std::int64_t>(random_.below(3000)));
   }
   said_.push_back(text_of_reply(client_->remove_objects({.ids = ids, .times_us = times_us})));
 }
 
 void JournalScript::put_names() {
-  const std::string text = std::to_string(random_.below(objects));
-  const std::uint64_t id = random_.chance(0.5) ? std::stoull(text) : random_.below(objects);
+  const std::string text = std::to_string(random_.below(script_objects));
+  const std::uint64_t id = random_.chance(0.5) ? std::stoull(text) : random_.below(script_objects);
   said_.push_back(text_of_reply(client_->put_names({.ids = {&id, 1}, .texts = {text}})));
 }
 
@@ -247,7 +248,7 @@ void JournalScript::put_queries() {
         random_.below(12), 1 + static_cast<std::uint32_t>(random_.below(9)), place(), place());
     if (random_.chance(0.3)) {
       query.anchor = AnchorKind::follow;
-      query.object = ObjectId{random_.below(objects)};
+      query.object = ObjectId{random_.below(script_objects)};
     } else if (random_.chance(0.15)) {
       query.anchor = AnchorKind::every_object;
     }
@@ -299,7 +300,7 @@ void JournalScript::receive_messages(std::size_t count) {
 
 void JournalScript::tell_state() {
   std::vector<std::uint64_t> ids;
-  for (std::uint64_t id = 0; id < objects; ++id) ids.push_back(id);
+  for (std::uint64_t id = 0; id < script_objects; ++id) ids.push_back(id);
   const protocol::ObjectAnswers found = client_->objects(ids).value();
   for (const auto& object : found.objects)
     said_.push_back("object " + std::to_string(to_number(object.id)) + " at " +

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated disk under a running server that loses power at any operation: in a write, before or
+// after a sync, or between the steps that make a new file. From then on all operations fail, so
+// the server ends and acknowledges nothing more.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "tests/log/support/simulated_files.hpp"
+
+namespace starling::stream {
+
+class CutDisk {
+ public:
+  explicit CutDisk(std::uint64_t seed) : random_(seed) {}
+
+  /// For JournalOptions::open. The disk must outlive the server.
+  std::unique_ptr<log::Files> open();
+
+  /// Any thread: the power fails now, or with the operation `operations` from now.
+  void cut() { has_power_ = false; }
+  void cut_at(std::uint64_t operations) { left_ = static_cast<std::int64_t>(operations); }
+  /// Any thread.
+  bool has_power() const { return has_power_; }
+  /// No server may use the disk. What was not synced is lost in part, and the power is back. After
+  /// cut_at() without a cut, only the power stays.
+  void restore();
+
+  /// Any thread that uses the disk: does `operation`, or fails. The operation in which the power
+  /// fails may be done or not.
+  void operate(const std::function<void()>& operation);
+  void check_power() const;
+  /// Some bytes from the front of those that a write had when the power failed.
+  std::size_t torn(std::size_t bytes) { return random_() % (bytes + 1); }
+
+  log::SimulatedFiles files;
+
+ private:
+  std::mt19937_64 random_;
+  std::atomic<bool> has_power_{true};
+  std::atomic<std::int64_t> left_{INT64_MAX};
+};
+
+}  // namespace starling::stream
