@@ -201,7 +201,7 @@ class SystemFiles final : public Files {
   [[noreturn]] void refuse_creation(std::string_view name, std::uint64_t bytes, int error) const {
     if (error != ENOSPC && error != EDQUOT) fail("cannot make", path_of(name), error);
     throw NoSpace("no room for " + std::to_string(bytes) + " bytes in " + path_ + ": " +
-                  reason(error) + ". Free space, or let old segments go; writing then goes on");
+                  reason(error) + ". Free space there");
   }
 
   void lock() {

@@ -67,9 +67,10 @@ Journal::Journal(boost::asio::io_context& loop, const JournalOptions& options, s
     throw std::runtime_error("journal: " + std::string(error.what()) +
                              "; stop the server that uses it, or give another folder");
   } catch (const log::DamagedLog& error) {
-    throw std::runtime_error("journal: " + std::string(error.what()) +
-                             ". Nothing was changed. Copy the folder " + options_.folder +
-                             ", and start with another one, or with a copy from before the damage");
+    throw std::runtime_error("journal: " + std::string(error.what()) + ", or keep the folder " +
+                             options_.folder + " as it is and start with another one");
+  } catch (const UnknownRecord& error) {
+    throw std::runtime_error("journal: " + options_.folder + ": " + error.what());
   } catch (const std::exception& error) {
     throw std::runtime_error("journal: " + std::string(error.what()));
   }

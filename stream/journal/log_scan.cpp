@@ -11,6 +11,7 @@
 namespace starling::stream {
 
 void LogScan::look_at(const log::Record& record) {
+  check_known(record);
   if (record.type == record_type::epoch) {
     epoch_ = std::get<EpochRecord>(decode(record)).epoch;
   } else if (record.type == record_type::tick_begun) {

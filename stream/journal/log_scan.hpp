@@ -16,7 +16,7 @@ namespace starling::stream {
 
 class LogScan {
  public:
-  /// Call it for all records, in order.
+  /// Call it for all records, in order. Throws UnknownRecord.
   void look_at(const log::Record& record);
 
   /// The last epoch; std::nullopt if no record has one.

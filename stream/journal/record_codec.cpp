@@ -572,16 +572,20 @@ std::optional<SequencedReply> reply_in(std::span<const std::byte> frame) {
   return std::nullopt;
 }
 
+void check_known(const log::Record& record) {
+  const bool is_known = record_type::epoch <= record.type && record.type <= record_type::request;
+  if (!is_known || record.version != record_version) RecordReader(record).refuse();
+}
+
 std::pair<std::uint64_t, std::uint64_t> request_of(const log::Record& record) {
   RecordReader in(record);
-  if (record.version != record_version) in.refuse();
   const auto session = in.get<std::uint64_t>();
   return {session, in.get<std::uint64_t>()};
 }
 
 JournalRecord decode(const log::Record& record) {
+  check_known(record);
   RecordReader in(record);
-  if (record.version != record_version) in.refuse();
   JournalRecord decoded = get_record(record.type, in);
   in.end();
   return decoded;

@@ -76,6 +76,9 @@ protocol::Frame frame_of(const SequencedReply& reply);
 /// Returns the reply in a frame; std::nullopt if it holds none that this program knows.
 std::optional<SequencedReply> reply_in(std::span<const std::byte> frame);
 
+/// Throws UnknownRecord if this program does not know the type or the version of the record.
+void check_known(const log::Record& record);
+
 /// Returns session and sequence number of a RequestRecord, and decodes nothing else.
 std::pair<std::uint64_t, std::uint64_t> request_of(const log::Record& record);
 
