@@ -150,6 +150,7 @@ UpdateCounts ObjectTable::update_in_order(std::span<const Row> rows,
     const std::size_t end = std::min(begin + rows_at_once, rows.size());
     look_up_ahead(rows.subspan(begin, end - begin), next, likely);
     prefetch_staged(end - begin, staging);
+    prefetch_staged(std::span(likely).first(end - begin), staging);
     next = likely[end - begin - 1] + 1;
     for (std::size_t i = begin; i < end; ++i) {
       statuses[i] = update(i, likely[i - begin]);
@@ -165,6 +166,17 @@ void ObjectTable::prefetch_staged(std::size_t rows, const Staging& staging) cons
   const std::size_t room = std::min(rows, staging.objects.capacity() - staged);
   for (std::size_t i = 0; i < room; i += rows_a_line)
     prefetch_to_write(staging.objects.data() + staged + i);
+}
+
+// Prefetches the staged rows that objects have already, if they are too many for a cache.
+void ObjectTable::prefetch_staged(std::span<const Slot> slots, const Staging& staging) const {
+  constexpr std::size_t cached_rows = 1u << 16;
+  if (staging.objects.size() < cached_rows) return;
+  for (const Slot slot : slots) {
+    if (slot == no_slot) continue;
+    const std::uint32_t row = records_[slot].staged_row;
+    if (row < staging.objects.size()) prefetch_to_write(staging.objects.data() + row);
+  }
 }
 
 UpdateCounts ObjectTable::update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,

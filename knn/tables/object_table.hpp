@@ -138,6 +138,7 @@ class ObjectTable {
   template <class Row>
   void look_up_ahead(std::span<const Row> rows, Slot next, std::span<Slot> likely) const;
   void prefetch_staged(std::size_t rows, const Staging& staging) const;
+  void prefetch_staged(std::span<const Slot> slots, const Staging& staging) const;
   ObjectPartition& partition_at(Slot slot);
   Slot add(ObjectId id, Staging& staging);
   void kill(Slot slot, Staging& staging);
