@@ -120,8 +120,7 @@ TEST_F(SegmentDamage, OfSegmentsThatChangedNamesIsNamed) {
   const auto first = files_.bytes_of(names_[0]);
   files_.put(names_[0], files_.bytes_of(names_[1]));
   files_.put(names_[1], first);
-  EXPECT_THAT(refusal(),
-              HasSubstr(names_[0] + " at byte 0: the file holds " + names_[1]));
+  EXPECT_THAT(refusal(), HasSubstr(names_[0] + " at byte 0: the file holds " + names_[1]));
 }
 
 TEST_F(SegmentDamage, OfAShortenedSegmentIsNamed) {
