@@ -186,8 +186,8 @@ void add_journal_flags(CLI::App& app, ServeFlags& flags) {
          "disk is synced without pause. Without this flag, tick with --journal, else off")
       ->type_name("WHEN");
   add_duration(app, "--journal-tail-age",
-               "Make a snapshot of the log when the records behind the last one are so old, and "
-               "remove what it stands for",
+               "Make a snapshot of the log when the last one is older than this, and remove what it "
+               "stands for",
                "1h", [&journal](std::int64_t us) { journal.tail_age_max_us = us; });
 }
 

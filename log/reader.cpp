@@ -22,8 +22,9 @@ class LogReading {
     const auto first = std::ranges::find_if(
         all, [&](const std::string& name) { return *sequence_of_name(name) > range_.from; });
     if (first == all.begin() && (!all.empty() || range_.from > 1))
-      throw DamagedLog(segment_name(range_.from), 0,
-                       "the segment with record " + std::to_string(range_.from) + " is missing");
+      throw DamagedLog(
+          all.empty() ? segment_name(range_.from) : all.front(), 0,
+          "the file before it, with record " + std::to_string(range_.from) + ", is missing");
     if (!all.empty()) all.erase(all.begin(), first - 1);
     return all;
   }
@@ -32,6 +33,8 @@ class LogReading {
   void read(const std::string& name, bool is_last) {
     const auto file = files_.open(name);
     SegmentHeader header = read_segment_header(*file, name);
+    if (range_.id && header.id != *range_.id)
+      throw DamagedLog(name, 0, "the file is of another log than the snapshot");
     if (summary_.end) check_order(name, header);
     ++summary_.segments;
     SegmentReader reader(*file, name, header);
@@ -44,6 +47,14 @@ class LogReading {
                     reader.position()};
   }
 
+  /// Throws DamagedLog if the log ends before the range begins: records of the snapshot would get
+  /// their numbers again.
+  void check_end() const {
+    if (!summary_.end || summary_.end->position.next_sequence >= range_.from) return;
+    throw DamagedLog(summary_.end->file, summary_.end->offset,
+                     "the log ends before record " + std::to_string(range_.from) +
+                         ", where its snapshot ends: the last groups are missing");
+  }
   /// Whether the whole range is read.
   bool is_done() const { return is_done_; }
   /// Lets the next segment begin anywhere.
@@ -99,27 +110,27 @@ LogSummary read_log(Files& files, const GroupHandler& handler, const LogRange& r
     reading.read(name, name == names.back());
     if (reading.is_done()) break;
   }
+  reading.check_end();
   return std::move(reading.summary());
 }
 
-LogCheck check_log(Files& files, std::uint64_t from) {
+LogCheck check_log(Files& files, const LogRange& range) {
   const GroupHandler ignore = [](const Group&) {};
-  LogReading reading(files, ignore, {.from = from});
+  LogReading reading(files, ignore, range);
   LogCheck check;
-  std::vector<std::string> names = segment_names(files);
-  try {
-    names = reading.names();
-  } catch (const DamagedLog& damage) {
-    check.damage.push_back(damage);
-  }
-  for (const std::string& name : names) {
+  const auto note_damage = [&](const auto& function) {
     try {
-      reading.read(name, name == names.back());
+      function();
     } catch (const DamagedLog& damage) {
       check.damage.push_back(damage);
       reading.forget_order();
     }
-  }
+  };
+  std::vector<std::string> names = segment_names(files);
+  note_damage([&] { names = reading.names(); });
+  for (const std::string& name : names)
+    note_damage([&] { reading.read(name, name == names.back()); });
+  note_damage([&] { reading.check_end(); });
   check.read = std::move(reading.summary());
   return check;
 }

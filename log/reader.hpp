@@ -61,11 +61,12 @@ struct LogRange {
 
   std::uint64_t from = 1;        ///< the first record: where a snapshot ends, or 1
   std::uint64_t until = no_end;  ///< the first record that is not read any more
+  std::optional<LogId> id{};     ///< of the snapshot, which must be that of the log
 };
 
 /// Gives all whole groups to the handler, in order. Changes nothing. Segments before the range are
-/// not looked at. Throws DamagedLog at the first bad place, or if the log begins after the range;
-/// throws LogFromTheFuture, IoError, and what the handler throws.
+/// not looked at. Throws DamagedLog at the first bad place, or if the log begins after `from` or
+/// ends before it; throws LogFromTheFuture, IoError, and what the handler throws.
 LogSummary read_log(Files& files, const GroupHandler& handler, const LogRange& range = {});
 
 struct LogCheck {
@@ -73,7 +74,7 @@ struct LogCheck {
   std::vector<DamagedLog> damage;  ///< the first of each segment
 };
 
-/// Reads everything from record `from` on, and goes on with the next segment after a bad place.
-LogCheck check_log(Files& files, std::uint64_t from = 1);
+/// Reads everything within the range, and goes on with the next segment after a bad place.
+LogCheck check_log(Files& files, const LogRange& range = {});
 
 }  // namespace starling::log

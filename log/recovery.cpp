@@ -27,8 +27,8 @@ void rewrite(File& file, std::uint64_t offset, std::uint64_t end) {
 
 }  // namespace
 
-LogSummary recover_log(Files& files, const GroupHandler& handler, std::uint64_t from) {
-  LogSummary summary = read_log(files, handler, {.from = from});
+LogSummary recover_log(Files& files, const GroupHandler& handler, const LogRange& range) {
+  LogSummary summary = read_log(files, handler, range);
   for (const auto unfinished : {unfinished_segment_name, unfinished_snapshot_name})
     if (std::ranges::binary_search(files.list(), unfinished)) files.remove(unfinished);
   if (summary.end) {

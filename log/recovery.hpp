@@ -6,11 +6,11 @@
 
 namespace starling::log {
 
-/// Reads a log from record `from` on as read_log does, then cuts a torn tail, writes the last group
+/// Reads a log as read_log does, then cuts a torn tail, writes the last group
 /// once more and waits for the disk: what was read may only be in the system's memory until then.
 /// So tell nobody of it before this function has returned. Throws as read_log does, and then has
 /// changed nothing.
-LogSummary recover_log(Files& files, const GroupHandler& handler, std::uint64_t from = 1);
+LogSummary recover_log(Files& files, const GroupHandler& handler, const LogRange& range = {});
 
 /// Removes the oldest segments whose records are all before `sequence`; never the last segment.
 /// Returns how many. Throws IoError.

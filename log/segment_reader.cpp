@@ -56,6 +56,11 @@ std::span<const std::byte> SegmentReader::view(std::uint64_t offset, std::uint64
 
 bool SegmentReader::next() {
   if (parse_group()) return true;
+  // A writer beside this reader may have gone on since the window was read.
+  window_.clear();
+  window_offset_ = offset_;
+  file_bytes_ = file_.bytes();
+  if (parse_group()) return true;
   scan_tail();
   return false;
 }

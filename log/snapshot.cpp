@@ -3,6 +3,7 @@
 // says that nothing is missing. See snapshot.hpp.
 #include "starling/log/snapshot.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include "starling/log/recovery.hpp"
@@ -39,7 +40,13 @@ std::optional<SnapshotInfo> newest_snapshot(Files& files) {
   return SnapshotInfo{.file = names.back(),
                       .next_sequence = header.begin.next_sequence,
                       .created_us = header.created_us,
-                      .bytes = file->bytes()};
+                      .bytes = file->bytes(),
+                      .log = header.id};
+}
+
+LogRange range_behind(const std::optional<SnapshotInfo>& snapshot) {
+  if (!snapshot) return {};
+  return {.from = snapshot->next_sequence, .id = snapshot->log};
 }
 
 void read_snapshot(Files& files, const SnapshotInfo& snapshot,
@@ -65,7 +72,8 @@ SnapshotWriter::SnapshotWriter(Files& files, const SegmentHeader& log, std::uint
               .user = log.user},
       info_{.file = snapshot_name(next_sequence),
             .next_sequence = next_sequence,
-            .created_us = created_us},
+            .created_us = created_us,
+            .log = log.id},
       position_(header_.begin),
       group_(next_sequence) {
   const std::vector<std::byte> encoded = encode_header(header_);
@@ -85,6 +93,9 @@ SnapshotWriter::~SnapshotWriter() {
 
 void SnapshotWriter::append(RecordType type, std::uint16_t version,
                             std::span<const std::byte> payload) {
+  if (payload.size() > snapshot_payload_bytes_max)
+    throw std::length_error("a record of a snapshot would have " + std::to_string(payload.size()) +
+                            " bytes, more than the format allows");
   if (!group_.is_empty() && group_.bytes() + record_bytes(payload.size()) > group_bytes)
     write_group();
   group_.append(type, version, payload);

@@ -28,7 +28,11 @@ struct SnapshotInfo {
   std::uint64_t next_sequence = 1;  ///< the first record that it does not stand for
   std::int64_t created_us = 0;      ///< wall clock
   std::uint64_t bytes = 0;
+  LogId log{};  ///< of which log
 };
+
+/// Returns the part of the log behind the snapshot; all of it if there is none.
+LogRange range_behind(const std::optional<SnapshotInfo>& snapshot);
 
 /// Returns the newest snapshot; nothing if there is none. Reads its header only. Throws DamagedLog,
 /// LogFromTheFuture, IoError.
@@ -50,7 +54,8 @@ class SnapshotWriter {
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
 
-  /// Appends a record with at most snapshot_payload_bytes_max bytes. Throws IoError.
+  /// Appends a record. Throws IoError, and std::length_error if the payload has more than
+  /// snapshot_payload_bytes_max bytes.
   void append(RecordType type, std::uint16_t version, std::span<const std::byte> payload);
   /// Returns when the whole snapshot is on the disk under its name. Throws IoError.
   SnapshotInfo finish();

@@ -233,8 +233,7 @@ constexpr auto table = std::to_array<Limit>({
      .reached =
          "a snapshot is made beside the server, when the records are also more than the last "
          "one; then older files are removed",
-     .field = field([](auto& options) -> auto& { return options.journal.tail_bytes_max; }),
-     .used = &Gauges::journal_tail_bytes},
+     .field = field([](auto& options) -> auto& { return options.journal.tail_bytes_max; })},
     {.name = "vector-bytes-max",
      .bounds = "Bytes of the vectors of all objects, and as many again for all queries",
      .reached = "objects-max and queries-max are lowered to the number of vectors that fit",

@@ -154,6 +154,8 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
                             .replaced = opened->replaced ? opened->replaced->session : 0});
   }
   if (opened->replaced) {
+    if (opened->resumed && parts_.journal != nullptr)
+      parts_.journal->append(SessionEndedRecord{opened->replaced->session});
     if (may_log(caller.peer))
       spdlog::info("session {} closed: it was silent, and a new session takes its place",
                    opened->replaced->number);

@@ -20,6 +20,7 @@
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
 #include "starling/log/reader.hpp"
+#include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
 #include "starling/stream/journal/record_codec.hpp"
@@ -129,12 +130,12 @@ int info(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
   Contents contents;
   const auto snapshot = log::newest_snapshot(*files);
-  const log::LogSummary summary = log::read_log(*files,
-                                                [&](const log::Group& group) {
-                                                  for (const log::Record& record : group.records)
-                                                    add_record(contents, record);
-                                                },
-                                                {.from = snapshot ? snapshot->next_sequence : 1});
+  const log::LogSummary summary = log::read_log(
+      *files,
+      [&](const log::Group& group) {
+        for (const log::Record& record : group.records) add_record(contents, record);
+      },
+      log::range_behind(snapshot));
   if (!summary.end) throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json)
     print_json(snapshot, summary, contents);
@@ -146,16 +147,16 @@ int info(const JournalFlags& flags) {
 /// Reads the last snapshot and the log behind it.
 log::LogCheck check_all(log::Files& files) {
   std::vector<log::DamagedLog> damage;
-  std::uint64_t from = 1;
+  log::LogRange range;
   try {
     if (const auto snapshot = log::newest_snapshot(files)) {
-      from = snapshot->next_sequence;
+      range = log::range_behind(snapshot);
       log::read_snapshot(files, *snapshot, [](const log::Record&) { return true; });
     }
   } catch (const log::DamagedLog& found) {
     damage.push_back(found);
   }
-  log::LogCheck check = log::check_log(files, from);
+  log::LogCheck check = log::check_log(files, range);
   check.damage.insert(check.damage.begin(), damage.begin(), damage.end());
   return check;
 }
@@ -197,6 +198,9 @@ int compact(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::write);
   if (!log::newest_header(*files))
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
+  // As a server does at a start: what a failed sync left in memory only is written again.
+  log::recover_log(
+      *files, [](const log::Group&) {}, log::range_behind(log::newest_snapshot(*files)));
   const auto made = stream::make_snapshot(
       {.files = *files, .make_engine = snapshot_engine, .sessions = {.replies_max = replies_max}});
   if (flags.json) {
@@ -246,7 +250,8 @@ std::function<int()> add_journal(CLI::App& program) {
   CLI::App& compact_command = *command.add_subcommand(
       "compact", "Make a snapshot of what the log holds, and remove the files it stands for");
   CLI::App& export_command = *command.add_subcommand(
-      "export", "Write the rows of objects as a trace, for view, replay and convert");
+      "export",
+      "Write the rows of objects as a trace, without removals, for view, replay and convert");
   add_flags(check_command, *flags);
   add_flags(compact_command, *flags);
   add_flags(export_command, *flags);

@@ -48,11 +48,12 @@ class Export {
   std::uint64_t run() {
     const auto snapshot = log::newest_snapshot(files_);
     if (snapshot) write_snapshot(*snapshot);
-    log::read_log(files_,
-                  [&](const log::Group& group) {
-                    for (const log::Record& record : group.records) write_record(record);
-                  },
-                  {.from = snapshot ? snapshot->next_sequence : 1});
+    log::read_log(
+        files_,
+        [&](const log::Group& group) {
+          for (const log::Record& record : group.records) write_record(record);
+        },
+        log::range_behind(snapshot));
     writer_->close();
     return rows_;
   }

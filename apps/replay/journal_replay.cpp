@@ -42,7 +42,13 @@ class ListWriter {
     for (std::size_t i = 0; i < tick.plans.size(); ++i)
       if (tick.plans[i].stream == stream_) write(tick, tick.messages[i], names);
   }
-  void close() { csv_.close(); }
+  /// Completes the file. Throws std::runtime_error if no tick had a message of the stream.
+  void close() {
+    if (!has_message_)
+      throw std::runtime_error("no tick between --from and --until has a message of the stream " +
+                               sim::quoted_text(stream_) + "; name another one with --stream");
+    csv_.close();
+  }
 
  private:
   void write(const stream::RanTick& tick, const protocol::TickMessage& message,
@@ -58,6 +64,7 @@ class ListWriter {
         learn(chunk, i, names);
       }
     csv_.write_tick(tick.report.tick, tick.report.tau_us, lists);
+    has_message_ = true;
   }
 
   void learn(const protocol::ListChunk& chunk, std::size_t list, const stream::NameTable& names) {
@@ -72,6 +79,7 @@ class ListWriter {
   std::string stream_;
   sim::NameTable names_;
   sim::ResultCsv csv_;
+  bool has_message_ = false;
 };
 
 void print_line(const char* label, const std::string& text) {
@@ -79,13 +87,13 @@ void print_line(const char* label, const std::string& text) {
 }
 
 void print_counts(const stream::LogRunCounts& counts, double elapsed_s) {
-  print_line("ticks", std::to_string(counts.ticks) + " searched again, " +
-                          std::to_string(counts.failed_ticks) + " had failed");
+  print_line("ticks", std::to_string(counts.ticks) + " searched, " +
+                          std::to_string(counts.failed_ticks) + " that had failed");
   if (counts.first_us)
     print_line("time", format_time(*counts.first_us) + " to " + format_time(*counts.last_us));
   print_line("messages", std::to_string(counts.messages));
   print_line("hashes", std::to_string(counts.equal) + " ticks published the same bytes, " +
-                           std::to_string(counts.different) + " others, " +
+                           std::to_string(counts.different) + " ticks other bytes, " +
                            std::to_string(counts.unhashed) + " have no hash in the log");
   char elapsed[32];
   std::snprintf(elapsed, sizeof(elapsed), "%.2f s", elapsed_s);
@@ -97,10 +105,6 @@ void print_counts(const stream::LogRunCounts& counts, double elapsed_s) {
 int replay_journal(const ReplayFlags& flags) {
   if (!flags.paths.empty())
     throw sim::UsageError("--journal: give either a trace or the folder of a log, not both");
-  if (!flags.out.empty() && flags.stream.empty())
-    throw sim::UsageError(
-        "--out: with --journal, name the stream whose lists are written, with "
-        "--stream");
   const auto since = std::chrono::steady_clock::now();
   const auto files = log::open_folder(flags.journal, log::FolderUse::read);
   const EngineChoice engine = choose_engine(flags.engine);

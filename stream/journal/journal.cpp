@@ -87,12 +87,12 @@ void Journal::look_through() {
       epoch = std::get<EpochRecord>(decode(record)).epoch;
       return false;
     });
-  const log::LogSummary summary = log::read_log(*files_,
-                                                [&](const log::Group& group) {
-                                                  for (const log::Record& record : group.records)
-                                                    scan_.look_at(record);
-                                                },
-                                                {.from = snapshot_ ? snapshot_->next_sequence : 1});
+  const log::LogSummary summary = log::read_log(
+      *files_,
+      [&](const log::Group& group) {
+        for (const log::Record& record : group.records) scan_.look_at(record);
+      },
+      log::range_behind(snapshot_));
   if (summary.end) check_kept(summary.end->header.user);
   if (scan_.epoch()) epoch = scan_.epoch();
   ticks_under_way_ = scan_.ticks_under_way();
@@ -118,7 +118,7 @@ void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
           apply(decode(record));
         }
       },
-      snapshot_ ? snapshot_->next_sequence : 1);
+      log::range_behind(snapshot_));
   tail_since_us_ = since_us;
   if (summary.torn_tail)
     spdlog::warn(
@@ -264,7 +264,7 @@ void Journal::became_full(const std::string& sentence) {
 
 bool Journal::is_snapshot_due() const {
   const std::uint64_t least = std::max(options_.tail_bytes_max, snapshot_ ? snapshot_->bytes : 0);
-  if (tail_bytes_tried_ != 0) return tail_bytes_ > tail_bytes_tried_ + least / 8;
+  if (failed_us_) return steady_now_us() - *failed_us_ > options_.retry_us;
   return tail_bytes_ > least ||
          (tail_bytes_ > 0 && steady_now_us() - tail_since_us_ > options_.tail_age_max_us);
 }
@@ -279,7 +279,8 @@ void Journal::make_snapshot_if_due() {
 
 void Journal::snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot) {
   is_making_snapshot_ = false;
-  tail_bytes_tried_ = snapshot ? 0 : tail_bytes_;
+  failed_us_.reset();
+  if (!snapshot) failed_us_ = steady_now_us();
   ++(snapshot ? snapshot_count_ : failed_snapshot_count_);
   if (!snapshot) return;
   snapshot_ = snapshot;

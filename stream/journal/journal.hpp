@@ -162,7 +162,7 @@ class Journal {
   std::uint64_t ticks_under_way_ = 0;
   std::uint64_t tail_bytes_ = 0;
   std::uint64_t tail_bytes_at_snapshot_ = 0;  ///< when the one that is made now was begun
-  std::uint64_t tail_bytes_tried_ = 0;        ///< when the last one failed; 0: it did not
+  std::optional<std::int64_t> failed_us_;     ///< on the steady clock: when the last one failed
   std::int64_t tail_since_us_ = 0;            ///< on the steady clock
   std::uint64_t commit_count_ = 0;
   std::uint64_t snapshot_count_ = 0;

@@ -31,10 +31,11 @@ struct JournalOptions {
   std::optional<Durability> durability{};
   std::uint64_t segment_bytes = std::uint64_t{256} << 20;    ///< of one file of the log
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< of records that wait for the disk
-  // A snapshot is made when the log behind the last one has so many bytes, and at least as many as
-  // the snapshot, or when it is so old. Then what the snapshot stands for is removed.
+  // A snapshot is made when the records behind the last one have more bytes than this and than the
+  // snapshot, or when the last one is older than this. Then what it stands for is removed.
   std::uint64_t tail_bytes_max = std::uint64_t{1} << 30;
   std::int64_t tail_age_max_us = 3'600'000'000;
+  std::int64_t retry_us = 60'000'000;  ///< after a snapshot that failed, until the next try
   /// Makes the engine for snapshots, which are made beside the server. Empty: there are none, and
   /// the log grows.
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space)> make_engine{};

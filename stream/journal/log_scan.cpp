@@ -33,8 +33,15 @@ void LogScan::look_at(const log::Record& record) {
 
 Tick LogScan::first_needed_tick() const {
   std::uint64_t first = to_number(last_finished_);
-  for (const auto& [request, tick] : unanswered_) first = std::min(first, to_number(tick) - 1);
+  for (const auto& [request, tick] : unanswered_)
+    first = std::min(first, to_number(last_good_tick_before(tick)));
   return Tick{first};
+}
+
+Tick LogScan::last_good_tick_before(Tick tick) const {
+  std::uint64_t before = to_number(tick) - 1;
+  while (before > 0 && failed_.contains(Tick{before})) --before;
+  return Tick{before};
 }
 
 }  // namespace starling::stream

@@ -25,8 +25,10 @@ class LogScan {
   const std::set<Tick>& failed_ticks() const { return failed_; }
   /// The first tick that must be searched when the log is applied: the last one that finished
   /// without an error, and ticks whose replies the log does not have, with the tick before, because
-  /// a reply counts the lists that changed. 0 if all must.
+  /// a reply counts the lists that changed. 0: all ticks must be searched.
   Tick first_needed_tick() const;
+  /// Returns the last tick before this one that did not fail, or 0.
+  Tick last_good_tick_before(Tick tick) const;
   /// How many ticks have begun and not finished.
   std::uint64_t ticks_under_way() const { return under_way_; }
   /// The number behind the last record after which no tick was under way; 0: there is none.

@@ -28,7 +28,8 @@ struct StreamPlan {
 
 class Publisher {
  public:
-  /// `epoch` is drawn at random at each start of the server, so that subscribers notice a restart.
+  /// Without a log, `epoch` is drawn at random at each start of the server, so that subscribers
+  /// notice a restart. A log keeps it.
   Publisher(std::uint64_t epoch, Space space) : epoch_(epoch), space_(space) {}
 
   std::uint64_t epoch() const { return epoch_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies the records of a server's log to tables. Records say what was accepted, so no limit,
 // quota or right is asked again. The tables see the same changes in the same order as those of the
-// server that wrote the log, and then hold the same. A server recovers with it; so does whoever
-// makes a snapshot, or runs a log again.
+// server that wrote the log, and then hold the same. Servers recover with it, snapshots are made
+// with it, and logs run again with it.
 #pragma once
 
 #include <cstdint>

@@ -16,14 +16,17 @@
 namespace starling::stream {
 namespace {
 
+/// Returns the number behind the last record.
 template <class Function>
-void for_each_record(log::Files& files, const std::optional<log::SnapshotInfo>& snapshot,
-                     const Function& function) {
-  log::read_log(files,
-                [&](const log::Group& group) {
-                  for (const log::Record& record : group.records) function(record);
-                },
-                {.from = snapshot ? snapshot->next_sequence : 1});
+std::uint64_t for_each_record(log::Files& files, const log::LogRange& range,
+                              const Function& function) {
+  const log::LogSummary summary = log::read_log(
+      files,
+      [&](const log::Group& group) {
+        for (const log::Record& record : group.records) function(record);
+      },
+      range);
+  return summary.end ? summary.end->position.next_sequence : range.from;
 }
 
 }  // namespace
@@ -34,7 +37,9 @@ LogRun::LogRun(log::Files& files, EngineMaker make_engine)
   if (!header) throw std::runtime_error("the folder holds no log");
   kept_.assign(reinterpret_cast<const char*>(header->user.data()), header->user.size());
   std::map<Tick, std::int64_t> begun;
-  for_each_record(files_, snapshot_, [&](const log::Record& record) {
+  range_ = log::range_behind(snapshot_);
+  // A server may go on writing.
+  range_.until = for_each_record(files_, range_, [&](const log::Record& record) {
     scan_.look_at(record);
     if (record.type == record_type::tick_begun) {
       const auto mark = std::get<TickBegunRecord>(decode(record));
@@ -71,11 +76,11 @@ LogRunCounts LogRun::run(const LogSpan& span, const Handler& handler) {
       std::ranges::find_if(taus_, [&](const auto& each) { return span.has(each.second); });
   if (first == taus_.end()) return counts_;
   // What the first tick reports as changed is a change of the lists of the tick before.
-  begin(Tick{to_number(first->first) - 1});
+  begin(scan_.last_good_tick_before(first->first));
   tables_->replay().watch(
       [this](TickReport& report, const std::vector<StreamPlan>& plans) { ran(report, plans); });
   try {
-    for_each_record(files_, snapshot_, [&](const log::Record& record) { apply(record); });
+    for_each_record(files_, range_, [&](const log::Record& record) { apply(record); });
   } catch (const Stop&) {
   }
   counts_.unhashed += hashes_.size();
@@ -123,6 +128,7 @@ bool LogRun::go_to(std::int64_t tau_us) {
   for (const auto& [tick, tick_tau_us] : taus_)
     if (tick_tau_us <= tau_us && !scan_.failed_ticks().contains(tick)) last = tick;
   begin(last.value_or(Tick{}));
+  if (last) tables_->engine().skip_after(*last);
   if (!last) {
     const auto of_snapshot_us = tables_->processor().last_tau_us();
     return of_snapshot_us && *of_snapshot_us <= tau_us;
@@ -131,7 +137,7 @@ bool LogRun::go_to(std::int64_t tau_us) {
   tables_->replay().watch(
       [&](TickReport& report, const std::vector<StreamPlan>&) { is_there = report.tick == *last; });
   try {
-    for_each_record(files_, snapshot_, [&](const log::Record& record) {
+    for_each_record(files_, range_, [&](const log::Record& record) {
       if (is_there) throw Stop();
       tables_->replay().apply(decode(record));
     });

@@ -76,6 +76,7 @@ class LogRun {
   log::Files& files_;
   EngineMaker make_engine_;
   std::optional<log::SnapshotInfo> snapshot_;
+  log::LogRange range_;  ///< behind it, up to the last record that the constructor saw
   std::string kept_;
   LogScan scan_;
   std::map<Tick, std::int64_t> taus_;  ///< of the ticks that finished

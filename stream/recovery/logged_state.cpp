@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
@@ -79,6 +80,15 @@ void import_names(const LoggedState& state, const LoggedTables& tables) {
   }
 }
 
+void import_sessions(LoggedState& state, const LoggedTables& tables) {
+  std::unordered_map<std::uint64_t, std::vector<SessionTable::SessionState::Sent>> sent;
+  for (LoggedState::Sent& each : state.sent) sent[each.session].push_back(std::move(each.request));
+  for (SessionTable::SessionState& each : state.sessions) {
+    each.sent = std::move(sent[each.session]);
+    tables.sessions.import_session(each, steady_now_us());
+  }
+}
+
 }  // namespace
 
 LoggedState export_state(const LoggedTables& tables, LogReplay& replay,
@@ -87,12 +97,17 @@ LoggedState export_state(const LoggedTables& tables, LogReplay& replay,
   LoggedState state{.processor = tables.processor.export_state(),
                     .publisher = tables.publisher.export_state(),
                     .sessions = tables.sessions.export_state(),
+                    .sent = {},
                     .names = tables.names.export_state(),
                     .principals = std::move(principals),
                     .log_principals = {},
                     .replies = {}};
-  for (const auto& [in_log, here] : replay.open().principals)
-    state.log_principals.push_back({in_log, static_cast<std::uint32_t>(here)});
+  for (SessionTable::SessionState& session : state.sessions) {
+    for (auto& request : session.sent) state.sent.push_back({session.session, std::move(request)});
+    session.sent.clear();
+  }
+  for (const auto& [in_log, number] : replay.open().principals)
+    state.log_principals.push_back({in_log, static_cast<std::uint32_t>(number)});
   for (const auto& [request, reply] : replay.open().replies)
     state.replies.push_back({request.first, request.second, reply});
   return state;
@@ -102,17 +117,17 @@ void import_state(LoggedState state, const LoggedTables& tables, LogReplay& repl
   const Renumbering renumbering(state.principals, tables);
   if (tables.has_keys) renumbering.change_all(state);
   check_limits(state.processor, tables.processor.options());
+  state.processor.space = tables.processor.space();  // the header of the log has it
   tables.processor.import_state(state.processor);
   tables.publisher.import_state(std::move(state.publisher));
-  for (const SessionTable::SessionState& each : state.sessions)
-    tables.sessions.import_session(each, steady_now_us());
+  import_sessions(state, tables);
   import_names(state, tables);
   const QueryTable& queries = tables.processor.queries();
   for (std::size_t number = 0; tables.has_keys && number < queries.stream_id_end(); ++number)
     if (const auto stream = static_cast<StreamId>(number); queries.is_live(stream))
       ++tables.accounts.of(static_cast<PrincipalId>(queries.stream(stream).owner)).streams;
   for (const LoggedState::LogPrincipal& each : state.log_principals)
-    replay.open().principals[each.in_log] = renumbering.of(each.here);
+    replay.open().principals[each.in_log] = renumbering.of(each.number);
   for (LoggedState::Reply& each : state.replies)
     replay.open().replies[{each.session, each.sequence}] = std::move(each.reply);
 }

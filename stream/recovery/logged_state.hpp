@@ -23,7 +23,7 @@ struct LoggedState {
   /// A principal's number in the log's records, and in this state.
   struct LogPrincipal {
     std::uint32_t in_log = 0;
-    std::uint32_t here = 0;
+    std::uint32_t number = 0;
   };
   /// The reply to a request whose tick has finished, and whose own record comes later.
   struct Reply {
@@ -32,9 +32,16 @@ struct LoggedState {
     SequencedReply reply;
   };
 
+  /// A request whose number is used up, with its reply. Those of a session are in order.
+  struct Sent {
+    std::uint64_t session = 0;
+    SessionTable::SessionState::Sent request;
+  };
+
   ProcessorState processor;
   Publisher::State publisher;
-  std::vector<SessionTable::SessionState> sessions;
+  std::vector<SessionTable::SessionState> sessions;  ///< without their requests
+  std::vector<Sent> sent;
   std::vector<NameTable::StoredName> names;
   std::vector<Principal> principals;  ///< those that anything belongs to
   std::vector<LogPrincipal> log_principals;

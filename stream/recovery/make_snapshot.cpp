@@ -61,7 +61,8 @@ std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task) {
   const auto header = log::newest_header(task.files);
   if (!header) return std::nullopt;
   const auto old = log::newest_snapshot(task.files);
-  log::LogRange range{.from = old ? old->next_sequence : 1, .until = task.until};
+  log::LogRange range = log::range_behind(old);
+  range.until = task.until;
   LogScan scan = scan_of(task, range);
   if (scan.clean_end() <= range.from) return std::nullopt;
   if (task.until == log::LogRange::no_end) {

@@ -13,7 +13,8 @@ namespace starling::stream {
 bool RecoveredResults::keep(std::unique_ptr<TickResult>& result) {
   const std::lock_guard lock(mutex_);
   if (!is_keeping_) return false;
-  results_.push_back(std::move(result));
+  const Tick tick = result->tick;
+  results_[tick] = std::move(result);
   changed_.notify_one();
   return true;
 }
@@ -28,12 +29,10 @@ void RecoveredResults::wait_for_room(const Processor& processor) {
   while (!processor.has_room()) changed_.wait_for(lock, std::chrono::milliseconds(1));
 }
 
-std::unique_ptr<TickResult> RecoveredResults::take() {
+std::unique_ptr<TickResult> RecoveredResults::take(Tick tick) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !results_.empty(); });
-  auto result = std::move(results_.front());
-  results_.pop_front();
-  return result;
+  changed_.wait(lock, [&] { return results_.contains(tick); });
+  return std::move(results_.extract(tick).mapped());
 }
 
 void RecoveredTicks::begin(std::int64_t tau_us) {
@@ -44,7 +43,7 @@ void RecoveredTicks::begin(std::int64_t tau_us) {
 }
 
 TickReport RecoveredTicks::finish(const std::string& error) {
-  auto result = results_->take();
+  auto result = results_->take(Tick{to_number(processor_.last_tick()) + 1});
   const std::uint64_t objects = objects_.front();
   objects_.pop_front();
   if (error.empty() && !result->error.empty())

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,14 +23,15 @@ class RecoveredResults {
   void set_keeping(bool is_keeping);
   /// Returns when the engine has room.
   void wait_for_room(const Processor& processor);
-  /// Waits for the oldest result.
-  std::unique_ptr<TickResult> take();
+  /// Waits for the result of this tick. Results may come in another order, because some ticks are
+  /// skipped.
+  std::unique_ptr<TickResult> take(Tick tick);
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_keeping_ = false;
-  std::deque<std::unique_ptr<TickResult>> results_;
+  std::map<Tick, std::unique_ptr<TickResult>> results_;
 };
 
 class RecoveredTicks {

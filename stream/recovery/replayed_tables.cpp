@@ -6,7 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "starling/stream/access/principal.hpp"
 #include "starling/stream/journal/kept_options.hpp"
+#include "starling/stream/state/system_random.hpp"
 
 namespace starling::stream {
 namespace {
@@ -19,6 +21,9 @@ ProcessorOptions options_of(const KeptOptions& kept, const EngineLimits& limits)
   options.objects.objects_max = limits.objects_max;
   options.objects.object_ttl_us = kept.object_ttl_us;
   options.objects.tombstone_ttl_us = kept.tombstone_ttl_us;
+  // Clients chose the ids, so the seeds are secret here too.
+  options.objects.hash_seed = system_random();
+  options.queries.hash_seed = system_random();
   options.queries.queries_max = limits.queries_max;
   options.queries.streams_max = std::numeric_limits<std::uint32_t>::max();
   options.queries.k_max = limits.k_max;
@@ -42,7 +47,7 @@ ReplayedTables::ReplayedTables(const KeptOptions& kept, std::unique_ptr<Skipping
       engine_(engine.get()),
       processor_(options_of(kept, engine_->limits()), std::move(engine)),
       publisher_(0, kept.space.space),
-      sessions_(sessions, [] { return std::uint64_t{0}; }),
+      sessions_(sessions, system_random),
       names_({.names_max = no_limit, .bytes_max = no_limit}),
       ticks_(processor_, results_),
       replay_(tables(), ticks_) {
@@ -62,6 +67,7 @@ LoggedTables ReplayedTables::tables() {
 
 /// Principals get numbers in the order in which the log names them.
 PrincipalId ReplayedTables::principal_id(const std::string& name) {
+  if (!has_keys_ || name == anonymous_name) return PrincipalId::anonymous;
   const auto next = static_cast<PrincipalId>(principals_.size() + 1);
   return principals_.try_emplace(name, next).first->second;
 }

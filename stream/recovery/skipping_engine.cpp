@@ -36,7 +36,9 @@ void SkippingEngine::take_ahead() {
 }
 
 bool SkippingEngine::begin_tick(Tick tick, std::int64_t tau_us) {
-  if (tick >= first_searched_ && !skipped_.contains(tick)) {
+  const bool is_in_range =
+      tick >= first_searched_ && tick <= last_searched_.value_or(tick) && !skipped_.contains(tick);
+  if (is_in_range) {
     is_through_ = skipped_.empty() || tick > *skipped_.rbegin();
     if (std::exchange(has_skipped_, false)) keep_last_births(engine_->staging().births);
     return engine_->begin_tick(tick, tau_us);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that searches nothing in ticks whose lists nobody needs. Recovery needs the lists of a
-// log's last ticks only: lists follow from the objects and queries of their tick, so the ticks
+// An engine that searches nothing in ticks whose lists are not needed. Recovery needs the lists of
+// a log's last ticks only: lists follow from the objects and queries of their tick, so the ticks
 // before need not be searched. A tick that failed when it was logged is not searched either, and
 // then leaves what a failed tick leaves: the old lists, and its rows to the next tick.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,6 +22,8 @@ class SkippingEngine final : public Engine {
   /// Their rows are taken by the first tick that is searched. All its lists are right, but what it
   /// reports as changed is not.
   void skip_before(Tick tick) { first_searched_ = tick; }
+  /// The same for the ticks after this one.
+  void skip_after(Tick tick) { last_searched_ = tick; }
   /// The same for single ticks.
   void skip(std::set<Tick> ticks) { skipped_ = std::move(ticks); }
 
@@ -48,6 +51,7 @@ class SkippingEngine final : public Engine {
   std::unique_ptr<Engine> engine_;
   ResultHandler handler_;
   Tick first_searched_{};
+  std::optional<Tick> last_searched_;
   std::set<Tick> skipped_;
   bool is_through_ = false;   ///< no later tick is skipped
   bool has_skipped_ = false;  ///< since the last tick that was searched

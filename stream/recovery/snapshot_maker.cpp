@@ -53,8 +53,8 @@ std::optional<log::SnapshotInfo> SnapshotMaker::make_beside(std::uint64_t until)
   } catch (const SnapshotCancelled&) {
   } catch (const std::exception& error) {
     spdlog::error(
-        "the log gets no snapshot, and grows until it does: {}. The server goes on; see to what "
-        "the sentence names, and the next try follows by itself",
+        "the log gets no snapshot, and grows until it does: {}. The server goes on and tries again "
+        "in a minute",
         error.what());
   }
   return std::nullopt;

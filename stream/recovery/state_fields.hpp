@@ -119,12 +119,12 @@ void fields(Archive& archive, Item& item) {
 template <class Archive, Is<SessionTable::SessionState> Item>
 void fields(Archive& archive, Item& item) {
   archive(item.session, item.number, item.principal, item.last_sequence, item.taken.streams,
-          item.taken.names, item.sent);
+          item.taken.names);
 }
 
-template <class Archive, Is<SessionTable::SessionState::Sent> Item>
+template <class Archive, Is<LoggedState::Sent> Item>
 void fields(Archive& archive, Item& item) {
-  archive(item.body_hash, item.reply);
+  archive(item.session, item.request.body_hash, item.request.reply);
 }
 
 template <class Archive, Is<NameTable::StoredName> Item>
@@ -139,7 +139,7 @@ void fields(Archive& archive, Item& item) {
 
 template <class Archive, Is<LoggedState::LogPrincipal> Item>
 void fields(Archive& archive, Item& item) {
-  archive(item.in_log, item.here);
+  archive(item.in_log, item.number);
 }
 
 template <class Archive, Is<LoggedState::Reply> Item>
@@ -191,6 +191,7 @@ void for_each_section(State& state, const Visit& visit) {
   visit(27, state.principals);
   visit(28, state.log_principals);
   visit(29, state.replies);
+  visit(31, state.sent);  // 30 is the section of fields(LoggedState)
 }
 
 }  // namespace starling::stream

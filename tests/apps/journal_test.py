@@ -4,6 +4,7 @@ path of the program as the only argument."""
 
 import json
 import sys
+import time
 import unittest
 
 from server_case import ServerCase
@@ -23,7 +24,14 @@ class JournalTest(ServerCase):
         self.ask_server("put", text="id,x,y\n" + "".join(f"{row},{row},0\n" for row in range(ROWS)))
         self.ask_server("put", "stream", "riders")
         self.ask_server("put", "query", "riders", "1", "--x", "0", "--y", "0", "--k", "3")
+        ticks = self.ticks()
+        while self.ticks() < ticks + 3:
+            time.sleep(0.02)
         self.end(server)
+
+    def ticks(self):
+        """The ticks in the log so far. What the server writes now may look unfinished."""
+        return json.loads(self.journal("info", self.log, "--json").stdout)["ticks"]
 
     def journal(self, *arguments, status=0):
         return self.run_program("journal", *arguments, status=status)
@@ -101,10 +109,12 @@ class JournalTest(ServerCase):
         self.write_log()
         replay = self.run_program("replay", "--journal", self.log, "--stream", "riders",
                                   "--out", self.folder / "lists.csv")
-        self.assertRegex(replay.stderr, r"(?m)^hashes +[1-9]\d* ticks published the same bytes, 0 others")
+        self.assertRegex(replay.stderr, r"(?m)^hashes +[1-9]\d* ticks published the same bytes, 0 ticks other bytes")
         lists = (self.folder / "lists.csv").read_text().splitlines()
         self.assertEqual([line.split(",")[2:] for line in lists[1:]],
                          [["1", "1", "0", "0.000"], ["1", "2", "1", "1.000"], ["1", "3", "2", "2.000"]])
+        other = self.run_program("replay", "--journal", self.log, "--stream", "x", "--out", "-", status=1)
+        self.assertIn("has a message of the stream", other.stderr)
         self.assertIn("not both", self.run_program("replay", "trace.csv", "--journal", self.log, status=2).stderr)
         self.assertIn("--k", self.run_program("replay", "--k", "3", "--journal", self.log, status=2).stderr)
         self.assertIn("give a trace", self.run_program("replay", status=2).stderr)

@@ -103,6 +103,38 @@ TEST_F(LogToSum, AnUnfinishedOneIsRemovedByRecovery) {
               testing::Not(testing::Contains(std::string(unfinished_snapshot_name))));
 }
 
+TEST_F(LogToSum, BelongsToItsLogAndTheLogReachesItsEnd) {
+  const SnapshotInfo made = write_snapshot(9, {"new"});
+  const GroupHandler ignore = [](const Group&) {};
+  EXPECT_NO_THROW(read_log(files_, ignore, range_behind(made)));
+  LogRange of_another = range_behind(made);
+  (*of_another.id)[3] ^= 1;
+  EXPECT_THROW(read_log(files_, ignore, of_another), DamagedLog);
+  for (const std::string& name : segment_names(files_))
+    if (*sequence_of_name(name) > 5) files_.remove(name);
+  EXPECT_THROW(read_log(files_, ignore, range_behind(made)), DamagedLog);
+  EXPECT_EQ(check_log(files_, range_behind(made)).damage.size(), 1U);
+}
+
+TEST_F(LogToSum, IsNotWrittenWithARecordThatIsTooLong) {
+  SnapshotWriter snapshot(files_, *newest_header(files_), 4, 0);
+  EXPECT_THROW(
+      snapshot.append(RecordType{5}, 1, std::vector<std::byte>(snapshot_payload_bytes_max + 1)),
+      std::length_error);
+}
+
+TEST(ReaderBesideAWriter, FindsNoDamageInWhatIsWrittenMeanwhile) {
+  SimulatedFiles files;
+  Writer writer(files, NewLog{.id = test_id(), .user = {}}, test_options(1 << 20));
+  commit(writer, {{1, 0, "first"}});
+  std::uint64_t groups = 0;
+  read_log(files, [&](const Group&) {
+    if (++groups <= 50)
+      for (int i = 0; i < 3; ++i) commit(writer, {{1, 0, std::string(100, 'b')}});
+  });
+  EXPECT_EQ(groups, 151U);
+}
+
 TEST(SnapshotPowerCut, LeavesTheOldFilesOrTheNewOne) {
   int kept_new = 0;
   constexpr int cuts = 300;
@@ -144,7 +176,7 @@ TEST(SnapshotPowerCut, LeavesTheOldFilesOrTheNewOne) {
     std::uint64_t last = 0;
     recover_log(
         files, [&](const Group& group) { last = group.records.back().sequence; },
-        newest->next_sequence);
+        range_behind(newest));
     EXPECT_EQ(last, 12U);
   }
   EXPECT_GT(kept_new, cuts / 10);

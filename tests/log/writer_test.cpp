@@ -139,8 +139,7 @@ TEST(DropSegments, KeepsTheSegmentThatHoldsTheSequence) {
   const std::uint64_t left = *sequence_of_name(segment_names(files).front());
   EXPECT_THROW(read_log(files, collect_numbers, {.from = left - 1}), DamagedLog);
   commit(writer, {{1, 0, "goes on"}});
-  EXPECT_NO_THROW(recover_log(
-      files, [](const Group&) {}, left));
+  EXPECT_NO_THROW(recover_log(files, [](const Group&) {}, {.from = left}));
 }
 
 }  // namespace

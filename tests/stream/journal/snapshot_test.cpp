@@ -14,6 +14,7 @@
 #include "starling/log/system_files.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
 #include "tests/stream/journal/journal_world.hpp"
+#include "tests/stream/support/raw_peer.hpp"
 
 namespace starling::stream {
 namespace {
@@ -147,6 +148,71 @@ TEST_F(LogWithObjects, ACancelledSnapshotLeavesTheLogAsItWas) {
   }
 }
 
+class SnapshotOfASpace : public testing::TestWithParam<SpaceOptions> {};
+
+TEST_P(SnapshotOfASpace, StartsAServerOfThatSpace) {
+  const JournalFolder folder;
+  ServerOptions options = journal_options(folder.path());
+  options.processor.space = GetParam();
+  const std::vector<double> coordinates{1, 2, 3, 4, 5, 6};
+  const std::vector<float> components{1, 2, 3, 4, 5, 6};
+  const std::vector<std::uint64_t> ids{4, 9};
+  const std::vector<std::int64_t> times_us{10, 20};
+  {
+    RunningServer server(options);
+    auto client = server.client();
+    protocol::UpdateBatch batch{.ids = ids, .times_us = times_us, .components = 3};
+    if (GetParam().is_vector()) {
+      batch.coordinates_f32 = components;
+      batch.dimension = 3;
+    } else {
+      batch.coordinates = coordinates;
+    }
+    ASSERT_EQ(client.update(batch).value().accepted, 2u);
+    ASSERT_TRUE(client.advance_tick(100));
+  }
+  ASSERT_TRUE(snapshot_of(folder.path()));
+  RunningServer server(options);
+  EXPECT_EQ(server.stat("starling_objects"), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces, SnapshotOfASpace,
+                         testing::Values(SpaceOptions{.space = Space::planar3, .resolution_m = 0.5},
+                                         SpaceOptions{.space = Space::planar3, .origin = {7, 8, 9}},
+                                         SpaceOptions{.space = Space::wgs84},
+                                         SpaceOptions{.space = Space::vector,
+                                                      .dimension = 3,
+                                                      .metric = Metric::cosine}));
+
+TEST(Snapshot, KeepsSessionsWithTheirReplies) {
+  const JournalFolder folder;
+  Fixes fixes;
+  fixes.add(1, 1000, 0, 0);
+  const auto update = [&](RawPeer& peer, std::uint64_t session) {
+    return std::get<protocol::BatchReply>(
+        peer.ask(encoded({.request_id = 7, .session = session, .sequence = 1}, fixes.batch()))
+            ->decoded.body);
+  };
+  std::uint64_t session = 0;
+  std::optional<protocol::BatchReply> first;
+  {
+    RunningServer server(journal_options(folder.path()));
+    RawPeer peer(server.context(), server.endpoints().commands);
+    session = peer.hello();
+    first = update(peer, session);
+  }
+  for (int snapshots = 0; snapshots < 2; ++snapshots) {
+    ASSERT_TRUE(snapshot_of(folder.path()));
+    RunningServer server(journal_options(folder.path()));
+    RawPeer peer(server.context(), server.endpoints().commands);
+    const auto resumed = peer.ask(
+        encoded({.request_id = 1}, protocol::Hello{.client = "test", .resume_session = session}));
+    ASSERT_TRUE(std::get<protocol::HelloReply>(resumed->decoded.body).resumed);
+    EXPECT_EQ(update(peer, session), *first);
+    peer.hello();  // a record, so that there is something for the next snapshot
+  }
+}
+
 /// A disk on which no snapshot can be begun.
 class NoSnapshots final : public log::Files {
  public:
@@ -175,6 +241,7 @@ TEST(Snapshot, AServerThatCannotMakeOneGoesOnAndTriesAgain) {
   ServerOptions options = journal_options(folder.path());
   options.journal.make_engine = engine_for;
   options.journal.tail_bytes_max = 1000;
+  options.journal.retry_us = 20'000;
   options.journal.open = [](const std::string& path) {
     return std::make_unique<NoSnapshots>(path);
   };
