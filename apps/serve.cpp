@@ -185,10 +185,11 @@ void add_journal_flags(CLI::App& app, ServeFlags& flags) {
          "the "
          "disk is synced without pause. Without this flag, tick with --journal, else off")
       ->type_name("WHEN");
-  add_duration(app, "--journal-tail-age",
-               "Make a snapshot of the log when the last one is older than this, and remove what it "
-               "stands for",
-               "1h", [&journal](std::int64_t us) { journal.tail_age_max_us = us; });
+  add_duration(
+      app, "--journal-tail-age",
+      "Make a snapshot of the log when the last one is older than this, and remove what it "
+      "stands for",
+      "1h", [&journal](std::int64_t us) { journal.tail_age_max_us = us; });
 }
 
 void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {
