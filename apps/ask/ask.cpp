@@ -130,7 +130,6 @@ std::function<int()> add_ask(CLI::App& program) {
       "Examples:\n"
       "  starling ask --lon 10.75 --lat 59.91 -k 2\n"
       "  starling ask --x 0 --y 0 -k 10 --distance-max 500 --age-max 1m\n"
-      "  starling ask --object truck-7 -k 3 --json\n"
       "  starling ask --at 2026-11-26T12:00:00Z --journal /var/lib/starling/journal --object "
       "bus-3\n"
       "The answer is of the last finished tick, or of the tick of --at. Exit status: 0 done, also "

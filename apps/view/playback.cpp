@@ -36,7 +36,9 @@ Playback::Wake Playback::wait_for(std::int64_t at_us) {
 
 Playback::Wake Playback::wait_at_end() {
   std::unique_lock lock(mutex_);
-  move_to(reached_us_, Clock::now());  // the clock does not run past the end
+  // The clock does not run past the end. It may have been moved back already.
+  const Clock::time_point now = Clock::now();
+  move_to(std::min(position_us(now), reached_us_), now);
   is_paused_ = true;
   changed_.wait(lock, [this] { return wake_now() != Wake::due; });
   move_to(position_us(Clock::now()), Clock::now());

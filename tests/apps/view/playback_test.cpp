@@ -76,16 +76,26 @@ TEST(Playback, AnotherSpeedCountsFromNowOn) {
 TEST(Playback, AtTheEndOnlyAMoveBackPlaysAgain) {
   Playback playback(4096);
   EXPECT_EQ(playback.wait_for(5'000'000), Wake::due);
-  std::jthread later([&] {
-    std::this_thread::sleep_for(50ms);
-    playback.skip(60'000'000);
-    playback.toggle_pause();
-    std::this_thread::sleep_for(50ms);
-    playback.skip(-600'000'000);
+  const auto took = time_of([&] {
+    std::jthread later([&] {
+      std::this_thread::sleep_for(50ms);
+      playback.skip(60'000'000);
+      playback.toggle_pause();
+      std::this_thread::sleep_for(50ms);
+      playback.skip(-600'000'000);
+    });
+    EXPECT_EQ(playback.wait_at_end(), Wake::back);
   });
-  const auto took = time_of([&] { EXPECT_EQ(playback.wait_at_end(), Wake::back); });
   EXPECT_GE(took, 100ms);
   EXPECT_FALSE(playback.is_paused());
+}
+
+TEST(Playback, AMoveBackBeforeTheWaitAtTheEndIsNotLost) {
+  Playback playback(4096);
+  EXPECT_EQ(playback.wait_for(5'000'000), Wake::due);
+  playback.pause(true);
+  playback.seek(0);
+  EXPECT_EQ(playback.wait_at_end(), Wake::back);
 }
 
 TEST(Playback, StopsWhereverItWaits) {
