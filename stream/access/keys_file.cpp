@@ -337,12 +337,15 @@ class DotCounter {
         quote_ = '\0';
       } else {
         if (quote_ == '\0' && letter == '.') ++dots;
+        if (quote_ == '\0' && static_cast<unsigned char>(letter) >= 0x80) is_ascii_ = false;
         ++at;
       }
     }
     if (!is_long_) quote_ = '\0';
     return dots;
   }
+  /// Returns whether all that was neither in a text nor in a comment was ASCII.
+  bool is_ascii() const { return is_ascii_; }
 
  private:
   static std::size_t quotes_at(std::string_view line, std::size_t at) {
@@ -352,10 +355,14 @@ class DotCounter {
 
   char quote_ = '\0';     ///< that ends the text; '\0': it is in none
   bool is_long_ = false;  ///< the text may have several lines
+  bool is_ascii_ = true;
 };
 
-/// Throws if a line is long, or if a key would nest tables deeper than the stack.
+/// Throws if a line is long, if a key would nest tables deeper than the stack, or if a character
+/// outside of texts is not ASCII, because toml++ reaches what it takes for unreachable with some.
 void Reader::check_lines(std::string_view text) const {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   DotCounter dots;
   std::size_t number = 1;
   for (std::size_t begin = 0; begin < text.size(); ++number) {
@@ -369,6 +376,8 @@ void Reader::check_lines(std::string_view text) const {
     if (dots.count(line) > line_dots_max)
       fail("its keys have more than " + std::to_string(line_dots_max) +
            " dots; no member of a keys file is nested so deeply");
+    if (!dots.is_ascii())
+      fail("a character that is not ASCII is outside of quotes; put the text in quotes");
     begin += line.size() + 1;
   }
 }

@@ -145,6 +145,14 @@ std::string chain(std::size_t dots) {
   return text;
 }
 
+TEST(KeysFile, ALetterBeyondAsciiStandsInQuotesOrInAComment) {
+  const std::string outside = "a character that is not ASCII is outside of quotes";
+  EXPECT_THAT(fault_of("# caf\u00E9\n[server\u00BBk]\n"), HasSubstr("line 2: " + outside));
+  EXPECT_THAT(fault_of("\xef\xbb\xbd[serverk]\nyebb"), HasSubstr("line 1: " + outside));
+  EXPECT_THAT(fault_of("\xef\xbb\xbf# caf\u00E9\n[x.\"\u00E9\"]\n"),
+              testing::Not(HasSubstr(outside)));
+}
+
 TEST(KeysFile, WhatIsNestedDeeplyIsRefusedAndOverflowsNoStack) {
   const std::string too_many = "line 1: its keys have more than 16 dots";
   EXPECT_THAT(fault_of(chain(17) + " = 1\n"), HasSubstr(too_many));
