@@ -66,8 +66,8 @@ std::optional<std::uint64_t> sequence_of_snapshot_name(std::string_view name);
 /// Returns the names of all segments in the folder, oldest first.
 std::vector<std::string> segment_names(const Files& files);
 
-/// Returns the header of the newest segment; nothing if there is none. Throws DamagedLog,
-/// LogFromTheFuture, IoError.
+/// Returns the header of the newest segment, or std::nullopt if the folder has no segment. Throws
+/// DamagedLog, LogFromTheFuture, IoError.
 std::optional<SegmentHeader> newest_header(Files& files);
 
 /// Returns the bytes of the header, which are also the offset of the first record.

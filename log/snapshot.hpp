@@ -31,11 +31,11 @@ struct SnapshotInfo {
   LogId log{};  ///< of which log
 };
 
-/// Returns the part of the log behind the snapshot; all of it if there is none.
+/// Returns the part of the log behind the snapshot. Without a snapshot, returns the whole log.
 LogRange range_behind(const std::optional<SnapshotInfo>& snapshot);
 
-/// Returns the newest snapshot; nothing if there is none. Reads its header only. Throws DamagedLog,
-/// LogFromTheFuture, IoError.
+/// Returns the newest snapshot, or std::nullopt if the folder has no snapshot. Reads its header
+/// only. Throws DamagedLog, LogFromTheFuture, IoError.
 std::optional<SnapshotInfo> newest_snapshot(Files& files);
 
 /// Gives all records of the snapshot to the handler, in order, until it returns false. Throws

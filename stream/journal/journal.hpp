@@ -100,7 +100,7 @@ class Journal {
   /// are on the disk, and no tick is under way there. snapshot_ended() must be called later.
   using SnapshotMaker = std::function<void(std::uint64_t place)>;
   void make_snapshots(SnapshotMaker maker) { make_snapshot_ = std::move(maker); }
-  /// Call it with the snapshot when it is on the disk, or with std::nullopt if there is none.
+  /// Call it when the snapshot is on the disk. If the snapshot has failed, pass std::nullopt.
   void snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot);
   /// Whether a tick should only begin when no other is under way, because a snapshot is due.
   bool wants_pause() const { return make_snapshot_ && !is_making_snapshot_ && is_snapshot_due(); }

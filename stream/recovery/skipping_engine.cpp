@@ -28,11 +28,11 @@ void keep_last_births(StagedVector<ObjectBirth>& births) {
 
 void SkippingEngine::set_result_handler(ResultHandler handler) {
   handler_ = handler;
-  engine_->set_result_handler(std::move(handler));
+  engine().set_result_handler(std::move(handler));
 }
 
 void SkippingEngine::take_ahead() {
-  if (is_through_) engine_->take_ahead();
+  if (is_through_) engine().take_ahead();
 }
 
 bool SkippingEngine::begin_tick(Tick tick, std::int64_t tau_us) {
@@ -40,8 +40,8 @@ bool SkippingEngine::begin_tick(Tick tick, std::int64_t tau_us) {
       tick >= first_searched_ && tick <= last_searched_.value_or(tick) && !skipped_.contains(tick);
   if (is_in_range) {
     is_through_ = skipped_.empty() || tick > *skipped_.rbegin();
-    if (std::exchange(has_skipped_, false)) keep_last_births(engine_->staging().births);
-    return engine_->begin_tick(tick, tau_us);
+    if (std::exchange(has_skipped_, false)) keep_last_births(engine().staging().births);
+    return engine().begin_tick(tick, tau_us);
   }
   has_skipped_ = true;
   auto result = std::make_unique<TickResult>();

@@ -5,18 +5,17 @@
 // then leaves what a failed tick leaves: the old lists, and its rows to the next tick.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/engine/forwarding_engine.hpp"
 
 namespace starling::stream {
 
-class SkippingEngine final : public Engine {
+class SkippingEngine final : public ForwardingEngine {
  public:
-  explicit SkippingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  using ForwardingEngine::ForwardingEngine;
 
   /// From now on, ticks before `tick` are not searched: their results are empty and come at once.
   /// Their rows are taken by the first tick that is searched. All its lists are right, but what it
@@ -27,28 +26,11 @@ class SkippingEngine final : public Engine {
   /// The same for single ticks.
   void skip(std::set<Tick> ticks) { skipped_ = std::move(ticks); }
 
-  std::string_view name() const override { return engine_->name(); }
-  const EngineLimits& limits() const override { return engine_->limits(); }
-  EngineBytes bytes_used() const override { return engine_->bytes_used(); }
   void set_result_handler(ResultHandler handler) override;
-  Staging& staging() override { return engine_->staging(); }
   void take_ahead() override;
-  bool has_room() const override { return engine_->has_room(); }
   bool begin_tick(Tick tick, std::int64_t tau_us) override;
-  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
-    engine_->search_finished(std::move(queries), std::move(handler));
-  }
-  std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
-    return engine_->answer_at_once(queries);
-  }
-  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
-    engine_->read_lists(std::move(queries), std::move(handler));
-  }
-  EngineState export_state() override { return engine_->export_state(); }
-  void import_state(const EngineState& state) override { engine_->import_state(state); }
 
  private:
-  std::unique_ptr<Engine> engine_;
   ResultHandler handler_;
   Tick first_searched_{};
   std::optional<Tick> last_searched_;

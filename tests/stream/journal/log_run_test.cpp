@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "starling/knn/engine/forwarding_engine.hpp"
 #include "starling/log/system_files.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
 #include "tests/stream/journal/journal_world.hpp"
@@ -104,36 +105,19 @@ TEST_F(LogOfAMovingObject, AnswersFromTheSnapshotOnWhenItHasOne) {
 }
 
 /// An engine that finds each tick's objects one too many.
-class WrongEngine final : public Engine {
+class WrongEngine final : public ForwardingEngine {
  public:
-  explicit WrongEngine(std::unique_ptr<Engine> engine, Tick wrong)
-      : engine_(std::move(engine)), wrong_(wrong) {}
-  std::string_view name() const override { return engine_->name(); }
-  const EngineLimits& limits() const override { return engine_->limits(); }
-  EngineBytes bytes_used() const override { return engine_->bytes_used(); }
+  WrongEngine(std::unique_ptr<Engine> engine, Tick wrong)
+      : ForwardingEngine(std::move(engine)), wrong_(wrong) {}
   void set_result_handler(ResultHandler handler) override {
-    engine_->set_result_handler(
+    ForwardingEngine::set_result_handler(
         [wrong = wrong_, handler = std::move(handler)](std::unique_ptr<TickResult> result) {
           if (result->tick == wrong) ++result->objects;
           handler(std::move(result));
         });
   }
-  Staging& staging() override { return engine_->staging(); }
-  bool has_room() const override { return engine_->has_room(); }
-  bool begin_tick(Tick tick, std::int64_t tau_us) override {
-    return engine_->begin_tick(tick, tau_us);
-  }
-  void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
-    engine_->search_finished(std::move(queries), std::move(handler));
-  }
-  void read_lists(std::vector<Slot> queries, AnswersHandler handler) override {
-    engine_->read_lists(std::move(queries), std::move(handler));
-  }
-  EngineState export_state() override { return engine_->export_state(); }
-  void import_state(const EngineState& state) override { engine_->import_state(state); }
 
  private:
-  std::unique_ptr<Engine> engine_;
   Tick wrong_;
 };
 
