@@ -10,7 +10,6 @@
 #include <variant>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
@@ -151,9 +150,9 @@ void RequestHandler::slice(const std::shared_ptr<LongRequest>& work, std::size_t
     work->next += count;
     return work->next == rows;
   };
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = parts_.executor.now_us();
   slices_.start(step, [this, work, since_us] {
-    parts_.metrics.applied(ms_since(since_us));
+    parts_.metrics.applied(parts_.executor.ms_since(since_us));
     if (work->is_out_of_memory) return end_long(*work, std::nullopt);
     end_long(*work, outcome_of(*work));
   });

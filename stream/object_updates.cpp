@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
 #include "starling/stream/request_handler.hpp"
 
@@ -112,10 +111,10 @@ void RequestHandler::apply_updates() {
 
 /// Applies and answers the group in slices.
 void RequestHandler::slice_group(const std::shared_ptr<UpdateGroup>& group) {
-  group->since_us = steady_now_us();
+  group->since_us = parts_.executor.now_us();
   slices_.start([this, group] { return apply_some(*group); },
                 [this, group] {
-                  group->until_us = steady_now_us();
+                  group->until_us = parts_.executor.now_us();
                   answer_group(*group);
                   apply_updates();
                   if (!slices_.is_busy()) parts_.has_room_again();
@@ -124,14 +123,14 @@ void RequestHandler::slice_group(const std::shared_ptr<UpdateGroup>& group) {
 
 /// Applies the next rows. Returns whether they were the last ones, or memory ran out.
 bool RequestHandler::apply_some(UpdateGroup& group) {
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = parts_.executor.now_us();
   try {
     apply_rows_of(group);
   } catch (const std::bad_alloc&) {
     group.is_out_of_memory = true;
     return true;
   }
-  group.took_us += steady_now_us() - since_us;
+  group.took_us += parts_.executor.now_us() - since_us;
   return group.next_update == group.updates.size();
 }
 
@@ -163,7 +162,7 @@ void RequestHandler::apply_rows_of(UpdateGroup& group) {
 /// Updates the objects. This may run beside the loop, so it uses nothing but the group and the
 /// processor.
 void RequestHandler::apply_group(UpdateGroup& group) {
-  group.since_us = steady_now_us();
+  group.since_us = parts_.executor.now_us();
   try {
     if (parts_.processor.space().is_vector())
       parts_.processor.update_vectors(batches_of<protocol::VectorRowSet, VectorBatch>(group));
@@ -172,7 +171,7 @@ void RequestHandler::apply_group(UpdateGroup& group) {
   } catch (const std::bad_alloc&) {
     group.is_out_of_memory = true;
   }
-  group.until_us = steady_now_us();
+  group.until_us = parts_.executor.now_us();
   group.took_us = group.until_us - group.since_us;
 }
 

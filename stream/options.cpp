@@ -15,7 +15,6 @@
 #include "starling/stream/page/page_files.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/http_server.hpp"
-#include "starling/stream/state/system_random.hpp"
 
 namespace starling::stream {
 
@@ -110,8 +109,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.
-  options.processor.objects.hash_seed = system_random();
-  options.processor.queries.hash_seed = system_random();
+  options.processor.objects.hash_seed = options.random();
+  options.processor.queries.hash_seed = options.random();
   constexpr unsigned io_threads_max = 64;
   if (options.io_threads == 0 || options.io_threads > io_threads_max)
     refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",

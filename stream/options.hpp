@@ -26,6 +26,7 @@
 #include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
+#include "starling/stream/state/system_random.hpp"
 #include "starling/stream/tls/tls_context.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 
@@ -62,6 +63,10 @@ struct ServerOptions {
   /// How far one AdvanceTick may move tau forward; 0: no limit. The first step counts from the wall
   /// clock. The default, ten years of 365 days, is longer than the gaps of recorded traces.
   std::int64_t tau_step_max_us = 3650 * std::int64_t{86'400'000'000};
+
+  /// Makes the ids of sessions, the epoch, and the seeds of hash tables that clients choose ids
+  /// for.
+  std::function<std::uint64_t()> random = system_random;
 
   /// The log: what the server goes on with after a restart.
   JournalOptions journal{};

@@ -11,12 +11,9 @@
 #include <utility>
 #include <variant>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -130,7 +127,7 @@ void RequestHandler::handle_other(const Caller& caller, PreparedRequest& request
 
 void RequestHandler::hello(const Caller& caller, const protocol::Hello& request) {
   const std::uint64_t connection = caller.peer.connection;
-  const std::int64_t now_us = steady_now_us();
+  const std::int64_t now_us = parts_.executor.now_us();
   const PrincipalId principal = caller.principal->id;
   if (request.resume_session != 0 && !sessions_.owns(connection, request.resume_session)) {
     if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
@@ -192,7 +189,7 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
   if (request.page == 0) return copy_snapshot(caller, request, prepared);
   const std::uint64_t number = request.page >> page_index_bits;
   const std::size_t page = request.page & ((std::size_t{1} << page_index_bits) - 1);
-  const auto snapshot = snapshots_.find(caller.head.session, number, steady_now_us());
+  const auto snapshot = snapshots_.find(caller.head.session, number, parts_.executor.now_us());
   if (snapshot == nullptr || page >= snapshot->page_count() ||
       !caller.principal->may_use_stream(snapshot->stream))
     return refuse(caller, ErrorCode::page_expired,
@@ -242,7 +239,7 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
   asked->queries.reserve(count);
   asked->slots.reserve(count);
   asked->place = {caller.head.session, payer_of(caller.peer)};
-  const auto reservation = snapshots_.reserve(asked->place, steady_now_us());
+  const auto reservation = snapshots_.reserve(asked->place, parts_.executor.now_us());
   if (!reservation.granted) return refuse(caller, beyond_places(reservation, 0));
   asked->request = std::move(prepared);  // `request` was a part of it
   prepared.credit = std::exchange(asked->request.credit, {});
@@ -331,8 +328,8 @@ void RequestHandler::read_snapshot(const std::shared_ptr<AskedSnapshot>& asked) 
     return refuse(asked->caller, beyond_places(taken, bytes));
   }
   settled().engine().read_lists(
-      std::move(asked->slots), [this, &loop = parts_.loop, asked](Answers answers) {
-        asio::post(loop, [this, asked, answers = std::move(answers)]() mutable {
+      std::move(asked->slots), [this, &executor = parts_.executor, asked](Answers answers) {
+        executor.post([this, asked, answers = std::move(answers)]() mutable {
           make_snapshot(asked, std::move(answers));
         });
       });
@@ -376,7 +373,8 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
           snapshots_.cancel(asked->place);
           return refuse(asked->caller, *std::move(refusal));
         }
-      snapshots_.pin(asked->place, number, snapshot, steady_now_us(), asked->caller.principal->id);
+      snapshots_.pin(asked->place, number, snapshot, parts_.executor.now_us(),
+                     asked->caller.principal->id);
       if (snapshot->page_count() == 1) snapshots_.release(number);
       send_when_marked(asked->caller, *frame, snapshot->answers.tick);
     };
@@ -403,7 +401,7 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (questions[i].anchor == AnchorKind::follow)
       questions[i].object = settled().find_object(request.questions[i].object);
-  last_question_us_ = steady_now_us();
+  last_question_us_ = parts_.executor.now_us();
   if (const auto answers = settled().engine().answer_at_once(questions))
     return send_neighbors(caller, *answers);
   search(caller, request, std::move(questions));

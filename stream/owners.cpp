@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/stream/access/accounts.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/request_handler.hpp"
@@ -102,7 +101,7 @@ bool RequestHandler::refuse_beyond_rates(const Caller& caller, PreparedRequest& 
 }
 
 std::optional<protocol::Problem> RequestHandler::beyond_loop_time(const Caller& caller) {
-  const std::int64_t wait_us = accounts_.loop_wait_us(*caller.principal, steady_now_us());
+  const std::int64_t wait_us = accounts_.loop_wait_us(*caller.principal, parts_.executor.now_us());
   if (wait_us == 0) return std::nullopt;
   auto quota = reached_quota("loop_ms_per_second", *caller.principal->quotas.loop_ms_per_second);
   std::string sentence = "The requests of \"" + caller.principal->name +
@@ -117,7 +116,7 @@ std::optional<protocol::Problem> RequestHandler::beyond_loop_time(const Caller& 
 std::optional<protocol::Problem> RequestHandler::beyond_rows(const Caller& caller,
                                                              const PreparedRequest& request) {
   const std::uint64_t rows = protocol::credit_rows(request.request.body);
-  const std::int64_t wait_us = accounts_.wait_us(*caller.principal, rows, steady_now_us());
+  const std::int64_t wait_us = accounts_.wait_us(*caller.principal, rows, parts_.executor.now_us());
   if (wait_us == 0) return std::nullopt;
   auto quota = reached_quota("rows_per_second", *caller.principal->quotas.rows_per_second);
   std::string sentence = "\"" + caller.principal->name + "\" has sent as many rows as " +
@@ -136,7 +135,7 @@ void RequestHandler::charge_group(const UpdateGroup& group) {
                          static_cast<double>(std::max<std::size_t>(group.rows, 1));
     accounts_.charge_loop(*principal,
                           static_cast<std::int64_t>(share * static_cast<double>(group.took_us)),
-                          steady_now_us());
+                          parts_.executor.now_us());
   }
 }
 

@@ -5,10 +5,6 @@
 #include <new>
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-
-#include "starling/knn/base/clocks.hpp"
 #include "starling/stream/limit_table.hpp"
 #include "starling/stream/request_handler.hpp"
 
@@ -56,7 +52,7 @@ void RequestHandler::search(const Caller& caller, const protocol::GetNeighbors& 
                                        std::move(limit)});
                      },
                  .estimate_us = us},
-                steady_now_us());
+                parts_.executor.now_us());
 }
 
 /// Passes the questions to the engine. Returns false if they are answered already: with a refusal,
@@ -68,9 +64,9 @@ bool RequestHandler::begin_search(AskedQuestions& asked) try {
       asked.questions[i].object = settled().find_object(asked.objects[i]);
   settled().engine().search_finished(
       std::move(asked.questions),
-      [this, &loop = parts_.loop, caller = asked.caller](Answers answers) {
-        boost::asio::post(loop, [this, caller, answers = std::move(answers)] {
-          last_question_us_ = steady_now_us();
+      [this, &executor = parts_.executor, caller = asked.caller](Answers answers) {
+        executor.post([this, caller, answers = std::move(answers)] {
+          last_question_us_ = parts_.executor.now_us();
           searches_.ended(payer_of(caller.peer), last_question_us_);
           if (!answers.error.empty()) return refuse_unanswered(caller, answers);
           try {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -97,7 +96,7 @@ std::uint64_t lease_left_ms(const QueryDefinition& query, std::optional<std::int
 /// Returns the most rows that a page may have. Returns 0, after a refusal, if the session has asked
 /// for too many pages.
 std::size_t RequestHandler::page_rows(const Caller& caller, std::uint32_t rows_max) {
-  const std::int64_t wait_us = pages_.take(caller.head.session, steady_now_us());
+  const std::int64_t wait_us = pages_.take(caller.head.session, parts_.executor.now_us());
   if (wait_us == 0) return rows_max == 0 ? options_.limits.page_rows_max : rows_max;
   auto limit = reached("session-pages-burst", options_);
   refuse(caller, {ErrorCode::busy,
@@ -110,7 +109,7 @@ std::size_t RequestHandler::page_rows(const Caller& caller, std::uint32_t rows_m
 void RequestHandler::list_streams(const Caller& caller, const protocol::ListStreams& request) {
   const std::size_t rows_max = page_rows(caller, request.rows_max);
   if (rows_max == 0) return;
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = parts_.executor.now_us();
   const QueryTable& queries = settled().queries();
   const Tick last_tick = settled().last_tick();
   const Principal& principal = *caller.principal;
@@ -133,7 +132,7 @@ void RequestHandler::list_streams(const Caller& caller, const protocol::ListStre
   }
   reply.next_page = walk.next_page();
   parts_.send(caller.peer, protocol::encode_streams(caller.reply_head(), reply));
-  parts_.metrics.page_read(walk.walked(), ms_since(since_us));
+  parts_.metrics.page_read(walk.walked(), parts_.executor.ms_since(since_us));
 }
 
 void RequestHandler::list_queries(const Caller& caller, const protocol::ListQueries& request) {
@@ -142,7 +141,7 @@ void RequestHandler::list_queries(const Caller& caller, const protocol::ListQuer
   if (!stream) return refuse(caller, unknown_stream(request.stream).problem);
   const std::size_t rows_max = page_rows(caller, request.rows_max);
   if (rows_max == 0) return;
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = parts_.executor.now_us();
   const auto now_us = parts_.ticker.base_time_us();
   protocol::Queries reply{.epoch = parts_.publisher.epoch(),
                           .query_count = queries.query_count(*stream),
@@ -161,13 +160,13 @@ void RequestHandler::list_queries(const Caller& caller, const protocol::ListQuer
   }
   reply.next_page = walk.next_page();
   parts_.send(caller.peer, protocol::encode_queries(caller.reply_head(), reply));
-  parts_.metrics.page_read(walk.walked(), ms_since(since_us));
+  parts_.metrics.page_read(walk.walked(), parts_.executor.ms_since(since_us));
 }
 
 void RequestHandler::get_objects(const Caller& caller, const protocol::GetObjects& request) {
   const std::size_t rows_max = page_rows(caller, request.rows_max);
   if (rows_max == 0) return;
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = parts_.executor.now_us();
   const ObjectTable& objects = settled().objects();
   ObjectArrays arrays;
   std::size_t walked = request.object_ids.size();
@@ -197,7 +196,7 @@ void RequestHandler::get_objects(const Caller& caller, const protocol::GetObject
   reply.next_page = next_page;
   reply.object_count = objects.alive_count();
   parts_.send(caller.peer, protocol::encode_objects(caller.reply_head(), reply));
-  parts_.metrics.page_read(walked, ms_since(since_us));
+  parts_.metrics.page_read(walked, parts_.executor.ms_since(since_us));
 }
 
 }  // namespace starling::stream

@@ -129,6 +129,7 @@ LoggedTables RequestHandler::logged_tables() {
           .names = names_,
           .accounts = accounts_,
           .has_keys = parts_.has_keys,
+          .now_us = parts_.executor.now_us(),
           .principal_id = parts_.principal_id};
 }
 

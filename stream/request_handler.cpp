@@ -10,11 +10,9 @@
 
 #include <spdlog/spdlog.h>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/access/rights.hpp"
 #include "starling/stream/limit_table.hpp"
-#include "starling/stream/state/system_random.hpp"
 
 namespace starling::stream {
 
@@ -23,7 +21,7 @@ using protocol::ErrorCode;
 RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
     : options_(options),
       parts_(std::move(parts)),
-      sessions_(options.sessions, system_random,
+      sessions_(options.sessions, parts_.random,
                 [this](std::uint64_t session) { return parts_.credit.has_taken(session); }),
       guesses_(options.guesses),
       log_lines_(options.log_lines),
@@ -34,8 +32,8 @@ RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
                .limits = options.memory_limits,
                .use = options.memory_use}),
       searches_(options.searches_max),
-      slices_(parts_.loop),
-      beside_(parts_.loop, 1) {}
+      slices_(parts_.executor),
+      beside_(parts_.executor, 1) {}
 
 RequestHandler::~RequestHandler() = default;
 
@@ -43,7 +41,7 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const protocol::DecodedRequest& decoded = request.request;
   const Caller caller{peer, decoded.head, request.principal, name_of(decoded.body)};
   const std::uint64_t session = caller.head.session;
-  const std::int64_t now_us = steady_now_us();
+  const std::int64_t now_us = parts_.executor.now_us();
   const bool is_known = sessions_.touch(peer.connection, session, now_us);
   // Decoding reports the error `busy` only if memory runs out.
   if (decoded.problem && decoded.problem->code == ErrorCode::busy)
@@ -77,7 +75,7 @@ void RequestHandler::refuse_for_memory(const Caller& caller) {
 void RequestHandler::handle_settled(const Caller& caller, PreparedRequest& request, bool is_known) {
   const protocol::DecodedRequest& decoded = request.request;
   const std::uint64_t session = caller.head.session;
-  const std::int64_t now_us = steady_now_us();
+  const std::int64_t now_us = parts_.executor.now_us();
   // Whether another connection's session exists or has credit is not this connection's business.
   const bool is_of_session =
       decoded.problem && (decoded.problem->code == ErrorCode::out_of_credit ||
@@ -110,7 +108,7 @@ void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sente
 }
 
 bool RequestHandler::has_guessed_too_often(const Caller& caller, std::uint64_t session) const {
-  return session != 0 && !guesses_.has_token(caller.peer.connection, steady_now_us());
+  return session != 0 && !guesses_.has_token(caller.peer.connection, parts_.executor.now_us());
 }
 
 void RequestHandler::refuse_guess(const Caller& caller) {
@@ -125,13 +123,13 @@ void RequestHandler::refuse_guess(const Caller& caller) {
 }
 
 bool RequestHandler::may_log(const Peer& peer) {
-  if (log_lines_.take(peer.connection, steady_now_us())) return true;
+  if (log_lines_.take(peer.connection, parts_.executor.now_us())) return true;
   parts_.metrics.log_line_left_out();
   return false;
 }
 
 bool RequestHandler::let_grow(std::uint64_t bytes) {
-  const std::int64_t now_us = steady_now_us();
+  const std::int64_t now_us = parts_.executor.now_us();
   memory_.expect(bytes);
   // The engine takes the objects that are new since the last tick later, and may copy its arrays.
   constexpr std::uint64_t engine_bytes_per_object = 100;

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/rows/prepared_rows.hpp"
 #include "starling/protocol/rows/served_space.hpp"
@@ -25,6 +24,7 @@
 #include "starling/stream/access/accounts.hpp"
 #include "starling/stream/access/audit.hpp"
 #include "starling/stream/access/principal.hpp"
+#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
@@ -47,10 +47,6 @@
 #include "starling/stream/state/subscriber_losses.hpp"
 #include "starling/stream/ticker.hpp"
 
-namespace boost::asio {
-class io_context;
-}
-
 namespace starling::stream {
 
 class RequestHandler {
@@ -59,9 +55,10 @@ class RequestHandler {
 
   /// The parts of the server that the handler uses. The parts must outlive the handler.
   struct Parts {
-    boost::asio::io_context& loop;
-    Processor& processor;  ///< the handler calls settled() to use it
-    BesideLoop& updates;   ///< updates objects of the processor
+    Executor& executor;
+    std::function<std::uint64_t()> random;  ///< makes the ids of sessions
+    Processor& processor;                   ///< the handler calls settled() to use it
+    BesideLoop& updates;                    ///< updates objects of the processor
     const protocol::ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
@@ -257,7 +254,7 @@ class RequestHandler {
   void charged(const Caller& caller, const Function& function) {
     const bool has_quota = caller.principal && caller.principal->quotas.loop_ms_per_second;
     if (!has_quota || is_charging_) return function();
-    const auto loop_us = [this] { return steady_now_us() - parts_.updates.waited_us(); };
+    const auto loop_us = [this] { return parts_.executor.now_us() - parts_.updates.waited_us(); };
     const std::int64_t since_us = loop_us();
     is_charging_ = true;
     try {
@@ -267,7 +264,7 @@ class RequestHandler {
       throw;
     }
     is_charging_ = false;
-    accounts_.charge_loop(*caller.principal, loop_us() - since_us, steady_now_us());
+    accounts_.charge_loop(*caller.principal, loop_us() - since_us, parts_.executor.now_us());
   }
   protocol::Problem beyond_sessions(const Caller& caller);
   protocol::Problem beyond_session_quota(const Caller& caller);

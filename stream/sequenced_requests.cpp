@@ -9,7 +9,6 @@
 #include <spdlog/spdlog.h>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/overloaded.hpp"
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/row_outcomes.hpp"
@@ -152,12 +151,12 @@ SequencedReply RequestHandler::apply(const Caller& caller, PreparedRequest& requ
 
 template <class Row, class Apply>
 protocol::BatchReply RequestHandler::apply_rows(protocol::RowSet<Row>& set, Apply apply) {
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = parts_.executor.now_us();
   std::vector<UpdateStatus> statuses(set.rows.size());
   apply(std::span<const Row>(set.rows), std::span<UpdateStatus>(statuses));
   protocol::merge_statuses<UpdateStatus>(statuses, set.reasons);
   protocol::BatchReply reply = protocol::summarize(set.reasons, set.columns);
-  parts_.metrics.applied(ms_since(since_us));
+  parts_.metrics.applied(parts_.executor.ms_since(since_us));
   return reply;
 }
 

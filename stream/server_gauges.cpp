@@ -14,15 +14,16 @@ std::array<double, zmtp::fault_count> Server::State::cut_counts() const {
 }
 
 Gauges Server::State::gauges() {
-  handler.settled();
+  core.handler().settled();
   const auto number = [](auto count) { return static_cast<double>(count); };
-  const QueryTable& queries = processor.queries();
-  const Credit most_credit = credit.most_taken();
-  const SessionTaken most_taken = handler.sessions().most_taken();
-  const Journal::Counts logged = journal ? journal->counts() : Journal::Counts{};
+  const QueryTable& queries = core.processor().queries();
+  const Credit most_credit = core.credit().most_taken();
+  const SessionTaken most_taken = core.handler().sessions().most_taken();
+  const Journal::Counts logged =
+      core.journal() != nullptr ? core.journal()->counts() : Journal::Counts{};
   const std::uint64_t log_lines_dropped =
       options.log_lines_dropped ? options.log_lines_dropped() : 0;
-  return {.sessions = number(handler.sessions().count()),
+  return {.sessions = number(core.handler().sessions().count()),
           .connections = number(commands->connection_count()),
           .subscribers = number(results->connection_count()),
           .http_connections = number(http->connection_count()),
@@ -49,8 +50,8 @@ Gauges Server::State::gauges() {
           .tls_handshakes_failed = number(tls ? tls->counts().failed.load() : 0),
           .tls_stalled = number(tls ? tls->counts().stalled.load() : 0),
           .memory_bytes = number(memory_use().resident),
-          .clock_steps = number(ticker.clock_steps()),
-          .clock_offset_s = ticker.clock_offset_s(),
+          .clock_steps = number(core.ticker().clock_steps()),
+          .clock_offset_s = core.ticker().clock_offset_s(),
           .journal_tail_bytes = number(logged.tail_bytes),
           .journal_waiting_records = number(logged.waiting_records),
           .journal_commits = number(logged.commits),
@@ -60,31 +61,31 @@ Gauges Server::State::gauges() {
           .journal_snapshots_failed = number(logged.snapshots_failed),
           .subscriptions = number(results->subscriber_count()),
           .joins = number(results->join_count()),
-          .objects = number(processor.objects().alive_count()),
-          .objects_known = number(processor.objects().known_count()),
+          .objects = number(core.processor().objects().alive_count()),
+          .objects_known = number(core.processor().objects().known_count()),
           .queries = number(queries.query_count()),
-          .neighbors = number(queries.neighbor_count(processor.objects())),
+          .neighbors = number(queries.neighbor_count(core.processor().objects())),
           .streams = number(queries.stream_count()),
-          .names = number(handler.names().count()),
-          .name_bytes = number(handler.names().bytes()),
-          .snapshots = number(handler.snapshots().count()),
-          .snapshot_bytes = number(handler.snapshots().bytes()),
-          .decoding_requests = number(decoder.waiting()),
-          .decoding_bytes = number(decoding_bytes),
-          .searches = number(handler.searches_under_way()),
-          .publishing_ticks = number(ticker.publishing_count()),
+          .names = number(core.handler().names().count()),
+          .name_bytes = number(core.handler().names().bytes()),
+          .snapshots = number(core.handler().snapshots().count()),
+          .snapshot_bytes = number(core.handler().snapshots().bytes()),
+          .decoding_requests = number(core.decoding_requests()),
+          .decoding_bytes = number(core.decoding_bytes()),
+          .searches = number(core.handler().searches_under_way()),
+          .publishing_ticks = number(core.ticker().publishing_count()),
           .subscriber_bytes = number(results->waiting_bytes()),
           .subscriber_messages_dropped = number(results->dropped_count()),
           .reply_bytes = number(commands->reply_bytes()),
           .connections_cut = cut_counts(),
-          .engine_bytes = number(ticker.engine_bytes()),
+          .engine_bytes = number(core.ticker().engine_bytes()),
           .session_credit_rows = number(most_credit.rows),
           .session_credit_bytes = number(most_credit.bytes),
           .session_queries = number(queries.owner_query_count_most()),
           .session_streams = number(most_taken.streams),
           .session_names = number(most_taken.names),
-          .session_snapshots = number(handler.snapshots().most_held()),
-          .connection_sessions = number(handler.sessions().most_of_connection())};
+          .session_snapshots = number(core.handler().snapshots().most_held()),
+          .connection_sessions = number(core.handler().sessions().most_of_connection())};
 }
 
 }  // namespace starling::stream

@@ -37,66 +37,69 @@ HttpHandlers Server::State::http_handlers() {
 }
 
 HttpApi::Parts Server::State::api_parts() {
-  return {
-      .loop = loop,
-      .limits = options.limits,
-      .gatekeeper = {.hosts = options.http_hosts, .origins = options.http_origins},
-      .tokens = {.access = &access, .wrong_tokens = options.http_wrong_tokens},
-      .deliver = [this](Peer peer,
-                        ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
-      .work = [this](std::size_t bytes, auto function) { work_beside(bytes, std::move(function)); },
-      .base_time_us = [this] { return ticker.base_time_us(); },
-      .name_of = [this](ObjectId id) { return handler.names().find(id); },
-      .lists =
-          [this](ListsQuestion question, HttpRespond respond) {
-            events.get_lists(std::move(question), std::move(respond));
-          },
-      .events =
-          [this](EventsQuestion question, HttpRespond respond) {
-            events.get_events(std::move(question), std::move(respond));
-          },
-      .socket = [this](const HttpHead& head,
-                       const HttpRespond& respond) { views.open(head, respond); },
-      .page = [this](const HttpHead& head) { return page.answer(head); },
-      .metrics = [this] { return metrics_page.at(steady_now_us()); },
-      .last_error = [this] { return ticker.last_error(); },
-      .recording = options.recording,
-      .network = options.network};
+  return {.loop = loop,
+          .limits = options.limits,
+          .gatekeeper = {.hosts = options.http_hosts, .origins = options.http_origins},
+          .tokens = {.access = &access, .wrong_tokens = options.http_wrong_tokens},
+          .deliver =
+              [this](Peer peer, ReceivedBytes received) {
+                core.receive(std::move(peer), std::move(received));
+              },
+          .work = [this](std::size_t bytes,
+                         auto function) { core.work_beside(bytes, std::move(function)); },
+          .base_time_us = [this] { return core.ticker().base_time_us(); },
+          .name_of = [this](ObjectId id) { return core.handler().names().find(id); },
+          .lists =
+              [this](ListsQuestion question, HttpRespond respond) {
+                events.get_lists(std::move(question), std::move(respond));
+              },
+          .events =
+              [this](EventsQuestion question, HttpRespond respond) {
+                events.get_events(std::move(question), std::move(respond));
+              },
+          .socket = [this](const HttpHead& head,
+                           const HttpRespond& respond) { views.open(head, respond); },
+          .page = [this](const HttpHead& head) { return page.answer(head); },
+          .metrics = [this] { return metrics_page.at(steady_now_us()); },
+          .last_error = [this] { return core.ticker().last_error(); },
+          .recording = options.recording,
+          .network = options.network};
 }
 
 EventHub::Parts Server::State::event_parts() {
   return {.loop = loop,
           .limits = options.http_events,
           .space = options.processor.space.space,
-          .epoch = publisher.epoch(),
+          .epoch = core.publisher().epoch(),
           .send =
               [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
                 api.gateway(principal).send(std::move(make), std::move(take));
               },
           .reply_owner = [this] { return api.reply_owner(); },
           .fault_of_stream =
-              [this](std::string_view stream) { return handler.fault_of_stream(stream); },
-          .name_of = [this](ObjectId id) { return handler.names().find_beside(id); }};
+              [this](std::string_view stream) { return core.handler().fault_of_stream(stream); },
+          .name_of = [this](ObjectId id) { return core.handler().names().find_beside(id); }};
 }
 
 SocketHub::Parts Server::State::socket_parts() {
-  return {
-      .loop = loop,
-      .limits = options.http_sockets,
-      .space = options.processor.space,
-      .epoch = publisher.epoch(),
-      .deliver = [this](Peer peer,
-                        ReceivedBytes received) { receive(std::move(peer), std::move(received)); },
-      .fault_of_stream =
-          [this](std::string_view stream) { return handler.fault_of_stream(stream); },
-      .refusal_of =
-          [this](std::uint64_t reader, zmtp::PrincipalId principal,
-                 const protocol::SocketBody& body) {
-            return access.refusal_of(principal, body, reader);
-          },
-      .name_of = [this](ObjectId id) { return handler.names().find_beside(id); },
-      .is_free = [this] { return !updates.is_busy(); },
-      .objects = [this]() -> const ObjectTable& { return handler.settled().objects(); }};
+  return {.loop = loop,
+          .limits = options.http_sockets,
+          .space = options.processor.space,
+          .epoch = core.publisher().epoch(),
+          .deliver =
+              [this](Peer peer, ReceivedBytes received) {
+                core.receive(std::move(peer), std::move(received));
+              },
+          .fault_of_stream =
+              [this](std::string_view stream) { return core.handler().fault_of_stream(stream); },
+          .refusal_of =
+              [this](std::uint64_t reader, zmtp::PrincipalId principal,
+                     const protocol::SocketBody& body) {
+                return access.refusal_of(principal, body, reader);
+              },
+          .name_of = [this](ObjectId id) { return core.handler().names().find_beside(id); },
+          .is_free = [this] { return !core.updates().is_busy(); },
+          .objects = [this]() -> const ObjectTable& { return core.handler().settled().objects(); }};
 }
 
 void Server::State::follow_tick(const std::vector<StreamPlan>& plans,

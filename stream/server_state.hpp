@@ -15,30 +15,22 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "starling/knn/tables/processor.hpp"
-#include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/access/access.hpp"
 #include "starling/stream/events/event_hub.hpp"
+#include "starling/stream/executor/asio_executor.hpp"
 #include "starling/stream/http/api.hpp"
-#include "starling/stream/journal/journal.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/output/audit_file.hpp"
 #include "starling/stream/output/tick_trace.hpp"
 #include "starling/stream/page/page_files.hpp"
-#include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
-#include "starling/stream/publishing/publisher.hpp"
-#include "starling/stream/recovery/skipping_engine.hpp"
-#include "starling/stream/recovery/snapshot_maker.hpp"
-#include "starling/stream/request_handler.hpp"
 #include "starling/stream/server.hpp"
+#include "starling/stream/server_core.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/sockets/results_socket.hpp"
 #include "starling/stream/state/cached_text.hpp"
-#include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/loop_turns.hpp"
-#include "starling/stream/ticker.hpp"
 #include "starling/stream/tls/tls_relay.hpp"
 #include "starling/stream/websocket/socket_hub.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
@@ -59,8 +51,7 @@ struct Server::State {
   CommandSocketOptions command_options() const;
   CommandSocket::Handlers command_handlers();
   ResultsSocketOptions results_options();
-  RequestHandler::Parts handler_parts();
-  TickerOptions ticker_options();
+  ServerCore::Parts core_parts(std::unique_ptr<Engine> engine);
 
   HttpOptions http_options() const;
   /// Each connection over HTTP has a place, and so have some whose last bytes are on their way.
@@ -72,17 +63,6 @@ struct Server::State {
   void follow_tick(const std::vector<StreamPlan>& plans,
                    const std::vector<protocol::TickMessage>& messages);
 
-  bool may_read() const;
-  bool may_read_or_pause();
-  /// Decoding a short request costs less than handing it to a worker. A short request that changes
-  /// nothing does not wait for earlier batches, even if they are of the same session.
-  void receive(Peer peer, ReceivedBytes received);
-  void decode(Peer peer, ReceivedBytes received);
-  /// Runs `function` on a decode worker, and what it returns on the loop.
-  void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
-  std::shared_ptr<const Principal> principal_of(const Peer& peer) const;
-  PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
-  OrderedPool::Completion completion_of(Peer peer, PreparedRequest request);
   void send(const Peer& peer, const protocol::Frame& frame);
 
   std::array<double, zmtp::fault_count> cut_counts() const;
@@ -108,43 +88,31 @@ struct Server::State {
   void cut(const std::vector<PrincipalId>& ids);
 
   void run();
-  /// Applies what the log holds. Nothing else runs yet.
-  void recover();
   void turn_ended(std::int64_t turn_ns);
   /// Requests that were read are still applied and answered. Requests that I/O threads hold are not
   /// taken any more.
   void begin_stop();
-  void stop_if_idle();
 
   ServerOptions options;
   asio::io_context loop{1};
+  AsioExecutor executor{loop};
   zmtp::IoThreads io_threads{options.io_threads};
   Metrics metrics;
   std::unique_ptr<AuditFile> audit_file;  ///< null if the server has no --audit-log
   Access access;
   std::unique_ptr<TickTrace> trace;
-  protocol::ServedSpace space;
-  std::unique_ptr<Journal> journal;  ///< null: there is no log
-  Publisher publisher;
-  CreditLedger credit;
-  SkippingEngine* skipping;  ///< owned by the processor; null: there is no log
-  Processor processor;
+  std::unique_ptr<Journal> journal;  ///< until the core takes it
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
   std::unique_ptr<HttpServer> http;
   Endpoints endpoints;
-  BesideLoop updates;
-  Ticker ticker;
-  RequestHandler handler;
+  ServerCore core;
   PageFiles page;
   HttpApi api;
   EventHub events;
   SocketHub views;
   CachedText metrics_page{options.metrics_period_us, [this] { return metrics.text(gauges()); }};
-  OrderedPool decoder;
-  std::size_t decoding_bytes = 0;
-  bool reading_paused = false;
   std::int64_t memory_returned_us = 0;
   asio::steady_timer expiry;
   asio::steady_timer insecure_warning;
@@ -154,10 +122,7 @@ struct Server::State {
   bool is_reloading = false;   ///< the keys file is being read again
   bool reloads_again = false;  ///< once that has ended
   OrderedPool reloader;
-  std::unique_ptr<SnapshotMaker> snapshots;  ///< null: the log gets none
   LoopTurns turns;
-  bool stopping = false;
-  bool ticks_done = false;
 };
 
 }  // namespace starling::stream

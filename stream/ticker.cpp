@@ -5,7 +5,6 @@
 #include "starling/stream/ticker.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <limits>
 #include <new>
@@ -13,13 +12,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <spdlog/spdlog.h>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/times.hpp"
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/pools/encode_helpers.hpp"
@@ -31,8 +26,6 @@
 #include "starling/stream/state/tick_clock.hpp"
 
 namespace starling::stream {
-
-namespace asio = boost::asio;
 
 namespace {
 
@@ -83,10 +76,10 @@ struct Ticker::State {
     std::unique_ptr<TickResult> result;
   };
 
-  State(asio::io_context& the_loop, const TickerOptions& the_options, Processor& the_processor,
-        const protocol::ServedSpace& the_space, Publisher& the_publisher,
-        ResultsSocket& the_results, Metrics& the_metrics, TickTrace* the_trace)
-      : loop(the_loop),
+  State(Executor& the_executor, const TickerOptions& the_options, Processor& the_processor,
+        const protocol::ServedSpace& the_space, Publisher& the_publisher, Results& the_results,
+        Metrics& the_metrics, TickTrace* the_trace)
+      : executor(the_executor),
         options(the_options),
         processor(the_processor),
         space(the_space),
@@ -94,13 +87,13 @@ struct Ticker::State {
         results(the_results),
         metrics(the_metrics),
         trace(the_trace),
-        timer(the_loop),
+        timer(the_executor.make_timer()),
         time(the_options.clock_step_wait_us),
         overrun_log(the_options.period_us.value_or(0)),
-        sorting(the_loop),
-        sending(the_loop),
+        sorting(the_executor),
+        sending(the_executor),
         helpers(the_options.encode_threads - 1),
-        encoder(the_loop, 1) {}
+        encoder(the_executor, 1) {}
 
   bool is_busy() const {
     if (options.journal != nullptr && options.journal->refusal()) return true;
@@ -114,7 +107,7 @@ struct Ticker::State {
   }
 
   void begin(std::int64_t tau_us, Finished finished) {
-    under_way.push_back({steady_now_us(), std::move(finished)});
+    under_way.push_back({executor.now_us(), std::move(finished)});
     preparing = true;
     options.prepare(tau_us, [this, tau_us] {
       preparing = false;
@@ -144,14 +137,12 @@ struct Ticker::State {
   }
 
   void wait_for_due() {
-    timer.expires_at(
-        std::chrono::steady_clock::time_point(std::chrono::microseconds(clock->next_due_us())));
-    timer.async_wait([this](const boost::system::error_code& error) {
-      if (error || stopping) return;
-      const auto decision = clock->poll(steady_now_us(), time_of_tick(), is_busy());
+    timer->wait_until(clock->next_due_us(), [this] {
+      if (stopping) return;
+      const auto decision = clock->poll(executor.now_us(), time_of_tick(), is_busy());
       metrics.overrun(decision.overruns);
       overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
-      if (const auto sentence = overrun_log.sentence(steady_now_us()))
+      if (const auto sentence = overrun_log.sentence(executor.now_us()))
         spdlog::warn("{}", *sentence);
       if (decision.begin_tau_us)
         begin(std::max(*decision.begin_tau_us,
@@ -165,7 +156,7 @@ struct Ticker::State {
   /// the tables between two slices, because the queries keep their slots until the tick is
   /// finished.
   void take_result(std::unique_ptr<TickResult> result) {
-    arrived.push_back({steady_now_us(), std::move(result)});
+    arrived.push_back({executor.now_us(), std::move(result)});
     if (!is_sorting) sort_next();
   }
 
@@ -197,8 +188,9 @@ struct Ticker::State {
       options.journal->append(TickFinishedRecord{report->tick, report->error});
     UnderWay begun = std::move(under_way.front());
     under_way.pop_front();
-    metrics.tick_finished(report->times, ms_since(arrived_us), ms_since(begun.begun_us));
-    overrun_log.finished(report->times, ms_since(begun.begun_us));
+    metrics.tick_finished(report->times, executor.ms_since(arrived_us),
+                          executor.ms_since(begun.begun_us));
+    overrun_log.finished(report->times, executor.ms_since(begun.begun_us));
     last_error = report->error;
     engine_bytes = report->result->engine_bytes;
     if (!report->warning.empty())
@@ -217,15 +209,26 @@ struct Ticker::State {
     publish(report, timeline, std::move(begun.finished));
   }
 
+  /// Returns the place of the log that a tick's messages follow from: no place before that of an
+  /// earlier tick, so that ticks end in order. That a tick has failed is in the log only when it
+  /// has finished; without it, the tick would succeed after a restart.
+  std::uint64_t place_before_messages(const TickReport& report) {
+    if (options.journal == nullptr) return 0;
+    const Journal& journal = *options.journal;
+    messages_after =
+        std::max(messages_after,
+                 report.error.empty() ? journal.end_of_messages(report.tick) : journal.end());
+    return messages_after;
+  }
+
   void publish(const std::shared_ptr<TickReport>& report, TickTimeline timeline,
                Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
-    const std::uint64_t published_after =
-        options.journal == nullptr ? 0 : options.journal->end_of_messages(report->tick);
-    timeline.sorted_us = steady_now_us();
+    const std::uint64_t published_after = place_before_messages(*report);
+    timeline.sorted_us = executor.now_us();
     auto encode = [this, report, timeline, published_after, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
-      timeline.encode_us = steady_now_us();
+      timeline.encode_us = executor.now_us();
       const auto encoded = std::make_shared<Encoded>();
       try {
         encoded->messages = encode_report(plans, *report, space, helpers);
@@ -244,7 +247,7 @@ struct Ticker::State {
       encoded->report = report;
       encoded->plans = std::move(plans);
       encoded->finished = std::move(finished);
-      timeline.encoded_us = steady_now_us();
+      timeline.encoded_us = executor.now_us();
       encoded->timeline = timeline;
       return [this, encoded, published_after] {
         when_logged(published_after, [this, encoded] { send(encoded); });
@@ -276,7 +279,7 @@ struct Ticker::State {
     --sending_count;
     if (options.journal != nullptr) options.journal->append(encoded.published);
     TickTimeline& timeline = encoded.timeline;
-    timeline.sent_us = steady_now_us();
+    timeline.sent_us = executor.now_us();
     const auto encode_ms = static_cast<double>(timeline.encoded_us - timeline.encode_us) / 1e3;
     const auto publish_ms = static_cast<double>(timeline.sent_us - timeline.sorted_us) / 1e3;
     metrics.tick_published(encode_ms, publish_ms, encoded.bytes);
@@ -317,15 +320,15 @@ struct Ticker::State {
     std::exchange(on_idle, {})();
   }
 
-  asio::io_context& loop;
+  Executor& executor;
   TickerOptions options;
   Processor& processor;
   const protocol::ServedSpace& space;
   Publisher& publisher;
-  ResultsSocket& results;
+  Results& results;
   Metrics& metrics;
   TickTrace* trace;
-  asio::steady_timer timer;
+  std::unique_ptr<Timer> timer;
   std::optional<TickClock> clock;
   DisciplinedClock time;
   OverrunLog overrun_log;
@@ -333,7 +336,8 @@ struct Ticker::State {
   std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
   std::uint64_t engine_bytes = 0;
-  std::size_t waiting_for_log = 0;  ///< ticks whose messages wait for the log
+  std::size_t waiting_for_log = 0;   ///< ticks whose messages wait for the log
+  std::uint64_t messages_after = 0;  ///< the place of the log that the last ones waited for
   bool stopping = false;
   std::function<void()> on_idle;
   std::size_t sending_count = 0;  ///< ticks whose messages are being sent
@@ -347,28 +351,28 @@ struct Ticker::State {
   OrderedPool encoder;
 };
 
-Ticker::Ticker(asio::io_context& loop, const TickerOptions& options, Processor& processor,
-               const protocol::ServedSpace& space, Publisher& publisher, ResultsSocket& results,
+Ticker::Ticker(Executor& executor, const TickerOptions& options, Processor& processor,
+               const protocol::ServedSpace& space, Publisher& publisher, Results& results,
                Metrics& metrics, TickTrace* trace)
-    : state_(std::make_shared<State>(loop, options, processor, space, publisher, results, metrics,
-                                     trace)) {
+    : state_(std::make_shared<State>(executor, options, processor, space, publisher, results,
+                                     metrics, trace)) {
   // The engine may deliver a result after this ticker is destroyed, so the handler holds a weak
   // pointer. Only the loop locks the weak pointer, so no thread of the engine destroys State.
-  processor.engine().set_result_handler(
-      [&loop, weak = std::weak_ptr(state_),
-       recovered = state_->recovered](std::unique_ptr<TickResult> result) {
-        if (recovered->keep(result)) return;
-        asio::post(loop, [weak, result = std::move(result)]() mutable {
-          if (const auto state = weak.lock()) state->take_result(std::move(result));
-        });
-      });
+  processor.engine().set_result_handler([&executor, weak = std::weak_ptr(state_),
+                                         recovered = state_->recovered](
+                                            std::unique_ptr<TickResult> result) {
+    if (recovered->keep(result)) return;
+    executor.post([weak, held = std::make_shared<std::unique_ptr<TickResult>>(std::move(result))] {
+      if (const auto state = weak.lock()) state->take_result(std::move(*held));
+    });
+  });
 }
 
 Ticker::~Ticker() = default;
 
 void Ticker::start() {
   if (is_manual()) return;
-  state_->clock.emplace(*state_->options.period_us, steady_now_us());
+  state_->clock.emplace(*state_->options.period_us, state_->executor.now_us());
   state_->wait_for_due();
 }
 
@@ -432,7 +436,7 @@ RecoveredTicks& Ticker::recovered_ticks() {
 
 void Ticker::stop(std::function<void()> idle) {
   state_->stopping = true;
-  state_->timer.cancel();
+  state_->timer->cancel();
   state_->on_idle = std::move(idle);
   state_->tell_if_idle();
 }

@@ -15,16 +15,13 @@
 
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/output/tick_trace.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/publishing/tick_outcome.hpp"
 #include "starling/stream/recovery/recovered_ticks.hpp"
-#include "starling/stream/sockets/results_socket.hpp"
-
-namespace boost::asio {
-class io_context;
-}
+#include "starling/stream/sockets/results.hpp"
 
 namespace starling::stream {
 
@@ -60,8 +57,8 @@ struct TickerOptions {
 class Ticker {
  public:
   /// `trace` may be null.
-  Ticker(boost::asio::io_context& loop, const TickerOptions& options, Processor& processor,
-         const protocol::ServedSpace& space, Publisher& publisher, ResultsSocket& results,
+  Ticker(Executor& executor, const TickerOptions& options, Processor& processor,
+         const protocol::ServedSpace& space, Publisher& publisher, Results& results,
          Metrics& metrics, TickTrace* trace);
   /// The loop must not run after the destruction.
   ~Ticker();

@@ -278,7 +278,7 @@ TickReport Processor::end_finish_tick() {
   report.tick = result->tick;
   report.tau_us = result->tau_us;
   report.newest_time_us = begun.newest_time_us;
-  report.objects = result->objects;
+  report.objects = result->error.empty() ? result->objects : 0;
   report.times = result->times;
   report.error = result->error;
   report.warning = std::move(begun.warning);

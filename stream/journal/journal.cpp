@@ -8,12 +8,9 @@
 #include <cstring>
 #include <stdexcept>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/segment.hpp"
 #include "starling/log/system_files.hpp"
@@ -57,9 +54,9 @@ std::optional<Durability> durability_from_string(std::string_view text) {
   return std::nullopt;
 }
 
-Journal::Journal(boost::asio::io_context& loop, const JournalOptions& options, std::string kept,
+Journal::Journal(Executor& executor, const JournalOptions& options, std::string kept,
                  const std::function<std::uint64_t()>& random)
-    : loop_(loop), options_(options), kept_(std::move(kept)), random_(random) {
+    : executor_(executor), options_(options), kept_(std::move(kept)), random_(random) {
   try {
     files_ = open(options_);
     look_through();
@@ -109,7 +106,7 @@ void Journal::check_kept(const std::vector<std::byte>& user) const {
 }
 
 void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = executor_.now_us();
   const log::LogSummary summary = log::recover_log(
       *files_,
       [&](const log::Group& group) {
@@ -127,7 +124,8 @@ void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
         summary.torn_tail->file, summary.torn_tail->offset, summary.torn_tail->bytes);
   if (summary.end)
     spdlog::info("the log is read: {} records in {} files, {} MB, in {} ms", summary.records,
-                 summary.segments, summary.bytes / 1'000'000, (steady_now_us() - since_us) / 1000);
+                 summary.segments, summary.bytes / 1'000'000,
+                 (executor_.now_us() - since_us) / 1000);
   try {
     begin_writing(summary);
   } catch (const log::IoError& error) {
@@ -150,29 +148,34 @@ void Journal::begin_writing(const log::LogSummary& summary) {
   }
   end_ = durable_ = writer_->next_sequence();
   const log::GroupCommitOptions commit_options{.policy = policy_of(options_),
-                                               .buffer_bytes_max = options_.buffer_bytes_max};
+                                               .buffer_bytes_max = options_.buffer_bytes_max,
+                                               .now_us = [this] { return executor_.now_us(); }};
   commits_ = std::make_unique<log::GroupCommit>(
       *writer_, commit_options,
-      log::GroupCommitHandlers{
-          .on_durable =
-              [this](std::uint64_t place) {
-                boost::asio::post(loop_, [this, place] { became_durable(place); });
-              },
-          .on_no_space =
-              [this](const std::string& sentence) {
-                boost::asio::post(loop_, [this, sentence] { became_full(sentence); });
-              },
-          .on_failure =
-              [this](const std::string& sentence) {
-                {
-                  const std::lock_guard lock(failing_);
-                  failure_ = failure_sentence(sentence);
-                }
-                // Ends Server::run(). What waits for the log is never answered.
-                boost::asio::post(
-                    loop_, [text = failure_sentence(sentence)] { throw std::runtime_error(text); });
-              }});
-  commits_->start();
+      log::GroupCommitHandlers{.on_durable =
+                                   [this](std::uint64_t place) {
+                                     executor_.post([this, place] { became_durable(place); });
+                                   },
+                               .on_no_space =
+                                   [this](const std::string& sentence) {
+                                     executor_.post([this, sentence] { became_full(sentence); });
+                                   },
+                               .on_failure =
+                                   [this](const std::string& sentence) {
+                                     {
+                                       const std::lock_guard lock(failing_);
+                                       failure_ = failure_sentence(sentence);
+                                     }
+                                     // Ends Server::run(). What waits for the log is never
+                                     // answered.
+                                     executor_.post([text = failure_sentence(sentence)] {
+                                       throw std::runtime_error(text);
+                                     });
+                                   }});
+  if (options_.run_commits)
+    options_.run_commits(*commits_);
+  else
+    commits_->start();
 }
 
 std::string Journal::failure_sentence(const std::string& sentence) const {
@@ -264,9 +267,9 @@ void Journal::became_full(const std::string& sentence) {
 
 bool Journal::is_snapshot_due() const {
   const std::uint64_t least = std::max(options_.tail_bytes_max, snapshot_ ? snapshot_->bytes : 0);
-  if (failed_us_) return steady_now_us() - *failed_us_ > options_.retry_us;
+  if (failed_us_) return executor_.now_us() - *failed_us_ > options_.retry_us;
   return tail_bytes_ > least ||
-         (tail_bytes_ > 0 && steady_now_us() - tail_since_us_ > options_.tail_age_max_us);
+         (tail_bytes_ > 0 && executor_.now_us() - tail_since_us_ > options_.tail_age_max_us);
 }
 
 /// A snapshot stands for a place where no tick is under way.
@@ -280,12 +283,12 @@ void Journal::make_snapshot_if_due() {
 void Journal::snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot) {
   is_making_snapshot_ = false;
   failed_us_.reset();
-  if (!snapshot) failed_us_ = steady_now_us();
+  if (!snapshot) failed_us_ = executor_.now_us();
   ++(snapshot ? snapshot_count_ : failed_snapshot_count_);
   if (!snapshot) return;
   snapshot_ = snapshot;
   tail_bytes_ -= tail_bytes_at_snapshot_;
-  tail_since_us_ = steady_now_us();
+  tail_since_us_ = executor_.now_us();
 }
 
 Journal::Counts Journal::counts() const {

@@ -21,14 +21,11 @@
 #include "starling/log/reader.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/writer.hpp"
+#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/journal/journal_options.hpp"
 #include "starling/stream/journal/log_scan.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/journal/records.hpp"
-
-namespace boost::asio {
-class io_context;
-}
 
 namespace starling::stream {
 
@@ -39,7 +36,7 @@ class Journal {
   /// else begins. Changes nothing. `kept` are the options that the log keeps, as to_text() writes
   /// them. Throws std::runtime_error, with one sentence: if the folder cannot be opened or is
   /// used, if the log is damaged or of a later version, or if it was written with other options.
-  Journal(boost::asio::io_context& loop, const JournalOptions& options, std::string kept,
+  Journal(Executor& executor, const JournalOptions& options, std::string kept,
           const std::function<std::uint64_t()>& random);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -138,7 +135,7 @@ class Journal {
   void became_full(const std::string& sentence);
   std::string failure_sentence(const std::string& sentence) const;
 
-  boost::asio::io_context& loop_;
+  Executor& executor_;
   JournalOptions options_;
   std::string kept_;
   std::function<std::uint64_t()> random_;

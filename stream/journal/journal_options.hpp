@@ -12,6 +12,7 @@
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/words/space.hpp"
 #include "starling/log/files.hpp"
+#include "starling/log/group_commit.hpp"
 
 namespace starling::stream {
 
@@ -41,6 +42,9 @@ struct JournalOptions {
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space)> make_engine{};
   /// Opens the folder. Tests give one that fails. Empty: log::open_folder.
   std::function<std::unique_ptr<log::Files>(const std::string& folder)> open{};
+
+  /// Sees to it that GroupCommit::step() is called when a commit is due. Empty: a thread does.
+  std::function<void(log::GroupCommit&)> run_commits{};
 
   bool is_on() const { return !folder.empty() && durability != Durability::off; }
 };

@@ -5,11 +5,6 @@
 
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-
-#include "starling/knn/base/clocks.hpp"
-
 namespace starling::stream {
 
 void BesideLoop::start(std::function<void()> work, std::function<void()> done) {
@@ -22,7 +17,7 @@ void BesideLoop::start(std::function<void()> work, std::function<void()> done) {
     } catch (...) {
       error_ = std::current_exception();
     }
-    boost::asio::post(loop_, [this, number] {
+    executor_.post([this, number] {
       if (is_busy_ && number == number_) finish();
     });
     has_returned_ = true;
@@ -36,9 +31,9 @@ void BesideLoop::settle() {
 
 void BesideLoop::finish() {
   if (!has_returned_) {
-    const std::int64_t since_us = steady_now_us();
+    const std::int64_t since_us = executor_.now_us();
     has_returned_.wait(false);
-    waited_us_ += steady_now_us() - since_us;
+    waited_us_ += executor_.now_us() - since_us;
   }
   is_busy_ = false;
   ++number_;

@@ -9,10 +9,7 @@
 #include <functional>
 
 #include "starling/knn/base/task_thread.hpp"
-
-namespace boost::asio {
-class io_context;
-}
+#include "starling/stream/executor/executor.hpp"
 
 namespace starling::stream {
 
@@ -20,7 +17,7 @@ namespace starling::stream {
 class BesideLoop {
  public:
   /// The loop must not run after the destruction of the BesideLoop.
-  explicit BesideLoop(boost::asio::io_context& loop) : loop_(loop) {}
+  explicit BesideLoop(Executor& executor) : executor_(executor) {}
 
   /// Runs `work` on the thread and, when it has returned, `done` on the loop. Call start() only if
   /// is_busy() is false.
@@ -36,7 +33,7 @@ class BesideLoop {
  private:
   void finish();
 
-  boost::asio::io_context& loop_;
+  Executor& executor_;
   std::function<void()> done_;
   bool is_busy_ = false;
   std::int64_t waited_us_ = 0;

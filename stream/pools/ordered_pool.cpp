@@ -5,34 +5,22 @@
 
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-
 namespace starling::stream {
 
-namespace asio = boost::asio;
+OrderedPool::OrderedPool(Executor& executor, unsigned thread_count)
+    : OrderedPool(executor, thread_count, Rounds()) {}
 
-OrderedPool::OrderedPool(asio::io_context& loop, unsigned thread_count)
-    : OrderedPool(loop, thread_count, Rounds()) {}
-
-OrderedPool::OrderedPool(asio::io_context& loop, unsigned thread_count, Rounds rounds)
-    : loop_(loop),
+OrderedPool::OrderedPool(Executor& executor, unsigned thread_count, Rounds rounds)
+    : executor_(executor),
       rounds_(std::move(rounds)),
-      workers_(std::make_unique<asio::thread_pool>(thread_count)) {}
-
-OrderedPool::~OrderedPool() {
-  workers_->stop();
-  workers_->join();
-}
+      workers_(executor.make_threads(thread_count, ThreadPriority::normal)) {}
 
 void OrderedPool::submit(Work work) {
   const std::size_t number = first_number_ + slots_.size();
   slots_.emplace_back();
-  asio::post(*workers_, [this, number, work = std::move(work)] {
-    asio::post(loop_, [this, number, completion = work()]() mutable {
-      finished(number, std::move(completion));
-    });
+  workers_->post([this, number, work = std::move(work)] {
+    executor_.post(
+        [this, number, completion = work()]() mutable { finished(number, std::move(completion)); });
   });
 }
 
@@ -50,7 +38,7 @@ void OrderedPool::finished(std::size_t number, Completion completion) {
 // completes all their submissions.
 void OrderedPool::go_on() {
   if (!is_next_ready() || std::exchange(completing_, true)) return;
-  asio::post(loop_, [this] { complete_round(); });
+  executor_.post([this] { complete_round(); });
 }
 
 // Completes a few submissions, and posts the next round to the loop. Otherwise many submissions

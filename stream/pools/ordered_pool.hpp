@@ -10,10 +10,7 @@
 #include <memory>
 #include <optional>
 
-namespace boost::asio {
-class io_context;
-class thread_pool;
-}  // namespace boost::asio
+#include "starling/stream/executor/executor.hpp"
 
 namespace starling::stream {
 
@@ -34,11 +31,10 @@ class OrderedPool {
     std::function<void()> end = [] {};
   };
 
-  OrderedPool(boost::asio::io_context& loop, unsigned thread_count);
-  OrderedPool(boost::asio::io_context& loop, unsigned thread_count, Rounds rounds);
-  /// Drops the work that no worker has begun, and waits for the rest. The loop must not run after
-  /// the destruction.
-  ~OrderedPool();
+  OrderedPool(Executor& executor, unsigned thread_count);
+  OrderedPool(Executor& executor, unsigned thread_count, Rounds rounds);
+  /// The destructor drops the work that no worker has begun, and waits for the rest. The loop must
+  /// not run after it.
 
   void submit(Work work);
   /// Submits a completion without work. The completion runs when all earlier ones have run.
@@ -55,12 +51,12 @@ class OrderedPool {
   void complete_next();
   bool is_next_ready() const { return !slots_.empty() && slots_.front(); }
 
-  boost::asio::io_context& loop_;
+  Executor& executor_;
   Rounds rounds_;
   std::deque<std::optional<Completion>> slots_;  ///< in submission order; the front completes next
   std::size_t first_number_ = 0;
-  bool completing_ = false;  ///< a call of complete_round is posted to the loop
-  std::unique_ptr<boost::asio::thread_pool> workers_;
+  bool completing_ = false;           ///< a call of complete_round is posted to the loop
+  std::unique_ptr<Threads> workers_;  ///< ends first
 };
 
 }  // namespace starling::stream

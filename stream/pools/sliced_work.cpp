@@ -5,11 +5,6 @@
 
 #include <utility>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-
-#include "starling/knn/base/clocks.hpp"
-
 namespace starling::stream {
 
 void SlicedWork::start(Step step, std::function<void()> done) {
@@ -23,16 +18,16 @@ void SlicedWork::start_next(Step step, std::function<void()> done) {
 }
 
 void SlicedWork::run() {
-  const std::int64_t until_us = steady_now_us() + slice_us;
+  const std::int64_t until_us = executor_.now_us() + slice_us;
   bool is_done = false;
   do is_done = works_.front().step();
-  while (!is_done && steady_now_us() < until_us);
+  while (!is_done && executor_.now_us() < until_us);
   std::function<void()> done;
   if (is_done) {
     done = std::move(works_.front().done);
     works_.pop_front();
   }
-  if (!works_.empty()) boost::asio::post(loop_, [this] { run(); });
+  if (!works_.empty()) executor_.post([this] { run(); });
   if (done) done();
 }
 

@@ -7,9 +7,7 @@
 #include <deque>
 #include <functional>
 
-namespace boost::asio {
-class io_context;
-}
+#include "starling/stream/executor/executor.hpp"
 
 namespace starling::stream {
 
@@ -22,7 +20,7 @@ class SlicedWork {
   static constexpr std::int64_t slice_us = 1000;
 
   /// The loop must not run after the destruction of the SlicedWork.
-  explicit SlicedWork(boost::asio::io_context& loop) : loop_(loop) {}
+  explicit SlicedWork(Executor& executor) : executor_(executor) {}
 
   /// Calls `step` until it returns true, and then `done`. If no other work is under way, the first
   /// slice runs before start() returns.
@@ -40,7 +38,7 @@ class SlicedWork {
 
   void run();
 
-  boost::asio::io_context& loop_;
+  Executor& executor_;
   std::deque<Work> works_;  ///< the front is under way
 };
 

@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/overloaded.hpp"
 
 namespace starling::stream {
@@ -57,7 +56,7 @@ void LogReplay::apply(const JournalRecord& record) {
 
 void LogReplay::apply_session(const SessionOpenedRecord& record) {
   if (record.replaced != 0) tables_.sessions.forget(record.replaced);
-  tables_.sessions.restore(record.session, record.first_sequence, steady_now_us(),
+  tables_.sessions.restore(record.session, record.first_sequence, tables_.now_us,
                            principal_of(record.principal));
 }
 

@@ -33,6 +33,7 @@ struct LoggedTables {
   Accounts& accounts;
   /// Whether what a request makes belongs to its principal. Otherwise it belongs to its session.
   bool has_keys = false;
+  std::int64_t now_us = 0;  ///< on the steady clock: since when sessions are idle
   /// Returns the number of the principal of this name.
   std::function<PrincipalId(const std::string& name)> principal_id;
 };

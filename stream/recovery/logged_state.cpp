@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/knn/base/clocks.hpp"
 
 namespace starling::stream {
 namespace {
@@ -85,7 +84,7 @@ void import_sessions(LoggedState& state, const LoggedTables& tables) {
   for (LoggedState::Sent& each : state.sent) sent[each.session].push_back(std::move(each.request));
   for (SessionTable::SessionState& each : state.sessions) {
     each.sent = std::move(sent[each.session]);
-    tables.sessions.import_session(each, steady_now_us());
+    tables.sessions.import_session(each, tables.now_us);
   }
 }
 

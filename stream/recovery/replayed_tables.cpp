@@ -13,7 +13,7 @@
 namespace starling::stream {
 namespace {
 
-constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max();
 
 ProcessorOptions options_of(const KeptOptions& kept, const EngineLimits& limits) {
   ProcessorOptions options;
@@ -48,7 +48,7 @@ ReplayedTables::ReplayedTables(const KeptOptions& kept, std::unique_ptr<Skipping
       processor_(options_of(kept, engine_->limits()), std::move(engine)),
       publisher_(0, kept.space.space),
       sessions_(sessions, system_random),
-      names_({.names_max = no_limit, .bytes_max = no_limit}),
+      names_({.names_max = no_bound, .bytes_max = no_bound}),
       ticks_(processor_, results_),
       replay_(tables(), ticks_) {
   processor_.engine().set_result_handler(

@@ -6,39 +6,25 @@
 #include <utility>
 
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include "starling/knn/base/clocks.hpp"
 
 namespace starling::stream {
-namespace {
 
-/// Gives way to all other threads. The engine's threads, which this one starts, do too.
-void take_lowest_priority() {
-  constexpr int lowest = 19;
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest);
-}
-
-}  // namespace
-
-SnapshotMaker::SnapshotMaker(boost::asio::io_context& loop, log::Files& files,
-                             EngineMaker make_engine, const SessionLimits& sessions, Ended ended)
-    : files_(files),
+SnapshotMaker::SnapshotMaker(Executor& executor, log::Files& files, EngineMaker make_engine,
+                             const SessionLimits& sessions, Ended ended)
+    : executor_(executor),
+      files_(files),
       make_engine_(std::move(make_engine)),
       sessions_(sessions),
       ended_(std::move(ended)),
-      thread_(loop, 1) {}
+      thread_(executor.make_threads(1, ThreadPriority::lowest)) {}
 
 void SnapshotMaker::make(std::uint64_t until) {
-  thread_.submit([this, until]() -> OrderedPool::Completion {
-    take_lowest_priority();
-    return [this, made = make_beside(until)] { ended_(made); };
-  });
+  thread_->post(
+      [this, until] { executor_.post([this, made = make_beside(until)] { ended_(made); }); });
 }
 
 std::optional<log::SnapshotInfo> SnapshotMaker::make_beside(std::uint64_t until) const {
-  const std::int64_t since_us = steady_now_us();
+  const std::int64_t since_us = executor_.now_us();
   try {
     const auto made = make_snapshot({.files = files_,
                                      .make_engine = make_engine_,
@@ -48,7 +34,7 @@ std::optional<log::SnapshotInfo> SnapshotMaker::make_beside(std::uint64_t until)
     if (!made) return std::nullopt;
     spdlog::info("the log has a new snapshot, {}: {} MB, made in {} ms; {} older files are removed",
                  made->snapshot.file, made->snapshot.bytes / 1'000'000,
-                 (steady_now_us() - since_us) / 1000, made->dropped_files);
+                 (executor_.now_us() - since_us) / 1000, made->dropped_files);
     return made->snapshot;
   } catch (const SnapshotCancelled&) {
   } catch (const std::exception& error) {

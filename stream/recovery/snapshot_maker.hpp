@@ -6,15 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "starling/log/files.hpp"
-#include "starling/stream/pools/ordered_pool.hpp"
+#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
-
-namespace boost::asio {
-class io_context;
-}
 
 namespace starling::stream {
 
@@ -23,7 +20,7 @@ class SnapshotMaker {
   /// `ended` is called on the loop after each make(), with the snapshot if there is one. What went
   /// wrong has then been said in the server's log.
   using Ended = std::function<void(const std::optional<log::SnapshotInfo>& snapshot)>;
-  SnapshotMaker(boost::asio::io_context& loop, log::Files& files, EngineMaker make_engine,
+  SnapshotMaker(Executor& executor, log::Files& files, EngineMaker make_engine,
                 const SessionLimits& sessions, Ended ended);
   /// Cancels a snapshot that is being made, and waits until its thread has ended.
   ~SnapshotMaker() { is_cancelled_ = true; }
@@ -34,12 +31,13 @@ class SnapshotMaker {
  private:
   std::optional<log::SnapshotInfo> make_beside(std::uint64_t until) const;
 
+  Executor& executor_;
   log::Files& files_;
   EngineMaker make_engine_;
   SessionLimits sessions_;
   Ended ended_;
   std::atomic<bool> is_cancelled_{false};
-  OrderedPool thread_;  ///< ends first
+  std::unique_ptr<Threads> thread_;  ///< ends first
 };
 
 }  // namespace starling::stream

@@ -17,6 +17,7 @@
 
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/sockets/results.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/zmtp/fault.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
@@ -41,20 +42,19 @@ struct ResultsSocketOptions {
   std::function<bool(zmtp::PrincipalId, std::string_view topic)> may_subscribe{};
 };
 
-class ResultsSocket {
+class ResultsSocket final : public Results {
  public:
   /// Listens on the endpoint. Throws as bind_endpoint does. `threads` must outlive the socket.
   ResultsSocket(zmtp::IoThreads& threads, const ResultsSocketOptions& options);
   /// Waits up to linger_ms for messages that have not been sent.
-  ~ResultsSocket();
+  ~ResultsSocket() override;
 
   const std::string& endpoint() const;
 
   /// Sends the messages of a tick, one for each stream. Each is a multipart message of topic,
   /// header and chunks.
   void send(std::vector<protocol::TickMessage> messages);
-  /// Sends some of the messages of a tick that has `of_tick` of them.
-  void send(std::span<protocol::TickMessage> messages, std::size_t of_tick);
+  void send(std::span<protocol::TickMessage> messages, std::size_t of_tick) override;
 
   std::size_t connection_count() const;
   /// Returns the number of connections closed so far because of connections_max.
@@ -72,8 +72,7 @@ class ResultsSocket {
   /// Returns the number of subscriptions ever made. A subscriber that leaves and comes back counts
   /// twice.
   std::uint64_t join_count() const;
-  /// Returns the number of current subscriptions to `topic`.
-  std::uint64_t subscriber_count(std::string_view topic) const;
+  std::uint64_t subscriber_count(std::string_view topic) const override;
 
   /// Closes the connections of the principals for which `is_meant` returns true. I/O threads call
   /// `is_meant`.

@@ -335,12 +335,16 @@ std::vector<NeighborState> Oracle::states_of(const List& list) const {
   return states;
 }
 
-OracleTick Oracle::tick(std::int64_t tau_us) {
+void Oracle::fail_tick(std::int64_t tau_us) {
   age_objects(tau_us);
   std::vector<QueryKey> leases_over;
   for (const auto& [key, query] : queries_)
     if (tau_us > query.lease_end_us) leases_over.push_back(key);
   for (const QueryKey& key : leases_over) drop_query(key);
+}
+
+OracleTick Oracle::tick(std::int64_t tau_us) {
+  fail_tick(tau_us);  // as far as one that fails comes
   take_snapshot(tau_us);
 
   OracleTick result;

@@ -2,6 +2,8 @@
 // Defines the folder that loses power: see simulated_files.hpp.
 #include "tests/log/support/simulated_files.hpp"
 
+#include "starling/log/segment.hpp"
+
 namespace starling::log {
 
 class SimulatedFile final : public File {
@@ -93,7 +95,20 @@ void SimulatedFiles::rename(std::string_view from, std::string_view to) {
       });
 }
 
+SimulatedFiles SimulatedFiles::with_removed_segments() const {
+  SimulatedFiles made;
+  const auto put = [&](const std::map<std::string, std::vector<std::byte>>& files) {
+    for (const auto& [name, bytes] : files)
+      if (sequence_of_name(name)) made.put(name, bytes);
+  };
+  put(removed_);
+  put(all_bytes());
+  return made;
+}
+
 void SimulatedFiles::remove(std::string_view name) {
+  if (const auto found = entries_.find(name); found != entries_.end())
+    removed_[std::string(name)] = found->second->cached;
   change([name = std::string(name)](Entries& entries) { entries.erase(name); });
 }
 

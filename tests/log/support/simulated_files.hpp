@@ -41,6 +41,8 @@ class SimulatedFiles final : public Files {
 
   std::vector<std::byte>& bytes_of(const std::string& name) { return entries_.at(name)->cached; }
   std::map<std::string, std::vector<std::byte>> all_bytes() const;
+  /// Returns a folder with all segments that there are or were, and nothing else.
+  SimulatedFiles with_removed_segments() const;
   void put(const std::string& name, std::vector<std::byte> bytes);
 
   void set_space(std::uint64_t bytes) { space_ = bytes; }
@@ -59,6 +61,7 @@ class SimulatedFiles final : public Files {
 
   Entries entries_;
   Entries entries_on_disk_;
+  std::map<std::string, std::vector<std::byte>> removed_;  ///< the bytes that the files had
   std::vector<std::function<void(Entries&)>> unsynced_;
   std::uint64_t space_ = UINT64_MAX;
   std::uint64_t failing_write_ = 0;

@@ -12,6 +12,8 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "starling/stream/executor/asio_executor.hpp"
+
 namespace starling::stream {
 namespace {
 
@@ -24,9 +26,10 @@ class BesideLoopTest : public ::testing::Test {
   }
 
   boost::asio::io_context loop;
+  AsioExecutor executor{loop};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard{
       loop.get_executor()};
-  BesideLoop beside{loop};
+  BesideLoop beside{executor};
   int done = 0;
 };
 

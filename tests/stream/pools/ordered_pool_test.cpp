@@ -12,16 +12,19 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "starling/stream/executor/asio_executor.hpp"
+
 namespace starling::stream {
 namespace {
 
 TEST(OrderedPool, CompletesInTheOrderOfSubmissionWhoeverIsFirst) {
   boost::asio::io_context loop;
+  AsioExecutor executor{loop};
   const auto guard = boost::asio::make_work_guard(loop);
   const auto loop_thread = std::this_thread::get_id();
   std::vector<int> completed;
   std::latch second_is_done(1);
-  OrderedPool pool(loop, 2);
+  OrderedPool pool(executor, 2);
   const auto completion = [&](int number) {
     return [&, number] {
       EXPECT_EQ(std::this_thread::get_id(), loop_thread);
@@ -50,10 +53,11 @@ TEST(OrderedPool, CompletesInTheOrderOfSubmissionWhoeverIsFirst) {
 
 TEST(OrderedPool, WhatNeedsNoWorkerWaitsItsTurn) {
   boost::asio::io_context loop;
+  AsioExecutor executor{loop};
   const auto guard = boost::asio::make_work_guard(loop);
   std::vector<int> completed;
   std::latch may_go_on(1);
-  OrderedPool pool(loop, 1);
+  OrderedPool pool(executor, 1);
   pool.submit([&]() -> OrderedPool::Completion {
     may_go_on.wait();
     return [&] { completed.push_back(1); };
@@ -69,9 +73,10 @@ TEST(OrderedPool, WhatNeedsNoWorkerWaitsItsTurn) {
 
 TEST(OrderedPool, WithNothingBeforeItWhatNeedsNoWorkerCompletesOnTheLoop) {
   boost::asio::io_context loop;
+  AsioExecutor executor{loop};
   const auto guard = boost::asio::make_work_guard(loop);
   bool completed = false;
-  OrderedPool pool(loop, 1);
+  OrderedPool pool(executor, 1);
   pool.submit_done([&] { completed = true; });
   EXPECT_FALSE(completed);
   loop.poll();

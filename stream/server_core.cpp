@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connects decode workers, requests, ticks and the log: see server_core.hpp. On a stop, each
+// request that was already read is still answered.
+#include "starling/stream/server_core.hpp"
+
+#include <utility>
+
+namespace starling::stream {
+
+namespace {
+
+constexpr std::size_t decode_on_loop_bytes_max = 4096;
+
+/// Lets the engine skip ticks.
+SkippingEngine* wrapped(std::unique_ptr<Engine>& engine) {
+  auto made = std::make_unique<SkippingEngine>(std::move(engine));
+  SkippingEngine* const skipping = made.get();
+  engine = std::move(made);
+  return skipping;
+}
+
+}  // namespace
+
+std::unique_ptr<Journal> open_journal(Executor& executor, const ServerOptions& options) {
+  if (!options.journal.is_on()) return nullptr;
+  return std::make_unique<Journal>(executor, options.journal, to_text(kept_options(options)),
+                                   options.random);
+}
+
+ServerCore::ServerCore(const ServerOptions& options, Parts parts)
+    : options_(options),
+      parts_(std::move(parts)),
+      space_(options_.processor.space),
+      publisher_(parts_.journal ? parts_.journal->epoch() : options_.random(),
+                 options_.processor.space.space),
+      credit_({options_.limits.credit_rows, options_.limits.credit_bytes}),
+      skipping_(parts_.journal ? wrapped(parts_.engine) : nullptr),
+      processor_(options_.processor, std::move(parts_.engine)),
+      updates_(parts_.executor),
+      ticker_(parts_.executor, ticker_options(), processor_, space_, publisher_, parts_.results,
+              parts_.metrics, parts_.trace),
+      handler_(options_, handler_parts()),
+      decoder_(parts_.executor, options_.decode_threads, decoder_rounds()) {}
+
+TickerOptions ServerCore::ticker_options() {
+  return {
+      .period_us = options_.tick_period_us,
+      .future_max_us = options_.future_max_us,
+      .tau_step_max_us = options_.tau_step_max_us,
+      .boot_now_us = options_.boot_now_us,
+      .wall_now_us = options_.wall_now_us,
+      .clock_step_wait_us = options_.clock_step_wait_us,
+      .encode_threads = options_.encode_threads,
+      .settle = [this] { handler_.settled(); },
+      .prepare =
+          [this](std::int64_t tau_us, std::function<void()> ready) {
+            handler_.prepare_tick(tau_us, std::move(ready));
+          },
+      .when_free = [this](std::function<void()> finish) { handler_.when_free(std::move(finish)); },
+      .may_move_leases = [this] { return handler_.is_free(); },
+      .journal = parts_.journal.get(),
+      .publishing = parts_.publishing};
+}
+
+RequestHandler::Parts ServerCore::handler_parts() {
+  return {
+      .executor = parts_.executor,
+      .random = options_.random,
+      .processor = processor_,
+      .updates = updates_,
+      .space = space_,
+      .ticker = ticker_,
+      .publisher = publisher_,
+      .credit = credit_,
+      .metrics = parts_.metrics,
+      .trace = parts_.trace,
+      .send = parts_.send,
+      .gauges = parts_.gauges,
+      .subscription_count =
+          [this](std::string_view topic) { return parts_.results.subscriber_count(topic); },
+      .has_room_again =
+          [this] {
+            decoder_.go_on();
+            if (is_stopping_) parts_.executor.post([this] { stop_if_idle(); });
+          },
+      .has_keys = parts_.access.has_keys(),
+      .audit = parts_.access.audit(),
+      .journal = parts_.journal.get(),
+      .principal_id = [this](const std::string& name) { return parts_.access.ring().id_of(name); }};
+}
+
+OrderedPool::Rounds ServerCore::decoder_rounds() {
+  return {.may_begin = [this] { return handler_.has_room(); },
+          .takes_more = [this] { return handler_.takes_more_updates(); },
+          .end = [this] { handler_.apply_updates(); }};
+}
+
+void ServerCore::recover() {
+  Journal* const journal = parts_.journal.get();
+  if (journal == nullptr) return;
+  LogReplay replay(handler_.logged_tables(), ticker_.recovered_ticks());
+  if (journal->snapshot())
+    import_state(read_state(journal->files(), *journal->snapshot()).state, handler_.logged_tables(),
+                 replay);
+  skipping_->skip_before(journal->scan().first_needed_tick());
+  skipping_->skip(journal->scan().failed_ticks());
+  journal->recover([&](const JournalRecord& record) { replay.apply(record); });
+  handler_.end_recovery(replay);
+  ticker_.recovered_ticks().end();
+  journal->watch([this] {
+    decoder_.go_on();
+    stop_if_idle();
+  });
+  if (!options_.journal.make_engine) return;
+  snapshots_ = std::make_unique<SnapshotMaker>(
+      parts_.executor, journal->files(), options_.journal.make_engine, options_.sessions,
+      [journal](const std::optional<log::SnapshotInfo>& made) { journal->snapshot_ended(made); });
+  journal->make_snapshots([this](std::uint64_t place) { snapshots_->make(place); });
+}
+
+void ServerCore::start() {
+  ticker_.start();
+}
+
+bool ServerCore::has_room() const {
+  return decoding_bytes_ < options_.decode_bytes_max &&
+         decoder_.waiting() < options_.decode_requests_max;
+}
+
+bool ServerCore::may_read() {
+  is_reading_paused_ = !has_room();
+  return !is_reading_paused_;
+}
+
+void ServerCore::refuse_malformed(const Peer& peer) {
+  handler_.refuse_malformed(
+      peer, "A request must be one frame, or an empty frame and one frame from a REQ socket.");
+}
+
+void ServerCore::receive(Peer peer, ReceivedBytes received) {
+  if (received.bytes.size() > decode_on_loop_bytes_max)
+    return decode(std::move(peer), std::move(received));
+  PreparedRequest prepared = prepare(peer, std::move(received));
+  if (!prepared.request.sequenced ||
+      (decoder_.waiting() == 0 && handler_.is_free() && !handler_.is_behind())) {
+    handler_.handle(peer, std::move(prepared));
+    return handler_.apply_updates();
+  }
+  decoding_bytes_ += prepared.received.bytes.size();
+  decoder_.submit_done(completion_of(std::move(peer), std::move(prepared)));
+}
+
+void ServerCore::decode(Peer peer, ReceivedBytes received) {
+  decoding_bytes_ += received.bytes.size();
+  decoder_.submit([this, peer = std::move(peer), received = std::move(received)]() mutable {
+    PreparedRequest prepared = prepare(peer, std::move(received));
+    return completion_of(std::move(peer), std::move(prepared));
+  });
+}
+
+PreparedRequest ServerCore::prepare(const Peer& peer, ReceivedBytes received) {
+  const std::int64_t since_us = parts_.executor.now_us();
+  PreparedRequest prepared = prepare_request(std::move(received), options_.limits, space_, credit_,
+                                             parts_.access.ring().principal(peer.principal));
+  parts_.metrics.decoded(parts_.executor.ms_since(since_us));
+  return prepared;
+}
+
+OrderedPool::Completion ServerCore::completion_of(Peer peer, PreparedRequest request) {
+  const auto prepared = std::make_shared<PreparedRequest>(std::move(request));
+  return [this, peer = std::move(peer), prepared] {
+    decoding_bytes_ -= prepared->received.bytes.size();
+    handler_.handle(peer, std::move(*prepared));
+    ended();
+  };
+}
+
+void ServerCore::work_beside(std::size_t bytes, std::function<std::function<void()>()> function) {
+  decoding_bytes_ += bytes;
+  decoder_.submit([this, bytes, function = std::move(function)]() -> OrderedPool::Completion {
+    return [this, bytes, complete = function()] {
+      decoding_bytes_ -= bytes;
+      complete();
+      ended();
+    };
+  });
+}
+
+void ServerCore::ended() {
+  if (is_reading_paused_ && has_room()) parts_.read_on();
+  stop_if_idle();
+}
+
+void ServerCore::begin_stop() {
+  is_stopping_ = true;
+  ticker_.stop([this] {
+    is_ticking_done_ = true;
+    stop_if_idle();
+  });
+  stop_if_idle();
+}
+
+void ServerCore::stop_if_idle() {
+  if (!is_stopping_) return;
+  Journal* const journal = parts_.journal.get();
+  if (journal != nullptr && journal->refusal())
+    return parts_.stopped();  // what waits for the disk waits for ever
+  if (!is_ticking_done_ || decoder_.waiting() > 0 || !handler_.is_free()) return;
+  handler_.settled();
+  if (!handler_.is_free()) return;
+  if (journal != nullptr && !journal->is_settled()) return journal->commit_now();
+  parts_.stopped();
+}
+
+void ServerCore::end() {
+  if (parts_.journal) parts_.journal->stop();
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What clients sent and what they and the subscribers got, in one simulation. The model compares it
+// with the log in the end (model.hpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "starling/protocol/client/subscription.hpp"
+#include "tests/simulation/simulated_network.hpp"
+#include "tests/stream/journal/random_requests.hpp"
+
+namespace starling::simulation {
+
+/// A request of a client, by the client's number and its sequence number.
+using RequestKey = std::pair<std::uint64_t, std::uint64_t>;
+inline std::string name_of(RequestKey key) {
+  return "request " + std::to_string(key.second) + " of client " + std::to_string(key.first);
+}
+/// A message, by its stream and its number there.
+using MessageKey = std::pair<std::string, std::uint64_t>;
+
+struct PublishedMessage {
+  std::shared_ptr<const SentMessage> sent;
+  protocol::ReceivedTick received;
+};
+
+/// The lists that a subscriber held at a tick.
+struct Held {
+  std::string stream;
+  protocol::HeldAt at;
+  protocol::ListStore lists;
+};
+
+/// An answer to a question, and its tick.
+struct Answered {
+  protocol::QuerySpec question;
+  Tick tick{};
+  protocol::HeldList list;
+};
+
+class History {
+ public:
+  void violated(std::string sentence) { violations_.push_back(std::move(sentence)); }
+  const std::vector<std::string>& violations() const { return violations_; }
+
+  /// A client is about to send a new request.
+  void sent(RequestKey key, stream::OwnedRequest request) {
+    requests_.emplace(key, std::move(request));
+  }
+  void opened(std::uint64_t session, std::uint64_t client) { clients_[session] = client; }
+  /// A client has got a reply, as told_reply() tells it. Each further one must be the same.
+  void replied(RequestKey key, const std::string& told);
+  /// A message leaves the server. If it has left before, it must have been the same.
+  void published(const SentMessage& sent);
+  void held(Held held) { held_.push_back(std::move(held)); }
+  void answered(Answered answered) { answered_.push_back(std::move(answered)); }
+
+  const std::map<RequestKey, stream::OwnedRequest>& requests() const { return requests_; }
+  const std::map<RequestKey, std::string>& replies() const { return replies_; }
+  const std::map<std::uint64_t, std::uint64_t>& clients() const { return clients_; }
+  const std::map<MessageKey, PublishedMessage>& messages() const { return messages_; }
+  const std::vector<Held>& held() const { return held_; }
+  const std::vector<Answered>& answers() const { return answered_; }
+
+ private:
+  std::vector<std::string> violations_;
+  std::map<RequestKey, stream::OwnedRequest> requests_;
+  std::map<RequestKey, std::string> replies_;
+  std::map<std::uint64_t, std::uint64_t> clients_;  ///< by session
+  std::map<MessageKey, PublishedMessage> messages_;
+  std::vector<Held> held_;
+  std::vector<Answered> answered_;
+};
+
+}  // namespace starling::simulation

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says what must be true after a simulation. The log gives the order in which the server applied
+// requests and began ticks. The model applies the clients' own copies of the requests to the oracle
+// in this order, and compares replies, messages, subscribers' lists and answers with it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "starling/knn/words/lattice.hpp"
+#include "starling/log/files.hpp"
+#include "starling/stream/journal/records.hpp"
+#include "tests/simulation/history.hpp"
+#include "tests/support/oracle.hpp"
+
+namespace starling::simulation {
+
+class Model {
+ public:
+  Model(History& history, const test::OracleOptions& options)
+      : history_(history), oracle_(options) {}
+
+  /// Reads the whole log, and says what is not true.
+  void check(log::Files& files);
+  std::uint64_t ticks() const { return ticks_.size(); }
+  std::uint64_t failed_ticks() const { return failed_.size(); }
+  std::uint64_t requests() const { return applied_.size(); }
+
+ private:
+  /// A tick that succeeded.
+  struct Ticked {
+    test::OracleTick reports;
+    test::Lists lists;
+    test::Oracle oracle;  ///< as it was then, for questions
+    std::int64_t tau_us = 0;
+  };
+
+  void read(log::Files& files);
+  void apply(const stream::JournalRecord& record);
+  void apply_request(const stream::RequestRecord& record);
+  void begin_tick(const stream::TickBegunRecord& record);
+  stream::SequencedReply reply_of(const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_rows(const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_queries(const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_removals(const stream::OwnedRequest& request);
+  std::optional<std::uint64_t> client_of(std::uint64_t session);
+  void note_change(std::uint32_t stream, QueryId query);
+  void compare_reply(RequestKey key, const stream::RequestRecord& record);
+  void compare_replies();
+  void compare_messages();
+  void compare_message(const MessageKey& key, const PublishedMessage& message);
+  void compare_held();
+  void compare_answers();
+  protocol::HeldList list_of(const test::Oracle& oracle, const test::List& list,
+                             const ReportWith& with) const;
+  LatticePoint point(double x, double y) const;
+
+  History& history_;
+  Lattice lattice_{SpaceOptions{}};
+  test::Oracle oracle_;
+  std::vector<stream::JournalRecord> records_;
+  std::map<std::string, std::uint32_t> streams_;
+  std::map<std::uint32_t, ReportWith> columns_;
+  std::set<Tick> failed_;
+  std::map<Tick, Ticked> ticks_;
+  std::map<RequestKey, Tick> asked_ticks_;
+  std::set<RequestKey> applied_;
+  std::map<RequestKey, std::string> told_;  ///< the replies that the log has
+  std::optional<std::int64_t> tau_us_;
+  /// The last ticks: from the one before the last that succeeded.
+  std::vector<Tick> last_ticks_{Tick{}};
+  /// Queries that were put or removed while a tick was one of last_ticks_.
+  std::set<std::tuple<Tick, std::uint32_t, QueryId>> changed_;
+  std::set<std::uint64_t> epochs_;
+};
+
+}  // namespace starling::simulation

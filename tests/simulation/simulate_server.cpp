@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// `simulate-server SEED` runs a simulation again that a test has found, and shrinks it. With
+// --seeds it runs many, and stops at the first one that violates something.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/spdlog.h>
+
+#include "tests/simulation/simulation.hpp"
+
+namespace {
+
+using starling::simulation::SimulationOptions;
+using starling::simulation::SimulationResult;
+
+void print(const SimulationResult& result) {
+  for (const std::string& violation : result.violations) std::printf("  %s\n", violation.c_str());
+  std::printf(
+      "  %llu events in %.1f virtual seconds, trace %016llx; %llu requests acknowledged, %llu "
+      "ticks "
+      "(%llu failed), %llu messages, %llu answers, %llu starts (%llu after a crash), %llu "
+      "snapshots\n",
+      static_cast<unsigned long long>(result.events), result.virtual_s,
+      static_cast<unsigned long long>(result.trace),
+      static_cast<unsigned long long>(result.acknowledged),
+      static_cast<unsigned long long>(result.ticks),
+      static_cast<unsigned long long>(result.failed_ticks),
+      static_cast<unsigned long long>(result.messages),
+      static_cast<unsigned long long>(result.answers),
+      static_cast<unsigned long long>(result.starts),
+      static_cast<unsigned long long>(result.crashes),
+      static_cast<unsigned long long>(result.snapshots));
+}
+
+void add(SimulationResult& all, const SimulationResult& one) {
+  all.events += one.events;
+  all.acknowledged += one.acknowledged;
+  all.ticks += one.ticks;
+  all.failed_ticks += one.failed_ticks;
+  all.messages += one.messages;
+  all.answers += one.answers;
+  all.starts += one.starts;
+  all.crashes += one.crashes;
+  all.snapshots += one.snapshots;
+  all.virtual_s += one.virtual_s;
+  all.trace ^= one.trace;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs simulations of a whole server, whose events follow from a seed",
+               "simulate-server");
+  SimulationOptions options;
+  std::uint64_t seeds = 1;
+  std::vector<std::string> without;
+  bool has_log = false;
+  bool has_no_snapshots = false;
+  bool keeps_size = false;
+  app.add_option("SEED", options.seed, "The seed, or the first one")->required();
+  app.add_option("--seeds", seeds, "How many seeds, from SEED on")->type_name("NUMBER");
+  app.add_option("--without", without, "Faults that do not happen")
+      ->type_name("FAULT")
+      ->check(CLI::IsMember(std::vector<std::string>(starling::simulation::fault_names.begin(),
+                                                     starling::simulation::fault_names.end())));
+  app.add_option("--clients", options.clients, "Clients")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 100));
+  app.add_option("--requests", options.requests, "Requests that change something")
+      ->type_name("NUMBER");
+  app.add_flag("--no-snapshots", has_no_snapshots, "Make no snapshots of the log");
+  app.add_flag("--no-shrink", keeps_size, "Do not look for a smaller run that fails");
+  app.add_flag("--log", has_log, "Show what the servers log");
+  CLI11_PARSE(app, argc, argv);
+  options.has_snapshots = !has_no_snapshots;
+  for (const std::string& name : without)
+    options.without.insert(*starling::simulation::fault_from_string(name));
+  spdlog::set_level(has_log ? spdlog::level::debug : spdlog::level::off);
+
+  const auto since = std::chrono::steady_clock::now();
+  SimulationResult all;
+  for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
+    const SimulationResult result = starling::simulation::simulate(options);
+    add(all, result);
+    if (result.violations.empty()) continue;
+    std::printf("seed %llu violates:\n", static_cast<unsigned long long>(options.seed));
+    print(result);
+    if (!keeps_size) {
+      const SimulationOptions smaller = starling::simulation::shrink(options);
+      std::printf("the smallest run found: %s\n", command_of(smaller).c_str());
+      print(starling::simulation::simulate(smaller));
+    }
+    return 1;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - since;
+  std::printf("%llu seeds in %.1f s: nothing was violated\n",
+              static_cast<unsigned long long>(seeds), took.count());
+  print(all);
+  return 0;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// See simulated_client.hpp.
+#include "tests/simulation/simulated_client.hpp"
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "starling/protocol/client/list_store.hpp"
+#include "tests/stream/journal/told_state.hpp"
+
+namespace starling::simulation {
+
+SimulatedClient::SimulatedClient(VirtualWorld& world, SimulatedNetwork& network, History& history,
+                                 std::uint64_t number, SimulatedRequests requests,
+                                 std::uint64_t requests_max)
+    : world_(world),
+      network_(network),
+      history_(history),
+      number_(number),
+      requests_(requests),
+      requests_left_(requests_max),
+      session_("simulated") {
+  connect();
+  work();
+}
+
+bool SimulatedClient::is_done() const {
+  return requests_left_ == 0 && is_greeted_ && session_.unanswered().empty();
+}
+
+void SimulatedClient::connect() {
+  network_.close(connection_);
+  is_greeted_ = false;
+  oldest_us_ = world_.now_us();
+  connection_ = network_.connect([this](const Bytes& bytes) { take(bytes); });
+  network_.send(connection_, session_.hello().bytes());
+}
+
+/// Does something now and then, and looks whether the server is silent.
+void SimulatedClient::work() {
+  world_.after(500 + static_cast<std::int64_t>(world_.random().below(20'000)), [this] {
+    if (is_impatient()) connect();
+    if (is_greeted_ && session_.unanswered().size() < unanswered_max) {
+      if (requests_left_ > 0) {
+        --requests_left_;
+        submit(requests_.next());
+      }
+      if (world_.random().chance(0.2)) ask();
+    }
+    work();
+  });
+}
+
+bool SimulatedClient::is_impatient() {
+  const bool waits = !is_greeted_ || !session_.unanswered().empty();
+  const std::uint64_t oldest =
+      session_.unanswered().empty() ? 0 : session_.unanswered().front().request_id;
+  if (!waits || (is_greeted_ && std::exchange(oldest_id_, oldest) != oldest))
+    oldest_us_ = world_.now_us();
+  return world_.now_us() - oldest_us_ > patience_us;
+}
+
+void SimulatedClient::tick() {
+  if (is_greeted_) submit(requests_.tick());
+}
+
+void SimulatedClient::submit(stream::OwnedRequest request) {
+  auto prepared = session_.prepare(request.body());
+  const auto* outgoing = std::get_if<protocol::Outgoing>(&prepared);
+  if (outgoing == nullptr) return history_.violated("a client refuses its own request");
+  history_.sent({number_, outgoing->sequence}, std::move(request));
+  send(session_.admit(*outgoing));
+}
+
+void SimulatedClient::ask() {
+  const protocol::QuerySpec question = requests_.question();
+  auto prepared = session_.prepare(protocol::GetNeighbors{{question}});
+  const auto& outgoing = session_.admit(std::get<protocol::Outgoing>(std::move(prepared)));
+  asked_[outgoing.request_id] = question;
+  send(outgoing);
+}
+
+void SimulatedClient::send(const protocol::Outgoing& outgoing) {
+  network_.send(connection_, outgoing.frame.bytes());
+}
+
+void SimulatedClient::take(const Bytes& bytes) {
+  const protocol::AlignedBytes frame(*bytes);
+  const protocol::DecodedReply reply = protocol::decode_reply(frame);
+  if (reply.head.request_id == 0) return take_hello(reply);
+  if (!is_greeted_) return;
+  take_answer(reply);
+}
+
+void SimulatedClient::take_hello(const protocol::DecodedReply& reply) {
+  const auto* hello = std::get_if<protocol::HelloReply>(&reply.body);
+  if (is_greeted_ || hello == nullptr) return;  // a reply that came twice, or a refusal
+  if (known_session_ && !hello->resumed)
+    history_.violated("client " + std::to_string(number_) + " has lost its session");
+  known_session_ = hello->session;
+  history_.opened(hello->session, number_);
+  session_.on_hello(*hello);
+  is_greeted_ = true;
+  for (const protocol::Outgoing& outgoing : session_.unanswered()) send(outgoing);
+}
+
+void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
+  const auto* error = std::get_if<protocol::ErrorReply>(&reply.body);
+  const protocol::Outgoing* const asked = session_.find(reply.head.request_id);
+  const std::uint64_t sequence = asked == nullptr ? 0 : asked->sequence;
+  const auto verdict = session_.on_reply(
+      reply.head, error == nullptr ? protocol::ErrorCode::none : error->problem.code);
+  switch (verdict) {
+    case protocol::ClientSession::Verdict::unexpected:
+      return;
+    case protocol::ClientSession::Verdict::start_again:
+      return connect();
+    case protocol::ClientSession::Verdict::try_again:
+      world_.after(20'000, [this, id = reply.head.request_id] {
+        if (const auto* again = session_.find(id); again != nullptr && is_greeted_) send(*again);
+      });
+      return;
+    case protocol::ClientSession::Verdict::answered:
+      break;
+  }
+  if (sequence != 0) {
+    ++acknowledged_;
+    stream::RawReply told;
+    told.decoded = reply;
+    history_.replied({number_, sequence}, stream::told_reply(told));
+  } else if (const auto* found = std::get_if<protocol::Neighbors>(&reply.body)) {
+    const auto question = asked_.extract(reply.head.request_id);
+    if (found->lists.list_count() != 1) return history_.violated("a question has not one answer");
+    history_.answered({question.mapped(), found->head.tick, protocol::list_of(found->lists, 0)});
+  }
+}
+
+}  // namespace starling::simulation

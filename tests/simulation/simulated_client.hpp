@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client over the simulated network: the protocol of the C++ client (ClientSession), which
+// connects again and sends again when replies stay out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "starling/protocol/client/client_session.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
+#include "tests/simulation/history.hpp"
+#include "tests/simulation/simulated_network.hpp"
+#include "tests/simulation/simulated_requests.hpp"
+
+namespace starling::simulation {
+
+class SimulatedClient {
+ public:
+  SimulatedClient(VirtualWorld& world, SimulatedNetwork& network, History& history,
+                  std::uint64_t number, SimulatedRequests requests, std::uint64_t requests_max);
+  SimulatedClient(const SimulatedClient&) = delete;
+  SimulatedClient& operator=(const SimulatedClient&) = delete;
+
+  /// Whether all its requests are sent and answered.
+  bool is_done() const;
+  std::uint64_t acknowledged() const { return acknowledged_; }
+  /// Sends a tick, whatever it has left to send.
+  void tick();
+
+ private:
+  static constexpr std::int64_t patience_us = 400'000;
+  static constexpr std::size_t unanswered_max = 8;
+
+  void connect();
+  void work();
+  bool is_impatient();
+  void take(const Bytes& bytes);
+  void take_hello(const protocol::DecodedReply& reply);
+  void take_answer(const protocol::DecodedReply& reply);
+  void submit(stream::OwnedRequest request);
+  void ask();
+  void send(const protocol::Outgoing& outgoing);
+
+  VirtualWorld& world_;
+  SimulatedNetwork& network_;
+  History& history_;
+  const std::uint64_t number_;
+  SimulatedRequests requests_;
+  std::uint64_t requests_left_;
+  std::uint64_t acknowledged_ = 0;
+  protocol::ClientSession session_;
+  std::uint64_t connection_ = 0;
+  std::optional<std::uint64_t> known_session_;
+  bool is_greeted_ = false;
+  std::uint64_t oldest_id_ = 0;  ///< of the requests without a reply
+  std::int64_t oldest_us_ = 0;   ///< since when it is the oldest one, or is sent again
+  std::map<std::uint64_t, protocol::QuerySpec> asked_;  ///< questions, by request id
+};
+
+}  // namespace starling::simulation

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor of a simulated server. Its loop and its threads take turns in the world's one
+// thread. Each reading of the clock may take time, so that slices of work end as on a slow machine.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+
+#include "starling/stream/executor/executor.hpp"
+#include "tests/simulation/virtual_world.hpp"
+
+namespace starling::simulation {
+
+class SimulatedExecutor final : public stream::Executor {
+ public:
+  /// `failed` gets what a task of the loop has thrown. No further task runs then.
+  using Failed = std::function<void(std::exception_ptr)>;
+  SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed);
+  ~SimulatedExecutor() override;
+
+  std::int64_t now_us() const override;
+  void post(std::function<void()> task) override;
+  std::unique_ptr<stream::Timer> make_timer() override;
+  std::unique_ptr<stream::Threads> make_threads(unsigned count,
+                                                stream::ThreadPriority priority) override;
+
+  /// No task runs any more. Call it before what the tasks use is destroyed.
+  void end();
+  /// Drops the tasks that wait. Call it after what they use is destroyed.
+  void clear();
+  /// The loop stands still for this long.
+  void stall(std::int64_t duration_us);
+
+ private:
+  struct Loop;
+
+  VirtualWorld& world_;
+  const std::int64_t clock_us_;  ///< how long a reading of the clock takes, at most
+  std::shared_ptr<Loop> loop_;
+};
+
+}  // namespace starling::simulation

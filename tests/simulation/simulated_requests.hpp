@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random requests of one client. Coordinates are whole numbers of lattice units, so that the oracle
+// need not round.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tests/simulation/virtual_world.hpp"
+#include "tests/stream/journal/random_requests.hpp"
+
+namespace starling::simulation {
+
+/// Metres for each unit of the lattice.
+inline constexpr double metres_per_unit = 0.01;
+
+class SimulatedRequests {
+ public:
+  /// With manual ticks, the client also sends ticks if `may_tick` is true.
+  SimulatedRequests(VirtualWorld& world, bool has_manual_ticks, bool may_tick)
+      : world_(world), has_manual_ticks_(has_manual_ticks), may_tick_(may_tick) {}
+
+  stream::OwnedRequest next();
+  stream::OwnedRequest tick();
+  /// A question around a place.
+  protocol::QuerySpec question();
+
+ private:
+  static constexpr std::uint64_t objects = 24;
+  static constexpr std::uint64_t queries = 6;
+
+  stream::OwnedRequest rows(stream::OwnedRequest::Kind kind, std::uint64_t count_max);
+  stream::OwnedRequest a_stream(std::uint64_t number);
+  stream::OwnedRequest some_queries();
+  std::int64_t time_us();
+  double place();
+
+  VirtualWorld& world_;
+  bool has_manual_ticks_;
+  bool may_tick_;
+  std::uint64_t new_streams_ = 0;  ///< each client begins with the streams
+};
+
+/// The names of the streams. Clients share them.
+inline constexpr std::uint64_t streams = 2;
+inline std::string stream_name(std::uint64_t number) {
+  return number == 0 ? "all" : "members";
+}
+/// Whether the stream reports each change, so that its subscribers hold the direct answer.
+inline bool stream_reports_all(const std::string& name) {
+  return name == stream_name(0);
+}
+
+}  // namespace starling::simulation

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// See simulated_server.hpp.
+#include "tests/simulation/simulated_server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "starling/cpu/backend.hpp"
+#include "tests/simulation/simulated_engine.hpp"
+
+namespace starling::simulation {
+
+using stream::Peer;
+
+SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network, History& history,
+                                 const stream::ServerOptions& options)
+    : world_(world),
+      network_(network),
+      history_(history),
+      options_(options),
+      disk_(world.random().next()) {
+  options_.journal.folder = "simulated";
+  options_.journal.open = [this](const std::string&) { return disk_.open(); };
+  options_.journal.run_commits = [this](log::GroupCommit& commits) { commits_ = &commits; };
+  options_.random = [this] { return world_.random().next(); };
+  options_.boot_now_us = [this] { return world_.now_us(); };
+  options_.wall_now_us = [this] { return world_.wall_us(); };
+  // A slow machine: each reading of the clock takes up to this long.
+  if (world_.random().chance(0.3))
+    clock_us_ = 1 + static_cast<std::int64_t>(world_.random().below(400));
+}
+
+void SimulatedServer::start() {
+  ++starts_;
+  is_recovering_ = std::make_shared<bool>(true);
+  executor_ = std::make_unique<SimulatedExecutor>(
+      world_, clock_us_, [this](const std::exception_ptr& error) { fail(error); });
+  try {
+    auto engine = std::make_unique<SimulatedEngine>(
+        world_, cpu::make_engine({.space = options_.processor.space, .threads = 1}),
+        is_recovering_);
+    const stream::ServerOptions options = stream::completed(options_, engine->limits());
+    metrics_ = std::make_unique<stream::Metrics>(options);
+    access_ = std::make_unique<stream::Access>(std::string(), stream::AuditOptions{});
+    auto journal = stream::open_journal(*executor_, options);
+    core_ = std::make_unique<stream::ServerCore>(
+        options,
+        stream::ServerCore::Parts{.executor = *executor_,
+                                  .engine = std::move(engine),
+                                  .journal = std::move(journal),
+                                  .results = network_,
+                                  .metrics = *metrics_,
+                                  .access = *access_,
+                                  .send =
+                                      [this](const Peer& peer, const protocol::Frame& frame) {
+                                        network_.reply(peer.connection, frame.bytes());
+                                      },
+                                  .gauges = [] { return stream::Gauges{}; },
+                                  .publishing = [](const auto&, const auto&) {},
+                                  .read_on = [] {},
+                                  .stopped = [this] { end_then_start(false); }});
+    core_->recover();
+  } catch (const std::exception& error) {
+    // Only a crash while it recovers may end a start.
+    if (disk_.has_power())
+      history_.violated(std::string("the server does not start: ") + error.what());
+    return end_then_start(true);
+  }
+  *is_recovering_ = false;
+  network_.serve(
+      [this](std::uint64_t connection, const Bytes& bytes) { receive(connection, bytes); });
+  core_->start();
+  expiry_ = executor_->make_timer();
+  expire_later();
+}
+
+/// Once a second, as a Server does.
+void SimulatedServer::expire_later() {
+  expiry_->wait_until(executor_->now_us() + 1'000'000, [this] {
+    core_->handler().expire(executor_->now_us());
+    expire_later();
+  });
+}
+
+void SimulatedServer::receive(std::uint64_t connection, const Bytes& bytes) {
+  executor_->post([this, connection, bytes] {
+    core_->receive(Peer{.connection = connection}, {bytes, *bytes});
+  });
+}
+
+void SimulatedServer::look_at_commits() {
+  if (commits_ == nullptr || is_ending_) return;
+  const std::int64_t due_us = commits_->due_in_us();
+  if (due_us < 0) return;
+  const std::int64_t at_us = world_.now_us() + due_us;
+  if (commit_at_us_ && *commit_at_us_ <= at_us) return;
+  const std::int64_t takes_us = world_.happens(Fault::slow_disk, 0.1)
+                                    ? static_cast<std::int64_t>(world_.random().below(200'000))
+                                    : static_cast<std::int64_t>(world_.random().below(2000));
+  commit_at_us_ = at_us + takes_us;
+  world_.at(*commit_at_us_, [this, starts = starts_] {
+    if (starts == starts_) commit();
+  });
+}
+
+void SimulatedServer::commit() {
+  commit_at_us_.reset();
+  if (commits_ != nullptr && !is_ending_) commits_->step();
+}
+
+void SimulatedServer::live() {
+  world_.after(1000 + static_cast<std::int64_t>(world_.random().below(40'000)), [this] {
+    misbehave();
+    live();
+  });
+}
+
+void SimulatedServer::misbehave() {
+  if (world_.happens(Fault::clock_steps, 0.03))
+    world_.step_wall(world_.random().between(-5'000'000, 5'000'000));
+  const bool is_full = world_.happens(Fault::full_disk, 0.05);
+  if (is_full || world_.random().chance(0.3))
+    disk_.files.set_space(is_full ? world_.random().below(6000) : UINT64_MAX);
+  if (world_.is_calm()) disk_.files.set_space(UINT64_MAX);
+  if (!is_running() || is_ending_) return;
+  if (world_.happens(Fault::stalls, 0.03))
+    executor_->stall(static_cast<std::int64_t>(world_.random().below(200'000)));
+  if (world_.happens(Fault::crashes, 0.03)) {
+    if (world_.random().chance(0.5)) return crash();
+    disk_.cut_at(1 + world_.random().below(40));
+  }
+  if (world_.happens(Fault::stops, 0.02)) stop();
+}
+
+void SimulatedServer::stop() {
+  executor_->post([this] {
+    if (!core_->is_stopping()) core_->begin_stop();
+  });
+}
+
+void SimulatedServer::crash() {
+  disk_.cut();
+  end_then_start(true);
+}
+
+void SimulatedServer::fail(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& caught) {
+    if (disk_.has_power())
+      history_.violated(std::string("the server ends by itself: ") + caught.what());
+  }
+  end_then_start(true);
+}
+
+/// What runs now may be a task of the server, so its end is an event of its own.
+void SimulatedServer::end_then_start(bool has_crashed) {
+  if (std::exchange(is_ending_, true)) return;
+  if (executor_) executor_->end();
+  network_.cut_all();
+  world_.after(0, [this, has_crashed] {
+    if (has_crashed) {
+      disk_.cut();
+      ++crashes_;
+    } else {
+      try {
+        core_->end();
+      } catch (const std::exception& error) {
+        const bool may_fail = !disk_.has_power() || disk_.files.free_bytes() != UINT64_MAX;
+        if (!may_fail) history_.violated(std::string("a stop fails: ") + error.what());
+        disk_.cut();
+      }
+    }
+    destroy();
+    disk_.restore();
+    world_.after(static_cast<std::int64_t>(world_.random().below(100'000)), [this] {
+      is_ending_ = false;
+      // Power may fail again while the server recovers.
+      if (world_.happens(Fault::crashes, 0.2)) disk_.cut_at(1 + world_.random().below(12));
+      start();
+    });
+  });
+}
+
+void SimulatedServer::destroy() {
+  if (core_ && core_->journal() != nullptr) snapshots_ += core_->journal()->counts().snapshots;
+  if (executor_) executor_->end();
+  expiry_.reset();
+  commits_ = nullptr;
+  commit_at_us_.reset();
+  core_.reset();
+  access_.reset();
+  metrics_.reset();
+  executor_.reset();
+}
+
+}  // namespace starling::simulation

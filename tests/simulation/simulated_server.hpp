@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server that lives through crashes and restarts: a ServerCore on a simulated executor, network,
+// engine and disk. What a real server has beside its core (sockets, HTTP, signals) is not here.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "starling/stream/server_core.hpp"
+#include "tests/simulation/history.hpp"
+#include "tests/simulation/simulated_executor.hpp"
+#include "tests/simulation/simulated_network.hpp"
+#include "tests/stream/journal/cut_disk.hpp"
+
+namespace starling::simulation {
+
+class SimulatedServer {
+ public:
+  SimulatedServer(VirtualWorld& world, SimulatedNetwork& network, History& history,
+                  const stream::ServerOptions& options);
+  ~SimulatedServer() { destroy(); }
+
+  void start();
+  bool is_running() const { return core_ != nullptr; }
+  /// Call it after each event: sees to commits that are due.
+  void look_at_commits();
+  /// Draws what goes wrong next, again and again.
+  void live();
+  log::SimulatedFiles& files() { return disk_.files; }
+  std::uint64_t starts() const { return starts_; }
+  std::uint64_t crashes() const { return crashes_; }
+  std::uint64_t snapshots() const { return snapshots_; }
+
+ private:
+  void expire_later();
+  void misbehave();
+  void stop();
+  /// Loses power. Starts again after a while.
+  void crash();
+  void fail(const std::exception_ptr& error);
+  void end_then_start(bool has_crashed);
+  void destroy();
+  void receive(std::uint64_t connection, const Bytes& bytes);
+  void commit();
+
+  VirtualWorld& world_;
+  SimulatedNetwork& network_;
+  History& history_;
+  stream::ServerOptions options_;
+  stream::CutDisk disk_;
+  std::int64_t clock_us_ = 0;
+  std::uint64_t starts_ = 0;
+  std::uint64_t crashes_ = 0;
+  std::uint64_t snapshots_ = 0;
+  bool is_ending_ = false;
+
+  // Of one life
+  std::unique_ptr<SimulatedExecutor> executor_;
+  std::shared_ptr<bool> is_recovering_;
+  std::unique_ptr<stream::Metrics> metrics_;
+  std::unique_ptr<stream::Access> access_;
+  std::unique_ptr<stream::ServerCore> core_;
+  std::unique_ptr<stream::Timer> expiry_;
+  log::GroupCommit* commits_ = nullptr;
+  std::optional<std::int64_t> commit_at_us_;
+};
+
+}  // namespace starling::simulation

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// See simulation.hpp.
+#include "tests/simulation/simulation.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "starling/cpu/backend.hpp"
+#include "starling/stream/recovery/log_run.hpp"
+#include "tests/simulation/history.hpp"
+#include "tests/simulation/model.hpp"
+#include "tests/simulation/simulated_client.hpp"
+#include "tests/simulation/simulated_server.hpp"
+#include "tests/simulation/simulated_subscriber.hpp"
+
+namespace starling::simulation {
+namespace {
+
+constexpr std::int64_t second_us = 1'000'000;
+/// How long a good world may take to answer everything.
+constexpr std::int64_t calm_us = 60 * second_us;
+constexpr int calm_ticks = 3;
+
+class Simulation {
+ public:
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options),
+        world_(options),
+        has_manual_ticks_(world_.random().chance(0.6)),
+        network_(world_),
+        server_options_(server_options()),
+        server_(world_, network_, history_, server_options_),
+        model_(history_, {.object_ttl_us = server_options_.processor.objects.object_ttl_us,
+                          .tombstone_ttl_us = server_options_.processor.objects.tombstone_ttl_us}) {
+    network_.watch([this](const SentMessage& sent) { history_.published(sent); });
+    server_.start();
+    server_.live();
+    for (std::uint64_t i = 0; i < options_.clients; ++i)
+      clients_.push_back(std::make_unique<SimulatedClient>(
+          world_, network_, history_, i, SimulatedRequests(world_, has_manual_ticks_, i == 0),
+          options_.requests / options_.clients + (i < options_.requests % options_.clients)));
+    for (std::uint64_t i = 0; i < streams; ++i)
+      subscribers_.push_back(
+          std::make_unique<SimulatedSubscriber>(world_, network_, history_, stream_name(i)));
+  }
+
+  SimulationResult run() {
+    run_until([this] { return are_done(); }, 600 * second_us, "clients with faults");
+    world_.calm_down();
+    run_until([this] { return are_done(); }, calm_us, "clients without faults");
+    for (int i = 0; i < calm_ticks; ++i) {
+      if (has_manual_ticks_) clients_.front()->tick();
+      run_for(second_us);
+    }
+    run_until([this] { return are_done(); }, calm_us, "the last ticks");
+    for (const auto& subscriber : subscribers_)
+      if (!subscriber->state().is_live() && stream_exists(*subscriber))
+        history_.violated("after calm ticks a subscriber is not live");
+    check();
+    return result();
+  }
+
+ private:
+  stream::ServerOptions server_options() {
+    test::Random& random = world_.random();
+    stream::ServerOptions made;
+    stream::set_small_tables(made);
+    made.processor.objects.object_ttl_us =
+        random.chance(0.5) ? 300'000 : ObjectTableOptions::never_us;
+    made.processor.objects.tombstone_ttl_us = 200'000;
+    made.tick_period_us.reset();
+    if (!has_manual_ticks_) made.tick_period_us = 5000 + random.between(0, 60'000);
+    made.future_max_us = std::int64_t{1} << 50;
+    made.tau_step_max_us = 0;
+    made.clock_step_wait_us = 200'000;
+    made.journal.durability =
+        random.chance(0.5) ? stream::Durability::tick : stream::Durability::sync;
+    made.journal.segment_bytes = 4096;
+    made.journal.retry_us = 50'000;
+    const bool has_snapshots = random.chance(0.5);
+    if (has_snapshots && options_.has_snapshots) {
+      made.journal.tail_bytes_max = 2000;
+      made.journal.make_engine = [](const SpaceOptions& space) {
+        return cpu::make_engine({.space = space, .threads = 1});
+      };
+    }
+    return made;
+  }
+
+  bool are_done() const {
+    return std::ranges::all_of(clients_, [](const auto& each) { return each->is_done(); });
+  }
+  bool stream_exists(const SimulatedSubscriber& subscriber) const {
+    return subscriber.state().held_at().has_value();
+  }
+
+  void step() {
+    world_.step();
+    server_.look_at_commits();
+  }
+  void run_for(std::int64_t duration_us) {
+    const std::int64_t until_us = world_.now_us() + duration_us;
+    while (world_.now_us() < until_us) step();
+  }
+  template <class Done>
+  void run_until(const Done& done, std::int64_t duration_us, const std::string& who) {
+    const std::int64_t until_us = world_.now_us() + duration_us;
+    while (!done() && history_.violations().empty()) {
+      if (world_.now_us() >= until_us) {
+        history_.violated(who + " have no end after " + std::to_string(duration_us / second_us) +
+                          " s");
+        return;
+      }
+      step();
+    }
+  }
+
+  void check() {
+    if (!history_.violations().empty()) return;
+    log::SimulatedFiles all = server_.files().with_removed_segments();
+    model_.check(all);
+    stream::LogRun again(all, [](const SpaceOptions& space) {
+      return cpu::make_engine({.space = space, .threads = 1});
+    });
+    const stream::LogRunCounts counts = again.run({}, [](const auto&) { return true; });
+    if (counts.different > 0)
+      history_.violated("a replay of the log gives other bytes at tick " +
+                        std::to_string(to_number(*counts.first_different)));
+  }
+
+  SimulationResult result() const {
+    SimulationResult made{.violations = history_.violations(),
+                          .trace = world_.trace(),
+                          .events = world_.events(),
+                          .ticks = model_.ticks(),
+                          .failed_ticks = model_.failed_ticks(),
+                          .messages = history_.messages().size(),
+                          .answers = history_.answers().size(),
+                          .starts = server_.starts(),
+                          .crashes = server_.crashes(),
+                          .snapshots = server_.snapshots(),
+                          .virtual_s = static_cast<double>(world_.now_us()) / 1e6};
+    for (const auto& client : clients_) made.acknowledged += client->acknowledged();
+    return made;
+  }
+
+  SimulationOptions options_;
+  VirtualWorld world_;
+  bool has_manual_ticks_;
+  History history_;
+  SimulatedNetwork network_;
+  stream::ServerOptions server_options_;
+  SimulatedServer server_;
+  Model model_;
+  std::vector<std::unique_ptr<SimulatedClient>> clients_;
+  std::vector<std::unique_ptr<SimulatedSubscriber>> subscribers_;
+};
+
+bool fails(const SimulationOptions& options) {
+  return !simulate(options).violations.empty();
+}
+
+}  // namespace
+
+SimulationResult simulate(const SimulationOptions& options) {
+  return Simulation(options).run();
+}
+
+SimulationOptions shrink(SimulationOptions options) {
+  const auto keep_if_fails = [&](const SimulationOptions& smaller) {
+    const bool still = fails(smaller);
+    if (still) options = smaller;
+    return still;
+  };
+  for (std::size_t i = 0; i < fault_names.size(); ++i) {
+    SimulationOptions smaller = options;
+    if (smaller.without.insert(static_cast<Fault>(i)).second) keep_if_fails(smaller);
+  }
+  SimulationOptions smaller = options;
+  smaller.has_snapshots = false;
+  keep_if_fails(smaller);
+  for (; options.clients > 1;) {
+    smaller = options;
+    --smaller.clients;
+    if (!keep_if_fails(smaller)) break;
+  }
+  for (std::uint64_t step = options.requests / 2; step > 0; step /= 2) {
+    for (; options.requests > step;) {
+      smaller = options;
+      smaller.requests -= step;
+      if (!keep_if_fails(smaller)) break;
+    }
+  }
+  return options;
+}
+
+std::string command_of(const SimulationOptions& options) {
+  const SimulationOptions defaults;
+  std::string command = "simulate-server " + std::to_string(options.seed);
+  for (const Fault fault : options.without)
+    command += " --without " + std::string(fault_names[static_cast<std::size_t>(fault)]);
+  if (!options.has_snapshots) command += " --no-snapshots";
+  if (options.clients != defaults.clients)
+    command += " --clients " + std::to_string(options.clients);
+  if (options.requests != defaults.requests)
+    command += " --requests " + std::to_string(options.requests);
+  return command;
+}
+
+}  // namespace starling::simulation

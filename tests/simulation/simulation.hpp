@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulation: a server that lives through faults, its clients and subscribers, and what must be
+// true of them. The same options give the same run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/simulation_options.hpp"
+
+namespace starling::simulation {
+
+struct SimulationResult {
+  std::vector<std::string> violations;  ///< what was not true; empty: all was
+  std::uint64_t trace = 0;              ///< a hash of all events
+  std::uint64_t events = 0;
+  std::uint64_t acknowledged = 0;  ///< requests
+  std::uint64_t ticks = 0;
+  std::uint64_t failed_ticks = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t starts = 0;
+  std::uint64_t crashes = 0;
+  std::uint64_t snapshots = 0;
+  double virtual_s = 0;
+};
+
+SimulationResult simulate(const SimulationOptions& options);
+
+/// Returns options with fewer faults, clients and requests that still violate something.
+SimulationOptions shrink(SimulationOptions options);
+
+/// The command that runs the simulation again.
+std::string command_of(const SimulationOptions& options);
+
+}  // namespace starling::simulation

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulation does. The seed and these options determine every event of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace starling::simulation {
+
+/// What goes wrong. A seed draws which of them happen, and how often.
+enum class Fault : std::uint8_t {
+  loss,            ///< frames and messages are lost
+  delay,           ///< frames take long
+  reordering,      ///< frames of a connection overtake each other
+  duplicates,      ///< frames come twice
+  cuts,            ///< connections are cut
+  stalls,          ///< the server's loop or a thread stands still
+  crashes,         ///< the server loses power: what was not synced is lost in part, or torn
+  stops,           ///< the server is stopped and started again
+  clock_steps,     ///< the wall clock is set
+  failing_engine,  ///< ticks fail
+  full_disk,       ///< new files find no room for a while
+  slow_disk,       ///< a sync takes long
+};
+
+inline constexpr std::array fault_names{
+    std::string_view("loss"),        std::string_view("delay"),
+    std::string_view("reordering"),  std::string_view("duplicates"),
+    std::string_view("cuts"),        std::string_view("stalls"),
+    std::string_view("crashes"),     std::string_view("stops"),
+    std::string_view("clock-steps"), std::string_view("failing-engine"),
+    std::string_view("full-disk"),   std::string_view("slow-disk")};
+
+inline std::optional<Fault> fault_from_string(std::string_view text) {
+  for (std::size_t i = 0; i < fault_names.size(); ++i)
+    if (text == fault_names[i]) return static_cast<Fault>(i);
+  return std::nullopt;
+}
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  std::set<Fault> without{};    ///< faults that do not happen
+  std::uint64_t requests = 60;  ///< that change something, of all clients together
+  std::uint64_t clients = 3;
+  bool has_snapshots = true;  ///< whether snapshots of the log are made, if the seed says so
+};
+
+}  // namespace starling::simulation

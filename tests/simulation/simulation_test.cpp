@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole servers on a virtual clock: nothing acknowledged is lost, nothing is applied twice, and
+// everybody holds the oracle's lists, whatever goes wrong. STARLING_SIMULATIONS says how many
+// seeds.
+#include "tests/simulation/simulation.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include "tests/support/random.hpp"
+
+namespace starling::simulation {
+namespace {
+
+class ServerSimulation : public testing::Test {
+ protected:
+  ServerSimulation() { spdlog::set_level(spdlog::level::off); }
+};
+
+std::string text_of(const SimulationResult& result) {
+  std::string text;
+  for (const std::string& violation : result.violations) text += violation + "\n";
+  return text;
+}
+
+TEST_F(ServerSimulation, WhateverGoesWrongTheInvariantsHold) {
+  const char* const given = std::getenv("STARLING_SIMULATIONS");
+  const std::uint64_t seeds = given == nullptr ? 1000 : std::stoull(given);
+  SimulationResult all;
+  for (SimulationOptions options; options.seed <= seeds; ++options.seed) {
+    const SimulationResult result = simulate(options);
+    ASSERT_TRUE(result.violations.empty())
+        << text_of(result) << "replay and shrink it with: " << command_of(options);
+    all.crashes += result.crashes;
+    all.starts += result.starts;
+    all.snapshots += result.snapshots;
+    all.failed_ticks += result.failed_ticks;
+    all.answers += result.answers;
+    all.messages += result.messages;
+  }
+  // The simulation would prove little if one of these never happened.
+  EXPECT_GT(all.crashes, seeds / 4);
+  EXPECT_GT(all.starts, all.crashes + seeds);
+  EXPECT_GT(all.snapshots, seeds / 8);
+  EXPECT_GT(all.failed_ticks, seeds / 8);
+  EXPECT_GT(all.answers, seeds);
+  EXPECT_GT(all.messages, seeds);
+}
+
+TEST_F(ServerSimulation, TheSameSeedGivesTheSameRun) {
+  for (const std::uint64_t seed : test::seeds(20)) {
+    const SimulationOptions options{.seed = seed};
+    const SimulationResult one = simulate(options);
+    const SimulationResult other = simulate(options);
+    EXPECT_EQ(one.trace, other.trace) << test::replay_hint(seed);
+    EXPECT_EQ(one.events, other.events);
+    EXPECT_EQ(one.messages, other.messages);
+  }
+}
+
+TEST_F(ServerSimulation, AWorldWithoutFaultsAcknowledgesEverything) {
+  SimulationOptions options;
+  for (std::size_t i = 0; i < fault_names.size(); ++i)
+    options.without.insert(static_cast<Fault>(i));
+  const SimulationResult result = simulate(options);
+  EXPECT_EQ(text_of(result), "");
+  EXPECT_GE(result.acknowledged, options.requests);
+  EXPECT_EQ(result.starts, 1u);
+  EXPECT_EQ(result.failed_ticks, 0u);
+}
+
+}  // namespace
+}  // namespace starling::simulation

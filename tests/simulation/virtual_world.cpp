@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// See virtual_world.hpp.
+#include "tests/simulation/virtual_world.hpp"
+
+#include <algorithm>
+
+namespace starling::simulation {
+
+VirtualWorld::VirtualWorld(const SimulationOptions& options) : random_(options.seed) {
+  // Each seed leaves some faults out: rare states need a world that is good in other ways.
+  for (std::size_t i = 0; i < fault_names.size(); ++i) {
+    const bool is_drawn = random_.chance(0.5);
+    if (is_drawn && !options.without.contains(static_cast<Fault>(i)))
+      faults_.insert(static_cast<Fault>(i));
+  }
+}
+
+void VirtualWorld::at(std::int64_t due_us, std::function<void()> event) {
+  waiting_.emplace(Place{std::max(due_us, now_us_), ++number_}, std::move(event));
+}
+
+bool VirtualWorld::step() {
+  if (waiting_.empty()) return false;
+  const auto next = waiting_.extract(waiting_.begin());
+  now_us_ = std::max(now_us_, next.key().first);
+  ++events_;
+  note(static_cast<std::uint64_t>(now_us_));
+  next.mapped()();
+  return true;
+}
+
+// Draws always, so that a run without a fault stays like the run with it for as long as it can.
+bool VirtualWorld::happens(Fault fault, double probability) {
+  const bool is_drawn = random_.chance(probability);
+  return is_drawn && !is_calm_ && faults_.contains(fault);
+}
+
+}  // namespace starling::simulation
