@@ -8,9 +8,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
+# With paths relative to the sources, another clone and another build folder find what this one made.
 find_program(STARLING_CCACHE ccache)
 if(STARLING_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${STARLING_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 ${STARLING_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 # The compiler must not fuse or reorder floating-point operations: answers are equal to the bit.

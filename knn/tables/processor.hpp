@@ -51,7 +51,7 @@ struct TickReport {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::optional<std::int64_t> newest_time_us;  ///< newest event time accepted before the tick
-  std::uint64_t objects = 0;                   ///< alive in the snapshot
+  std::uint64_t objects = 0;                   ///< alive in the snapshot; 0 if the tick failed
   StageTimes times;
   std::string error;    ///< empty, or why the tick failed; the old lists then stay valid
   std::string warning;  ///< empty, or why queries were removed because of a limit

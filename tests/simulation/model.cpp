@@ -153,6 +153,9 @@ void Model::begin_tick(const stream::TickBegunRecord& record) {
         history_.violated(name_of(record.tick) + " is of a request that was never sent");
     }
   }
+  for (const auto& [query, lease_end_us] : lease_ends_us_)
+    if (lease_end_us < record.tau_us) note_change(query.first, query.second);
+  std::erase_if(lease_ends_us_, [&](const auto& each) { return each.second < record.tau_us; });
   const bool has_failed = failed_.contains(record.tick);
   if (!has_failed) last_ticks_ = {last_ticks_.back()};
   last_ticks_.push_back(record.tick);
@@ -238,6 +241,7 @@ SequencedReply Model::reply_to_queries(const OwnedRequest& request) {
     const bool is_put = oracle_.put_query(stream->second, query) == QueryStatus::accepted;
     ++(is_put ? reply.accepted : reply.rejected);
     note_change(stream->second, spec.id);
+    if (is_put) lease_ends_us_[{stream->second, spec.id}] = query.lease_end_us;
   }
   return reply;
 }
@@ -257,6 +261,13 @@ SequencedReply Model::reply_to_removals(const OwnedRequest& request) {
 
 void Model::note_change(std::uint32_t stream, QueryId query) {
   for (const Tick tick : last_ticks_) changed_.insert({tick, stream, query});
+}
+
+bool Model::has_changed(Tick from, Tick until, std::uint32_t stream, QueryId query) const {
+  return std::ranges::any_of(changed_, [&](const auto& change) {
+    const auto& [tick, changed_stream, changed_query] = change;
+    return from <= tick && tick <= until && changed_stream == stream && changed_query == query;
+  });
 }
 
 /// Whatever a client was told is in the log, and the log says the same.
@@ -347,10 +358,10 @@ void Model::compare_held() {
           expected[{key.query, key.subject.has_value(), key.subject.value_or(ObjectId{})}] =
               list_of(std::prev(ticked)->second.oracle, list, columns_.at(stream->second));
     std::map<protocol::ListKey, protocol::HeldList> actual(held.lists.begin(), held.lists.end());
-    // A snapshot of the tick lacks queries that were removed since.
+    // A snapshot lacks queries that were removed, or ended, since the tick that its lists are of.
     std::erase_if(expected, [&](const auto& entry) {
       return !actual.contains(entry.first) &&
-             changed_.contains({held.at.tick, stream->second, entry.first.query});
+             has_changed(std::prev(ticked)->first, held.at.tick, stream->second, entry.first.query);
     });
     if (stream_reports_all(held.stream)) {
       if (actual != expected)

@@ -50,6 +50,7 @@ class Model {
   stream::SequencedReply reply_to_removals(const stream::OwnedRequest& request);
   std::optional<std::uint64_t> client_of(std::uint64_t session);
   void note_change(std::uint32_t stream, QueryId query);
+  bool has_changed(Tick from, Tick until, std::uint32_t stream, QueryId query) const;
   void compare_reply(RequestKey key, const stream::RequestRecord& record);
   void compare_replies();
   void compare_messages();
@@ -74,7 +75,8 @@ class Model {
   std::optional<std::int64_t> tau_us_;
   /// The last ticks: from the one before the last that succeeded.
   std::vector<Tick> last_ticks_{Tick{}};
-  /// Queries that were put or removed while a tick was one of last_ticks_.
+  std::map<std::pair<std::uint32_t, QueryId>, std::int64_t> lease_ends_us_;  ///< by stream
+  /// Queries that were put or removed, or ended, while a tick was one of last_ticks_.
   std::set<std::tuple<Tick, std::uint32_t, QueryId>> changed_;
   std::set<std::uint64_t> epochs_;
 };

@@ -46,7 +46,7 @@ void SimulatedClient::work() {
         --requests_left_;
         submit(requests_.next());
       }
-      if (world_.random().chance(0.2)) ask();
+      if (world_.random().chance(0.1)) ask();
     }
     work();
   });

@@ -13,12 +13,14 @@ namespace starling::simulation {
 using stream::Peer;
 
 SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network, History& history,
-                                 const stream::ServerOptions& options)
+                                 const stream::ServerOptions& options,
+                                 const std::optional<DiskFault>& disk_fault)
     : world_(world),
       network_(network),
       history_(history),
       options_(options),
-      disk_(world.random().next()) {
+      disk_(world.random().next()),
+      disk_fault_(disk_fault) {
   options_.journal.folder = "simulated";
   options_.journal.open = [this](const std::string&) { return disk_.open(); };
   options_.journal.run_commits = [this](log::GroupCommit& commits) { commits_ = &commits; };
@@ -32,6 +34,7 @@ SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network,
 
 void SimulatedServer::start() {
   ++starts_;
+  if (starts_ == 1) arm_disk_fault();
   is_recovering_ = std::make_shared<bool>(true);
   executor_ = std::make_unique<SimulatedExecutor>(
       world_, clock_us_, [this](const std::exception_ptr& error) { fail(error); });
@@ -62,7 +65,7 @@ void SimulatedServer::start() {
     core_->recover();
   } catch (const std::exception& error) {
     // Only a crash while it recovers may end a start.
-    if (disk_.has_power())
+    if (disk_.has_power() && !disk_has_failed())
       history_.violated(std::string("the server does not start: ") + error.what());
     return end_then_start(true);
   }
@@ -80,6 +83,35 @@ void SimulatedServer::expire_later() {
     core_->handler().expire(executor_->now_us());
     expire_later();
   });
+}
+
+void SimulatedServer::arm_disk_fault() {
+  if (!disk_fault_) return;
+  switch (disk_fault_->kind) {
+    case DiskFault::Kind::power:
+      return disk_.cut_at(disk_fault_->call);
+    case DiskFault::Kind::writing:
+      return disk_.files.fail_write(disk_fault_->call);
+    case DiskFault::Kind::syncing:
+      return disk_.files.fail_sync(disk_fault_->call);
+    case DiskFault::Kind::room:
+      return disk_.files.fail_create(disk_fault_->call);
+  }
+}
+
+bool SimulatedServer::disk_has_failed() const {
+  if (!disk_fault_) return false;
+  switch (disk_fault_->kind) {
+    case DiskFault::Kind::power:
+      return crashes_ > 0;
+    case DiskFault::Kind::writing:
+      return disk_.files.writes() >= disk_fault_->call;
+    case DiskFault::Kind::syncing:
+      return disk_.files.syncs() >= disk_fault_->call;
+    case DiskFault::Kind::room:
+      return disk_.files.creates() >= disk_fault_->call;
+  }
+  return false;
 }
 
 void SimulatedServer::receive(std::uint64_t connection, const Bytes& bytes) {
@@ -147,7 +179,7 @@ void SimulatedServer::fail(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& caught) {
-    if (disk_.has_power())
+    if (disk_.has_power() && !disk_has_failed())
       history_.violated(std::string("the server ends by itself: ") + caught.what());
   }
   end_then_start(true);

@@ -21,7 +21,8 @@ namespace starling::simulation {
 class SimulatedServer {
  public:
   SimulatedServer(VirtualWorld& world, SimulatedNetwork& network, History& history,
-                  const stream::ServerOptions& options);
+                  const stream::ServerOptions& options,
+                  const std::optional<DiskFault>& disk_fault = {});
   ~SimulatedServer() { destroy(); }
 
   void start();
@@ -33,10 +34,13 @@ class SimulatedServer {
   log::SimulatedFiles& files() { return disk_.files; }
   std::uint64_t starts() const { return starts_; }
   std::uint64_t crashes() const { return crashes_; }
+  /// Whether the disk fault of the options has happened.
+  bool disk_has_failed() const;
   std::uint64_t snapshots() const { return snapshots_; }
 
  private:
   void expire_later();
+  void arm_disk_fault();
   void misbehave();
   void stop();
   /// Loses power. Starts again after a while.
@@ -57,6 +61,7 @@ class SimulatedServer {
   std::uint64_t crashes_ = 0;
   std::uint64_t snapshots_ = 0;
   bool is_ending_ = false;
+  std::optional<DiskFault> disk_fault_;
 
   // Of one life
   std::unique_ptr<SimulatedExecutor> executor_;

@@ -23,6 +23,7 @@ struct SimulationResult {
   std::uint64_t starts = 0;
   std::uint64_t crashes = 0;
   std::uint64_t snapshots = 0;
+  bool disk_has_failed = false;  ///< whether SimulationOptions::disk_fault has happened
   double virtual_s = 0;
 };
 

@@ -40,11 +40,24 @@ inline std::optional<Fault> fault_from_string(std::string_view text) {
   return std::nullopt;
 }
 
+/// One call of the log to its disk that fails, counted from 1.
+struct DiskFault {
+  enum class Kind : std::uint8_t {
+    power,    ///< power is lost in any call that changes the disk
+    writing,  ///< a write fails, and all that follow
+    syncing,  ///< a sync fails, and all that follow
+    room,     ///< there is no room for a new file, once
+  };
+  Kind kind = Kind::power;
+  std::uint64_t call = 1;
+};
+
 struct SimulationOptions {
   std::uint64_t seed = 1;
   std::set<Fault> without{};    ///< faults that do not happen
   std::uint64_t requests = 60;  ///< that change something, of all clients together
   std::uint64_t clients = 3;
+  std::optional<DiskFault> disk_fault{};  ///< in the first life of the server
   bool has_snapshots = true;  ///< whether snapshots of the log are made, if the seed says so
 };
 

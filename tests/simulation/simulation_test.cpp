@@ -73,5 +73,36 @@ TEST_F(ServerSimulation, AWorldWithoutFaultsAcknowledgesEverything) {
   EXPECT_EQ(result.failed_ticks, 0u);
 }
 
+/// Lets each call of the log to its disk fail, one in each run.
+void fail_each_call(DiskFault::Kind kind) {
+  SimulationOptions options{.requests = 12, .clients = 2};
+  for (std::size_t i = 0; i < fault_names.size(); ++i)
+    options.without.insert(static_cast<Fault>(i));
+  for (options.seed = 1; options.seed <= 3; ++options.seed) {
+    std::uint64_t call = 1;
+    for (bool has_failed = true; has_failed; ++call) {
+      options.disk_fault = DiskFault{kind, call};
+      const SimulationResult result = simulate(options);
+      ASSERT_TRUE(result.violations.empty())
+          << "seed " << options.seed << ", call " << call << ": " << text_of(result);
+      has_failed = result.disk_has_failed;
+    }
+    EXPECT_GT(call, 3u) << "seed " << options.seed;
+  }
+}
+
+TEST_F(ServerSimulation, PowerIsLostInEachCallThatChangesTheDisk) {
+  fail_each_call(DiskFault::Kind::power);
+}
+TEST_F(ServerSimulation, EachWriteOfTheLogFails) {
+  fail_each_call(DiskFault::Kind::writing);
+}
+TEST_F(ServerSimulation, EachSyncOfTheLogFails) {
+  fail_each_call(DiskFault::Kind::syncing);
+}
+TEST_F(ServerSimulation, EachNewFileOfTheLogFindsNoRoom) {
+  fail_each_call(DiskFault::Kind::room);
+}
+
 }  // namespace
 }  // namespace starling::simulation

@@ -75,7 +75,7 @@ void SimulatedFiles::change(std::function<void(Entries&)> operation) {
 }
 
 std::unique_ptr<File> SimulatedFiles::create(std::string_view name, std::uint64_t bytes) {
-  if (bytes > space_)
+  if (bytes > space_ || ++creates_ == failing_create_)
     throw NoSpace("no room for " + std::to_string(bytes) + " bytes: No space left on device");
   if (space_ != UINT64_MAX) space_ -= bytes;
   auto content = std::make_shared<Content>();

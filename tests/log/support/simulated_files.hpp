@@ -49,6 +49,9 @@ class SimulatedFiles final : public Files {
   /// From the call with this number on, writes (or syncs) fail. Counted from 1; 0 is never.
   void fail_write(std::uint64_t call) { failing_write_ = call; }
   void fail_sync(std::uint64_t call) { failing_sync_ = call; }
+  /// The creation with this number finds no room, once.
+  void fail_create(std::uint64_t call) { failing_create_ = call; }
+  std::uint64_t creates() const { return creates_; }
   std::uint64_t writes() const { return writes_; }
   std::uint64_t syncs() const { return syncs_; }
   /// Is called at the begin of each sync of a file.
@@ -66,6 +69,8 @@ class SimulatedFiles final : public Files {
   std::uint64_t space_ = UINT64_MAX;
   std::uint64_t failing_write_ = 0;
   std::uint64_t failing_sync_ = 0;
+  std::uint64_t failing_create_ = 0;
+  std::uint64_t creates_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t syncs_ = 0;
 };
