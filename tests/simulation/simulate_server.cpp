@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `simulate-server SEED` runs a simulation again that a test has found, and shrinks it. With
 // --seeds it runs many, and stops at the first one that violates something.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +19,11 @@ using starling::simulation::SimulationOptions;
 using starling::simulation::SimulationResult;
 
 void print(const SimulationResult& result) {
-  for (const std::string& violation : result.violations) std::printf("  %s\n", violation.c_str());
+  constexpr std::size_t shown_max = 5;
+  for (std::size_t i = 0; i < std::min(shown_max, result.violations.size()); ++i)
+    std::printf("  %s\n", result.violations[i].c_str());
+  if (result.violations.size() > shown_max)
+    std::printf("  and %zu more\n", result.violations.size() - shown_max);
   std::printf(
       "  %llu events in %.1f virtual seconds, trace %016llx; %llu requests acknowledged, %llu "
       "ticks "

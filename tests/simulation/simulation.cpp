@@ -69,7 +69,7 @@ class Simulation {
         random.chance(0.5) ? 300'000 : ObjectTableOptions::never_us;
     made.processor.objects.tombstone_ttl_us = 200'000;
     made.tick_period_us.reset();
-    if (!has_manual_ticks_) made.tick_period_us = 5000 + random.between(0, 60'000);
+    if (!has_manual_ticks_) made.tick_period_us = random.between(10'000, 100'000);
     made.future_max_us = std::int64_t{1} << 50;
     made.tau_step_max_us = 0;
     made.clock_step_wait_us = 200'000;
