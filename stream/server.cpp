@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects sockets, decode workers, tables, ticks and HTTP on one loop. On a stop, each request
-// that was already read is still answered. See server.hpp.
+// Connects the core with sockets, HTTP and signals on one loop: see server.hpp.
 #include "starling/stream/server.hpp"
 
 #include <algorithm>

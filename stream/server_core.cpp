@@ -192,7 +192,7 @@ void ServerCore::ended() {
 }
 
 void ServerCore::begin_stop() {
-  is_stopping_ = true;
+  if (std::exchange(is_stopping_, true)) return;
   ticker_.stop([this] {
     is_ticking_done_ = true;
     stop_if_idle();

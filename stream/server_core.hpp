@@ -54,7 +54,7 @@ class ServerCore {
         publishing;
     /// may_read() has returned false, and would now return true.
     std::function<void()> read_on;
-    /// The stop has ended: the loop has nothing more to do.
+    /// The stop has ended: the loop has nothing more to do. May be called more than once.
     std::function<void()> stopped;
   };
 
@@ -80,8 +80,8 @@ class ServerCore {
   /// a request meanwhile.
   void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
 
-  /// Takes no more requests from now on; those that were read are still applied and answered. Calls
-  /// Parts::stopped when that is done.
+  /// The caller must pass no more requests. Those that it has passed are still applied and
+  /// answered. Calls Parts::stopped when that is done. Does nothing when called again.
   void begin_stop();
   bool is_stopping() const { return is_stopping_; }
   /// Commits what waits for the log. Throws std::runtime_error if the log has failed.

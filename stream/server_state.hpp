@@ -107,7 +107,7 @@ struct Server::State {
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
   std::unique_ptr<HttpServer> http;
   Endpoints endpoints;
-  ServerCore core;
+  ServerCore core;  ///< ends after the parts below: its decode workers must not use them
   PageFiles page;
   HttpApi api;
   EventHub events;

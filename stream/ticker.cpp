@@ -196,6 +196,7 @@ struct Ticker::State {
     if (!report->warning.empty())
       spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);
     if (!last_error.empty()) {
+      if (options.journal != nullptr) options.journal->commit_now();  // its message waits for it
       metrics.tick_failed();
       spdlog::error("tick {} failed: {}", to_number(report->tick), last_error);
     }

@@ -154,7 +154,10 @@ class Subscription {
   }
 
   void on_applied(const protocol::DecodedTick& tick) {
+    // A failed tick counts no objects, and those of the tick before stay.
+    const std::uint64_t objects_before = last_header_ ? last_header_->object_count : 0;
     last_header_ = tick.header;
+    if (tick.header.failed) last_header_->object_count = objects_before;
     say_missing_queries();
     if (has_shown_all()) return;
     ++ticks_shown_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log of a server: reads it at the start, takes records from the loop, and runs what waits for
-// them when they are on the disk. Server owns it; RequestHandler and Ticker append to it.
+// them when they are on the disk. ServerCore owns it; RequestHandler and Ticker append to it.
 #pragma once
 
 #include <cstddef>

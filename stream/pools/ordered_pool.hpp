@@ -14,6 +14,8 @@
 
 namespace starling::stream {
 
+/// The destructor drops the work that no worker has begun, and waits for the rest. The loop must
+/// not run after it.
 class OrderedPool {
  public:
   /// A function that holds the result of the work and runs on the loop, in the order of submission.
@@ -33,8 +35,8 @@ class OrderedPool {
 
   OrderedPool(Executor& executor, unsigned thread_count);
   OrderedPool(Executor& executor, unsigned thread_count, Rounds rounds);
-  /// The destructor drops the work that no worker has begun, and waits for the rest. The loop must
-  /// not run after it.
+  OrderedPool(const OrderedPool&) = delete;
+  OrderedPool& operator=(const OrderedPool&) = delete;
 
   void submit(Work work);
   /// Submits a completion without work. The completion runs when all earlier ones have run.

@@ -32,6 +32,7 @@ void History::published(const SentMessage& sent) {
   if (tick.tick.problem) return violated("a message is malformed: " + tick.tick.problem->sentence);
   // The topic ends with a NUL.
   const MessageKey key{sent.topic.substr(0, sent.topic.size() - 1), tick.tick.header.sequence};
+  if (!tick.tick.header.failed) newest_tick_ = std::max(newest_tick_, tick.tick.header.tick);
   const auto known = messages_.find(key);
   if (known == messages_.end()) {
     messages_.emplace(key, PublishedMessage{std::move(copy), std::move(tick)});

@@ -39,6 +39,7 @@ struct Held {
 /// An answer to a question, and its tick.
 struct Answered {
   protocol::QuerySpec question;
+  Tick published{};  ///< the newest tick that was published when it was asked
   Tick tick{};
   protocol::HeldList list;
 };
@@ -60,6 +61,8 @@ class History {
   void held(Held held) { held_.push_back(std::move(held)); }
   void answered(Answered answered) { answered_.push_back(std::move(answered)); }
 
+  /// The newest tick that succeeded and was published.
+  Tick newest_tick() const { return newest_tick_; }
   const std::map<RequestKey, stream::OwnedRequest>& requests() const { return requests_; }
   const std::map<RequestKey, std::string>& replies() const { return replies_; }
   const std::map<std::uint64_t, std::uint64_t>& clients() const { return clients_; }
@@ -73,6 +76,7 @@ class History {
   std::map<RequestKey, std::string> replies_;
   std::map<std::uint64_t, std::uint64_t> clients_;  ///< by session
   std::map<MessageKey, PublishedMessage> messages_;
+  Tick newest_tick_{};
   std::vector<Held> held_;
   std::vector<Answered> answered_;
 };

@@ -94,6 +94,7 @@ void Model::read(log::Files& files) try {
 
 void Model::apply(const stream::JournalRecord& record) {
   if (const auto* epoch = std::get_if<stream::EpochRecord>(&record)) epochs_.insert(epoch->epoch);
+  if (std::holds_alternative<stream::PublishedRecord>(record)) ++published_;
   if (const auto* begun = std::get_if<stream::TickBegunRecord>(&record)) begin_tick(*begun);
   if (const auto* request = std::get_if<stream::RequestRecord>(&record)) apply_request(*request);
 }
@@ -112,42 +113,63 @@ void Model::apply_request(const stream::RequestRecord& record) {
   if (!applied_.insert(key).second) return history_.violated(name_of(key) + " is applied twice");
   if (!history_.requests().contains(key))
     return history_.violated(name_of(key) + " is in the log, and was never sent");
+  if (!asked_ticks_.contains(key)) note_applied(key);
   told_[key] = told(record.reply);
   compare_reply(key, record);
 }
 
 void Model::compare_reply(RequestKey key, const stream::RequestRecord& record) {
   const OwnedRequest& request = history_.requests().at(key);
-  if (request.kind == OwnedRequest::Kind::tick) {
-    const auto asked = asked_ticks_.find(key);
-    const auto* done = std::get_if<protocol::TickDone>(&record.reply);
-    if (done == nullptr || asked == asked_ticks_.end()) return;  // refused: too early, or failed
-    const auto ticked = ticks_.find(asked->second);
-    if (ticked == ticks_.end()) return history_.violated(name_of(key) + " says done, and failed");
-    std::uint64_t lists = 0;
-    for (const auto& [list, report] : ticked->second.reports.reports)
-      lists += report.event == ListEvent::updated ? 1 : 0;
-    if (done->object_count != ticked->second.reports.objects || done->list_count != lists)
-      history_.violated(name_of(key) + " is told " + told_[key] + ", and the model has " +
-                        std::to_string(ticked->second.reports.objects) + " objects and " +
-                        std::to_string(lists) + " lists");
-    return;
-  }
+  if (request.kind == OwnedRequest::Kind::tick) return compare_tick_reply(key, record);
   const std::string expected = outline_of(reply_of(request));
   const std::string actual = outline_of(record.reply);
   if (actual != expected)
     history_.violated(name_of(key) + " is told " + actual + ", and the model says " + expected);
 }
 
+void Model::compare_tick_reply(RequestKey key, const stream::RequestRecord& record) {
+  const auto asked = asked_ticks_.find(key);
+  const auto* done = std::get_if<protocol::TickDone>(&record.reply);
+  if (asked == asked_ticks_.end()) {  // refused, because tau is too early
+    if (done != nullptr) history_.violated(name_of(key) + " says done, and began no tick");
+    return;
+  }
+  const auto ticked = ticks_.find(asked->second);
+  if ((done != nullptr) != (ticked != ticks_.end()))
+    return history_.violated(name_of(key) + " is told " + told_[key] + ", of another outcome");
+  if (done == nullptr) return;
+  std::uint64_t lists = 0;
+  std::uint64_t removals = 0;
+  for (const auto& [list, report] : ticked->second.reports.reports)
+    ++(report.event == ListEvent::updated ? lists : removals);
+  if (done->tick != asked->second || done->tau_us != ticked->second.tau_us ||
+      done->object_count != ticked->second.reports.objects || done->list_count != lists ||
+      done->removal_count != removals)
+    history_.violated(
+        name_of(key) + " is told " + told_[key] + ", and the model has " + name_of(asked->second) +
+        ", " + std::to_string(ticked->second.reports.objects) + " objects, " +
+        std::to_string(lists) + " lists and " + std::to_string(removals) + " removals");
+}
+
+/// The requests of a client are applied in order and without a gap.
+void Model::note_applied(RequestKey key) {
+  std::uint64_t& last = last_applied_[key.first];
+  if (key.second != last + 1)
+    history_.violated(name_of(key) + " is applied after number " + std::to_string(last));
+  last = key.second;
+}
+
 void Model::begin_tick(const stream::TickBegunRecord& record) {
   if (tau_us_ && record.tau_us < *tau_us_)
     history_.violated("tau goes back at " + name_of(record.tick));
   tau_us_ = record.tau_us;
+  taus_us_[record.tick] = record.tau_us;
   if (record.session != 0) {
     if (const auto client = client_of(record.session)) {
       const RequestKey key{*client, record.sequence};
       if (!asked_ticks_.emplace(key, record.tick).second)
         history_.violated(name_of(key) + " begins two ticks");
+      note_applied(key);
       const auto request = history_.requests().find(key);
       if (request == history_.requests().end() || request->second.tau_us != record.tau_us)
         history_.violated(name_of(record.tick) + " is of a request that was never sent");
@@ -240,7 +262,7 @@ SequencedReply Model::reply_to_queries(const OwnedRequest& request) {
       query.lease_end_us = *tau_us_ + static_cast<std::int64_t>(spec.lease_ms) * 1000;
     const bool is_put = oracle_.put_query(stream->second, query) == QueryStatus::accepted;
     ++(is_put ? reply.accepted : reply.rejected);
-    note_change(stream->second, spec.id);
+    if (is_put) note_change(stream->second, spec.id);
     if (is_put) lease_ends_us_[{stream->second, spec.id}] = query.lease_end_us;
   }
   return reply;
@@ -254,7 +276,7 @@ SequencedReply Model::reply_to_removals(const OwnedRequest& request) {
     const bool is_removed =
         oracle_.remove_query(stream->second, QueryId{id}) == QueryStatus::accepted;
     ++(is_removed ? reply.accepted : reply.rejected);
-    note_change(stream->second, QueryId{id});
+    if (is_removed) note_change(stream->second, QueryId{id});
   }
   return reply;
 }
@@ -289,14 +311,20 @@ void Model::compare_messages() {
 void Model::compare_message(const MessageKey& key, const PublishedMessage& message) {
   const protocol::DecodedTick& tick = message.received.tick;
   const std::string name = "the message of " + name_of(tick.header.tick) + " to " + key.first;
+  if (const auto tau = taus_us_.find(tick.header.tick);
+      tau == taus_us_.end() || tau->second != tick.header.tau_us)
+    history_.violated(name + " has another tau than the log");
   if (tick.header.failed) {
     if (!failed_.contains(tick.header.tick))
       history_.violated(name + " says that the tick failed, and the log does not");
+    if (tick.header.object_count != 0 || !tick.chunks.empty())
+      history_.violated(name + " of a failed tick has lists or objects");
     return;
   }
   const auto ticked = ticks_.find(tick.header.tick);
   if (ticked == ticks_.end()) return history_.violated(name + " is of a tick that is not logged");
-  if (tick.header.tau_us != ticked->second.tau_us) history_.violated(name + " has another tau");
+  if (tick.header.object_count != ticked->second.reports.objects)
+    history_.violated(name + " has another number of objects than the oracle");
   const auto stream = streams_.find(key.first);
   if (stream == streams_.end()) return history_.violated(name + " is of no stream");
   std::map<test::ListKey, const test::OracleReport*> missing;
@@ -305,9 +333,8 @@ void Model::compare_message(const MessageKey& key, const PublishedMessage& messa
   for (const protocol::ListChunk& chunk : tick.chunks)
     for (std::size_t i = 0; i < chunk.list_count(); ++i) {
       const protocol::ListKey reported = protocol::key_of(chunk, i);
-      const test::ListKey list{
-          stream->second, reported.query,
-          reported.has_subject ? std::optional(reported.subject) : std::nullopt};
+      test::ListKey list{stream->second, reported.query, {}};
+      if (reported.has_subject) list.subject = reported.subject;
       const auto wanted = missing.extract(list);
       if (wanted.empty()) {
         history_.violated(name + " has a list that should not be reported: query " +
@@ -387,6 +414,9 @@ void Model::compare_held() {
 void Model::compare_answers() {
   for (const Answered& answered : history_.answers()) {
     const auto ticked = ticks_.find(answered.tick);
+    if (answered.tick < answered.published)
+      history_.violated("an answer is of " + name_of(answered.tick) + ", and " +
+                        name_of(answered.published) + " was published before it was asked");
     const bool is_before_all = to_number(answered.tick) == 0;
     if (ticked == ticks_.end() && !is_before_all) {
       history_.violated("an answer is of " + name_of(answered.tick) + ", which is not logged");

@@ -29,7 +29,8 @@ class Model {
   void check(log::Files& files);
   std::uint64_t ticks() const { return ticks_.size(); }
   std::uint64_t failed_ticks() const { return failed_.size(); }
-  std::uint64_t requests() const { return applied_.size(); }
+  /// The ticks whose bytes the log has the hash of.
+  std::uint64_t published() const { return published_; }
 
  private:
   /// A tick that succeeded.
@@ -52,6 +53,8 @@ class Model {
   void note_change(std::uint32_t stream, QueryId query);
   bool has_changed(Tick from, Tick until, std::uint32_t stream, QueryId query) const;
   void compare_reply(RequestKey key, const stream::RequestRecord& record);
+  void compare_tick_reply(RequestKey key, const stream::RequestRecord& record);
+  void note_applied(RequestKey key);
   void compare_replies();
   void compare_messages();
   void compare_message(const MessageKey& key, const PublishedMessage& message);
@@ -71,6 +74,9 @@ class Model {
   std::map<Tick, Ticked> ticks_;
   std::map<RequestKey, Tick> asked_ticks_;
   std::set<RequestKey> applied_;
+  std::map<std::uint64_t, std::uint64_t> last_applied_;  ///< by client
+  std::map<Tick, std::int64_t> taus_us_;
+  std::uint64_t published_ = 0;             ///< hashes in the log
   std::map<RequestKey, std::string> told_;  ///< the replies that the log has
   std::optional<std::int64_t> tau_us_;
   /// The last ticks: from the one before the last that succeeded.

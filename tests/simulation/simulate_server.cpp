@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +17,7 @@
 
 namespace {
 
+using starling::simulation::DiskFault;
 using starling::simulation::SimulationOptions;
 using starling::simulation::SimulationResult;
 
@@ -41,6 +44,17 @@ void print(const SimulationResult& result) {
       static_cast<unsigned long long>(result.snapshots));
 }
 
+/// Throws std::invalid_argument if the text is no KIND:CALL.
+DiskFault disk_fault_from(const std::string& text) {
+  using starling::simulation::disk_fault_names;
+  const std::size_t colon = text.find(':');
+  const auto name = std::ranges::find(disk_fault_names, std::string_view(text).substr(0, colon));
+  if (colon == std::string::npos || name == disk_fault_names.end())
+    throw std::invalid_argument("--disk-fault: " + text + " is not like power:12");
+  return {static_cast<DiskFault::Kind>(name - disk_fault_names.begin()),
+          std::stoull(text.substr(colon + 1))};
+}
+
 void add(SimulationResult& all, const SimulationResult& one) {
   all.events += one.events;
   all.acknowledged += one.acknowledged;
@@ -57,12 +71,13 @@ void add(SimulationResult& all, const SimulationResult& one) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("Runs simulations of a whole server, whose events follow from a seed",
                "simulate-server");
   SimulationOptions options;
   std::uint64_t seeds = 1;
   std::vector<std::string> without;
+  std::string disk_fault;
   bool has_log = false;
   bool has_no_snapshots = false;
   bool keeps_size = false;
@@ -77,6 +92,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 100));
   app.add_option("--requests", options.requests, "Requests that change something")
       ->type_name("NUMBER");
+  app.add_option("--disk-fault", disk_fault,
+                 "A call to the disk that fails: power, writing, syncing or room, and its number")
+      ->type_name("KIND:CALL");
   app.add_flag("--no-snapshots", has_no_snapshots, "Make no snapshots of the log");
   app.add_flag("--no-shrink", keeps_size, "Do not look for a smaller run that fails");
   app.add_flag("--log", has_log, "Show what the servers log");
@@ -84,6 +102,7 @@ int main(int argc, char** argv) {
   options.has_snapshots = !has_no_snapshots;
   for (const std::string& name : without)
     options.without.insert(*starling::simulation::fault_from_string(name));
+  if (!disk_fault.empty()) options.disk_fault = disk_fault_from(disk_fault);
   spdlog::set_level(has_log ? spdlog::level::debug : spdlog::level::off);
 
   const auto since = std::chrono::steady_clock::now();
@@ -106,4 +125,7 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(seeds), took.count());
   print(all);
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "simulate-server: %s\n", error.what());
+  return 2;
 }

@@ -2,7 +2,6 @@
 // See simulated_client.hpp.
 #include "tests/simulation/simulated_client.hpp"
 
-#include <memory>
 #include <utility>
 #include <variant>
 
@@ -70,6 +69,7 @@ void SimulatedClient::submit(stream::OwnedRequest request) {
   const auto* outgoing = std::get_if<protocol::Outgoing>(&prepared);
   if (outgoing == nullptr) return history_.violated("a client refuses its own request");
   history_.sent({number_, outgoing->sequence}, std::move(request));
+  sequences_[outgoing->request_id] = outgoing->sequence;
   send(session_.admit(*outgoing));
 }
 
@@ -77,7 +77,7 @@ void SimulatedClient::ask() {
   const protocol::QuerySpec question = requests_.question();
   auto prepared = session_.prepare(protocol::GetNeighbors{{question}});
   const auto& outgoing = session_.admit(std::get<protocol::Outgoing>(std::move(prepared)));
-  asked_[outgoing.request_id] = question;
+  asked_[outgoing.request_id] = {question, history_.newest_tick()};
   send(outgoing);
 }
 
@@ -105,10 +105,23 @@ void SimulatedClient::take_hello(const protocol::DecodedReply& reply) {
   for (const protocol::Outgoing& outgoing : session_.unanswered()) send(outgoing);
 }
 
+/// Each reply to a request must be the same, also one that comes when the request is answered.
+void SimulatedClient::note_reply(const protocol::DecodedReply& reply) {
+  using protocol::ErrorCode;
+  const auto sequence = sequences_.find(reply.head.request_id);
+  if (sequence == sequences_.end()) return;
+  if (const auto* error = std::get_if<protocol::ErrorReply>(&reply.body))
+    for (const ErrorCode code : {ErrorCode::busy, ErrorCode::sequence_gap, ErrorCode::out_of_credit,
+                                 ErrorCode::unknown_session, ErrorCode::shutting_down})
+      if (error->problem.code == code) return;
+  stream::RawReply told;
+  told.decoded = reply;
+  history_.replied({number_, sequence->second}, stream::told_reply(told));
+}
+
 void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
   const auto* error = std::get_if<protocol::ErrorReply>(&reply.body);
-  const protocol::Outgoing* const asked = session_.find(reply.head.request_id);
-  const std::uint64_t sequence = asked == nullptr ? 0 : asked->sequence;
+  note_reply(reply);
   const auto verdict = session_.on_reply(
       reply.head, error == nullptr ? protocol::ErrorCode::none : error->problem.code);
   switch (verdict) {
@@ -124,15 +137,13 @@ void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
     case protocol::ClientSession::Verdict::answered:
       break;
   }
-  if (sequence != 0) {
+  if (sequences_.contains(reply.head.request_id)) {
     ++acknowledged_;
-    stream::RawReply told;
-    told.decoded = reply;
-    history_.replied({number_, sequence}, stream::told_reply(told));
   } else if (const auto* found = std::get_if<protocol::Neighbors>(&reply.body)) {
     const auto question = asked_.extract(reply.head.request_id);
     if (found->lists.list_count() != 1) return history_.violated("a question has not one answer");
-    history_.answered({question.mapped(), found->head.tick, protocol::list_of(found->lists, 0)});
+    history_.answered({question.mapped().question, question.mapped().published, found->head.tick,
+                       protocol::list_of(found->lists, 0)});
   }
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 
@@ -38,6 +37,7 @@ class SimulatedClient {
   bool is_impatient();
   void take(const Bytes& bytes);
   void take_hello(const protocol::DecodedReply& reply);
+  void note_reply(const protocol::DecodedReply& reply);
   void take_answer(const protocol::DecodedReply& reply);
   void submit(stream::OwnedRequest request);
   void ask();
@@ -56,7 +56,12 @@ class SimulatedClient {
   bool is_greeted_ = false;
   std::uint64_t oldest_id_ = 0;  ///< of the requests without a reply
   std::int64_t oldest_us_ = 0;   ///< since when it is the oldest one, or is sent again
-  std::map<std::uint64_t, protocol::QuerySpec> asked_;  ///< questions, by request id
+  struct Asked {
+    protocol::QuerySpec question;
+    Tick published{};  ///< the newest tick that was published when it was asked
+  };
+  std::map<std::uint64_t, Asked> asked_;              ///< questions, by request id
+  std::map<std::uint64_t, std::uint64_t> sequences_;  ///< of requests, by request id
 };
 
 }  // namespace starling::simulation

@@ -9,6 +9,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
+#include "tests/support/failing_new.hpp"
 
 namespace starling::simulation {
 
@@ -43,8 +44,9 @@ std::unique_ptr<TickResult> SimulatedEngine::computed(Tick tick, std::int64_t ta
 
 bool SimulatedEngine::begin_tick(Tick tick, std::int64_t tau_us) {
   if (!has_room()) return false;
+  const test::SparedAllocations spared;
   keep_rows(staging_, kept_);
-  ++*under_way_;
+  ++under_way_;
   auto result = std::make_unique<TickResult>();
   if (!*is_recovering_ && world_.happens(Fault::failing_engine, 0.1)) {
     result->tick = tick;
@@ -55,7 +57,7 @@ bool SimulatedEngine::begin_tick(Tick tick, std::int64_t tau_us) {
   }
   const auto held = std::make_shared<std::unique_ptr<TickResult>>(std::move(result));
   deliver([this, held] {
-    --*under_way_;
+    --under_way_;
     handler_(std::move(*held));
   });
   return true;
@@ -73,6 +75,7 @@ void SimulatedEngine::deliver(std::function<void()> delivery) {
 }
 
 void SimulatedEngine::search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) {
+  const test::SparedAllocations spared;
   std::promise<Answers> found;
   engine_->search_finished(std::move(queries),
                            [&](Answers answers) { found.set_value(std::move(answers)); });
@@ -83,6 +86,7 @@ void SimulatedEngine::search_finished(std::vector<OneShotQuery> queries, Answers
 }
 
 void SimulatedEngine::read_lists(std::vector<Slot> queries, AnswersHandler handler) {
+  const test::SparedAllocations spared;
   std::promise<Answers> found;
   engine_->read_lists(std::move(queries),
                       [&](Answers answers) { found.set_value(std::move(answers)); });

@@ -28,7 +28,7 @@ class SimulatedEngine final : public Engine {
   EngineBytes bytes_used() const override { return engine_->bytes_used(); }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
   Staging& staging() override { return staging_; }
-  bool has_room() const override { return *under_way_ < ticks_max; }
+  bool has_room() const override { return under_way_ < ticks_max; }
   bool begin_tick(Tick tick, std::int64_t tau_us) override;
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override;
   void read_lists(std::vector<Slot> queries, AnswersHandler handler) override;
@@ -47,7 +47,7 @@ class SimulatedEngine final : public Engine {
   Staging staging_;
   Staging kept_;                   ///< rows of failed ticks, and of the tick that begins
   std::int64_t delivered_us_ = 0;  ///< nothing is delivered before what came before
-  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
+  std::size_t under_way_ = 0;
   std::shared_ptr<bool> is_ended_ = std::make_shared<bool>(false);
   std::shared_ptr<Results> results_;  ///< of the engine that computes
   std::unique_ptr<Engine> engine_;

@@ -3,7 +3,11 @@
 #include "tests/simulation/simulated_executor.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
+#include <vector>
+
+#include "tests/support/failing_new.hpp"
 
 namespace starling::simulation {
 
@@ -12,6 +16,7 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
       : world(the_world), failed(std::move(the_failed)) {}
 
   void post(std::function<void()> task) {
+    const test::SparedAllocations spared;
     if (is_ended) return;
     tasks.push_back(std::move(task));
     if (!std::exchange(is_scheduled, true)) schedule();
@@ -28,12 +33,18 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
     const std::function<void()> task = std::move(tasks.front());
     tasks.pop_front();
     try {
-      task();
+      run(task);
     } catch (...) {
       is_ended = true;
       return failed(std::current_exception());
     }
     if (!tasks.empty() && !is_ended && !std::exchange(is_scheduled, true)) schedule();
+  }
+
+  void run(const std::function<void()>& task) {
+    if (!world.happens(Fault::memory, 0.001)) return task();
+    const test::FailingAllocation failing(1 + world.random().below(100));
+    task();
   }
 
   VirtualWorld& world;
@@ -53,6 +64,7 @@ class SimulatedTimer final : public stream::Timer {
   ~SimulatedTimer() override { cancel(); }
 
   void wait_until(std::int64_t due_us, std::function<void()> then) override {
+    const test::SparedAllocations spared;
     const std::uint64_t number = ++*number_;
     loop_->world.at(due_us, [loop = loop_, current = number_, number, then = std::move(then)] {
       if (*current != number) return;
@@ -76,6 +88,7 @@ class SimulatedThreads final : public stream::Threads {
   ~SimulatedThreads() override { *is_ended_ = true; }
 
   void post(std::function<void()> task) override {
+    const test::SparedAllocations spared;
     VirtualWorld& world = loop_->world;
     std::int64_t& free_us = *std::ranges::min_element(free_us_);
     const std::int64_t takes_us = world.happens(Fault::stalls, 0.05)
@@ -100,7 +113,7 @@ SimulatedExecutor::SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us,
 
 SimulatedExecutor::~SimulatedExecutor() {
   end();
-  clear();
+  loop_->tasks.clear();
 }
 
 std::int64_t SimulatedExecutor::now_us() const {
@@ -125,10 +138,6 @@ std::unique_ptr<stream::Threads> SimulatedExecutor::make_threads(unsigned count,
 
 void SimulatedExecutor::end() {
   loop_->is_ended = true;
-}
-
-void SimulatedExecutor::clear() {
-  loop_->tasks.clear();
 }
 
 void SimulatedExecutor::stall(std::int64_t duration_us) {

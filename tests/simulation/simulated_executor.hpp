@@ -3,7 +3,7 @@
 // thread. Each reading of the clock may take time, so that slices of work end as on a slow machine.
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -28,8 +28,6 @@ class SimulatedExecutor final : public stream::Executor {
 
   /// No task runs any more. Call it before what the tasks use is destroyed.
   void end();
-  /// Drops the tasks that wait. Call it after what they use is destroyed.
-  void clear();
   /// The loop stands still for this long.
   void stall(std::int64_t duration_us);
 

@@ -5,7 +5,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/support/failing_new.hpp"
+
 namespace starling::simulation {
+
+namespace {
+
+/// A hash of the bytes (FNV-1a).
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte each : bytes)
+    hash = (hash ^ static_cast<std::uint64_t>(each)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
 
 Bytes bytes_of(std::span<const std::byte> bytes) {
   return std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
@@ -36,6 +50,7 @@ void SimulatedNetwork::deliver(std::int64_t& last_us, const std::function<void()
 void SimulatedNetwork::send(std::uint64_t connection, std::span<const std::byte> frame) {
   const auto client = clients_.find(connection);
   if (client == clients_.end()) return;
+  world_.note(hash_of(frame));
   if (world_.happens(Fault::cuts, 0.01)) return close(connection);
   deliver(client->second.to_server_us,
           [this, connection, server = server_number_, bytes = bytes_of(frame)] {
@@ -44,6 +59,7 @@ void SimulatedNetwork::send(std::uint64_t connection, std::span<const std::byte>
 }
 
 void SimulatedNetwork::reply(std::uint64_t connection, std::span<const std::byte> frame) {
+  const test::SparedAllocations spared;
   const auto client = clients_.find(connection);
   if (client == clients_.end()) return;
   deliver(client->second.to_client_us, [this, connection, bytes = bytes_of(frame)] {
@@ -66,12 +82,14 @@ void SimulatedNetwork::subscribe(std::string topic, OnMessage on_message) {
 }
 
 void SimulatedNetwork::send(std::span<protocol::TickMessage> messages, std::size_t) {
+  const test::SparedAllocations spared;
   for (const protocol::TickMessage& message : messages) {
     const auto sent = std::make_shared<SentMessage>();
     sent->topic = message.topic;
     sent->frames.push_back(bytes_of(message.header.bytes()));
     for (const protocol::Frame& chunk : message.chunks)
       sent->frames.push_back(bytes_of(chunk.bytes()));
+    for (const Bytes& frame : sent->frames) world_.note(hash_of(*frame));
     watcher_(*sent);
     for (const auto& subscriber : subscribers_)
       if (subscriber->topic == sent->topic)

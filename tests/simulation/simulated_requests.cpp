@@ -19,7 +19,8 @@ OwnedRequest SimulatedRequests::next() {
   using Kind = OwnedRequest::Kind;
   if (new_streams_ < streams) return a_stream(new_streams_++);
   const std::uint64_t choice = world_.random().below(20);
-  if (choice < 8) return rows(Kind::objects, 8);
+  // Some are so long that a worker decodes them.
+  if (choice < 8) return rows(Kind::objects, world_.random().chance(0.1) ? 400 : 8);
   if (choice < 10) return rows(Kind::tags, 4);
   if (choice < 11) return rows(Kind::removals, 3);
   if (choice < 12) return a_stream(world_.random().below(streams));

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "starling/stream/server_core.hpp"
 #include "tests/simulation/history.hpp"
@@ -41,6 +43,7 @@ class SimulatedServer {
  private:
   void expire_later();
   void arm_disk_fault();
+  bool has_disk_fault() const;
   void misbehave();
   void stop();
   /// Loses power. Starts again after a while.
@@ -49,7 +52,7 @@ class SimulatedServer {
   void end_then_start(bool has_crashed);
   void destroy();
   void receive(std::uint64_t connection, const Bytes& bytes);
-  void commit();
+  void take_waiting();
 
   VirtualWorld& world_;
   SimulatedNetwork& network_;
@@ -62,6 +65,7 @@ class SimulatedServer {
   std::uint64_t snapshots_ = 0;
   bool is_ending_ = false;
   std::optional<DiskFault> disk_fault_;
+  bool is_first_life_ = true;  ///< whose disk fails
 
   // Of one life
   std::unique_ptr<SimulatedExecutor> executor_;
@@ -71,7 +75,9 @@ class SimulatedServer {
   std::unique_ptr<stream::ServerCore> core_;
   std::unique_ptr<stream::Timer> expiry_;
   log::GroupCommit* commits_ = nullptr;
-  std::optional<std::int64_t> commit_at_us_;
+  std::optional<std::int64_t> commit_due_us_;            ///< of the commit that is planned
+  std::uint64_t commit_number_ = 0;                      ///< of its event; earlier ones do nothing
+  std::deque<std::pair<std::uint64_t, Bytes>> waiting_;  ///< requests that are not taken yet
 };
 
 }  // namespace starling::simulation

@@ -104,11 +104,11 @@ class Simulation {
     while (world_.now_us() < until_us) step();
   }
   template <class Done>
-  void run_until(const Done& done, std::int64_t duration_us, const std::string& who) {
+  void run_until(const Done& done, std::int64_t duration_us, const std::string& what) {
     const std::int64_t until_us = world_.now_us() + duration_us;
     while (!done() && history_.violations().empty()) {
       if (world_.now_us() >= until_us) {
-        history_.violated(who + " have no end after " + std::to_string(duration_us / second_us) +
+        history_.violated(what + " have no end after " + std::to_string(duration_us / second_us) +
                           " s");
         return;
       }
@@ -127,6 +127,10 @@ class Simulation {
     if (counts.different > 0)
       history_.violated("a replay of the log gives other bytes at tick " +
                         std::to_string(to_number(*counts.first_different)));
+    else if (counts.equal != model_.published())
+      history_.violated("a replay of the log compares " + std::to_string(counts.equal) +
+                        " ticks, and the log has " + std::to_string(model_.published()) +
+                        " hashes");
   }
 
   SimulationResult result() const {
@@ -201,6 +205,10 @@ std::string command_of(const SimulationOptions& options) {
   std::string command = "simulate-server " + std::to_string(options.seed);
   for (const Fault fault : options.without)
     command += " --without " + std::string(fault_names[static_cast<std::size_t>(fault)]);
+  if (options.disk_fault)
+    command += " --disk-fault " +
+               std::string(disk_fault_names[static_cast<std::size_t>(options.disk_fault->kind)]) +
+               ":" + std::to_string(options.disk_fault->call);
   if (!options.has_snapshots) command += " --no-snapshots";
   if (options.clients != defaults.clients)
     command += " --clients " + std::to_string(options.clients);

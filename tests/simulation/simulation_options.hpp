@@ -10,7 +10,7 @@
 
 namespace starling::simulation {
 
-/// What goes wrong. A seed draws which of them happen, and how often.
+/// What goes wrong. A seed draws which of them happen.
 enum class Fault : std::uint8_t {
   loss,            ///< frames and messages are lost
   delay,           ///< frames take long
@@ -24,6 +24,7 @@ enum class Fault : std::uint8_t {
   failing_engine,  ///< ticks fail
   full_disk,       ///< new files find no room for a while
   slow_disk,       ///< a sync takes long
+  memory,          ///< an allocation of the server's loop fails
 };
 
 inline constexpr std::array fault_names{
@@ -32,7 +33,8 @@ inline constexpr std::array fault_names{
     std::string_view("cuts"),        std::string_view("stalls"),
     std::string_view("crashes"),     std::string_view("stops"),
     std::string_view("clock-steps"), std::string_view("failing-engine"),
-    std::string_view("full-disk"),   std::string_view("slow-disk")};
+    std::string_view("full-disk"),   std::string_view("slow-disk"),
+    std::string_view("memory")};
 
 inline std::optional<Fault> fault_from_string(std::string_view text) {
   for (std::size_t i = 0; i < fault_names.size(); ++i)
@@ -51,6 +53,9 @@ struct DiskFault {
   Kind kind = Kind::power;
   std::uint64_t call = 1;
 };
+
+inline constexpr std::array disk_fault_names{std::string_view("power"), std::string_view("writing"),
+                                             std::string_view("syncing"), std::string_view("room")};
 
 struct SimulationOptions {
   std::uint64_t seed = 1;

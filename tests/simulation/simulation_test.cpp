@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole servers on a virtual clock: nothing acknowledged is lost, nothing is applied twice, and
-// everybody holds the oracle's lists, whatever goes wrong. STARLING_SIMULATIONS says how many
+// subscribers hold the oracle's lists, whatever goes wrong. STARLING_SIMULATIONS says how many
 // seeds.
 #include "tests/simulation/simulation.hpp"
 
@@ -84,7 +84,7 @@ void fail_each_call(DiskFault::Kind kind) {
       options.disk_fault = DiskFault{kind, call};
       const SimulationResult result = simulate(options);
       ASSERT_TRUE(result.violations.empty())
-          << "seed " << options.seed << ", call " << call << ": " << text_of(result);
+          << text_of(result) << "replay and shrink it with: " << command_of(options);
       has_failed = result.disk_has_failed;
     }
     EXPECT_GT(call, 3u) << "seed " << options.seed;

@@ -34,7 +34,8 @@ class VirtualWorld {
   /// Runs the next event. Returns false if there is none.
   bool step();
   std::uint64_t events() const { return events_; }
-  /// A hash of all that happened. Two runs with the same options have the same.
+  /// A hash of the times of all events, the requests and the messages. Two runs with the same
+  /// options have the same.
   std::uint64_t trace() const { return trace_; }
   void note(std::uint64_t number) { trace_ = (trace_ ^ number) * 0x100000001b3; }
 

@@ -6,17 +6,25 @@
 #include <cstdlib>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 std::atomic<std::size_t> fails_from_bytes{never};
 thread_local bool is_spared = false;
+thread_local bool is_counting = false;
+thread_local std::uint64_t allocations_left = 0;  ///< until one fails
+
+/// Counts an allocation, and returns whether it fails.
+bool is_the_one() {
+  return is_counting && allocations_left > 0 && --allocations_left == 0;
+}
 
 }  // namespace
 
 void* operator new(std::size_t bytes) {
-  const bool fails = bytes >= fails_from_bytes && !is_spared;
+  const bool fails = (bytes >= fails_from_bytes && !is_spared) || is_the_one();
   void* memory = fails ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -33,7 +41,7 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  const bool fails = bytes >= fails_from_bytes && !is_spared;
+  const bool fails = (bytes >= fails_from_bytes && !is_spared) || is_the_one();
   const auto unit = static_cast<std::size_t>(alignment);
   void* memory = fails ? nullptr : std::aligned_alloc(unit, (bytes / unit + 1) * unit);
   if (memory == nullptr) throw std::bad_alloc();
@@ -66,6 +74,25 @@ FailingNew::FailingNew(std::size_t bytes_min, On threads) {
 FailingNew::~FailingNew() {
   fails_from_bytes = never;
   is_spared = false;
+}
+
+FailingAllocation::FailingAllocation(std::uint64_t number) {
+  allocations_left = number;
+  is_counting = true;
+}
+
+FailingAllocation::~FailingAllocation() {
+  is_counting = false;
+}
+
+bool FailingAllocation::has_failed() const {
+  return allocations_left == 0;
+}
+
+SparedAllocations::SparedAllocations() : was_counting_(std::exchange(is_counting, false)) {}
+
+SparedAllocations::~SparedAllocations() {
+  is_counting = was_counting_;
 }
 
 }  // namespace starling::test

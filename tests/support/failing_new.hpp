@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace starling::test {
 
@@ -16,6 +17,28 @@ class FailingNew {
   ~FailingNew();
   FailingNew(const FailingNew&) = delete;
   FailingNew& operator=(const FailingNew&) = delete;
+};
+
+/// While it lives, one allocation of this thread fails: the one with this number, counted from 1.
+class FailingAllocation {
+ public:
+  explicit FailingAllocation(std::uint64_t number);
+  ~FailingAllocation();
+  FailingAllocation(const FailingAllocation&) = delete;
+  FailingAllocation& operator=(const FailingAllocation&) = delete;
+  bool has_failed() const;
+};
+
+/// While it lives, the allocations of this thread do not count for FailingAllocation.
+class SparedAllocations {
+ public:
+  SparedAllocations();
+  ~SparedAllocations();
+  SparedAllocations(const SparedAllocations&) = delete;
+  SparedAllocations& operator=(const SparedAllocations&) = delete;
+
+ private:
+  bool was_counting_;
 };
 
 }  // namespace starling::test
