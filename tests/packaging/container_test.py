@@ -15,7 +15,7 @@ SOURCES = pathlib.Path(sys.argv.pop())
 ServerCase.program = sys.argv.pop()
 FILE = (SOURCES / "packaging/Containerfile").read_text()
 # Of scripts/setup's packages, those that only tests, checks, the wheel and the documentation site need.
-FOR_TESTS = {"clang-16", "clang-format-14", "clang-tidy-16", "doxygen", "furo", "git", "libclang-rt-16-dev",
+FOR_TESTS = {"ccache", "clang-16", "clang-format-14", "clang-tidy-16", "doxygen", "furo", "git", "libclang-rt-16-dev",
              "libgeographiclib-dev", "libgmock-dev", "libgtest-dev", "make", "mypy",
              "patchelf", "python3", "python3-breathe", "python3-flatbuffers", "python3-myst-parser",
              "python3-numpy", "python3-sphinx", "python3-sphinx-copybutton", "python3-venv", "python3-zmq"}
