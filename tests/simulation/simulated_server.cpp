@@ -23,6 +23,7 @@ SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network,
       options_(options),
       disk_(world.random().next()),
       disk_fault_(disk_fault) {
+  disk_.files.keep_removed();
   options_.journal.folder = "simulated";
   options_.journal.open = [this](const std::string&) { return disk_.open(); };
   options_.journal.run_commits = [this](log::GroupCommit& commits) { commits_ = &commits; };

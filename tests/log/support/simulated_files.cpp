@@ -107,7 +107,8 @@ SimulatedFiles SimulatedFiles::with_removed_segments() const {
 }
 
 void SimulatedFiles::remove(std::string_view name) {
-  if (const auto found = entries_.find(name); found != entries_.end())
+  const auto found = entries_.find(name);
+  if (keeps_removed_ && found != entries_.end())
     removed_[std::string(name)] = found->second->cached;
   change([name = std::string(name)](Entries& entries) { entries.erase(name); });
 }

@@ -41,6 +41,8 @@ class SimulatedFiles final : public Files {
 
   std::vector<std::byte>& bytes_of(const std::string& name) { return entries_.at(name)->cached; }
   std::map<std::string, std::vector<std::byte>> all_bytes() const;
+  /// From now on keeps the bytes of files that are removed.
+  void keep_removed() { keeps_removed_ = true; }
   /// Returns a folder with all segments that there are or were, and nothing else.
   SimulatedFiles with_removed_segments() const;
   void put(const std::string& name, std::vector<std::byte> bytes);
@@ -64,6 +66,7 @@ class SimulatedFiles final : public Files {
 
   Entries entries_;
   Entries entries_on_disk_;
+  bool keeps_removed_ = false;
   std::map<std::string, std::vector<std::byte>> removed_;  ///< the bytes that the files had
   std::vector<std::function<void(Entries&)>> unsynced_;
   std::uint64_t space_ = UINT64_MAX;
