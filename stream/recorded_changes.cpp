@@ -85,12 +85,11 @@ void RequestHandler::send_when_logged(const Caller& caller, const protocol::Fram
   send_when_durable(caller.peer, frame, parts_.journal->end());
 }
 
-/// Sends an answer from a finished tick when the mark of the tick is on the disk. If the disk is
+/// Sends an answer from a finished tick when the log is on the disk up to `place`. If the disk is
 /// full, refuses instead.
-void RequestHandler::send_when_marked(const Caller& caller, const protocol::Frame& frame,
-                                      Tick tick) {
+void RequestHandler::send_when_told(const Caller& caller, const protocol::Frame& frame,
+                                    std::uint64_t place) {
   if (parts_.journal == nullptr) return parts_.send(caller.peer, frame);
-  const std::uint64_t place = parts_.journal->end_of_mark(tick);
   if (!parts_.journal->is_durable(place) && parts_.journal->refusal())
     return refuse(caller, ErrorCode::answer_failed,
                   "The last tick is not published, because the server's log finds no room on the "

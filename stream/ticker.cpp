@@ -210,22 +210,11 @@ struct Ticker::State {
     publish(report, timeline, std::move(begun.finished));
   }
 
-  /// Returns the place of the log that a tick's messages follow from: no place before that of an
-  /// earlier tick, so that ticks end in order. That a tick has failed is in the log only when it
-  /// has finished; without it, the tick would succeed after a restart.
-  std::uint64_t place_before_messages(const TickReport& report) {
-    if (options.journal == nullptr) return 0;
-    const Journal& journal = *options.journal;
-    messages_after =
-        std::max(messages_after,
-                 report.error.empty() ? journal.end_of_messages(report.tick) : journal.end());
-    return messages_after;
-  }
-
   void publish(const std::shared_ptr<TickReport>& report, TickTimeline timeline,
                Finished finished) {
     auto plans = publisher.plan(*report, processor.queries());
-    const std::uint64_t published_after = place_before_messages(*report);
+    const std::uint64_t published_after =
+        options.journal == nullptr ? 0 : options.journal->end_of_messages(report->tick);
     timeline.sorted_us = executor.now_us();
     auto encode = [this, report, timeline, published_after, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
@@ -337,8 +326,7 @@ struct Ticker::State {
   std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
   std::uint64_t engine_bytes = 0;
-  std::size_t waiting_for_log = 0;   ///< ticks whose messages wait for the log
-  std::uint64_t messages_after = 0;  ///< the place of the log that the last ones waited for
+  std::size_t waiting_for_log = 0;  ///< ticks whose messages wait for the log
   bool stopping = false;
   std::function<void()> on_idle;
   std::size_t sending_count = 0;  ///< ticks whose messages are being sent

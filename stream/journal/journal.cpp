@@ -211,6 +211,7 @@ void Journal::append(const TickFinishedRecord& record) {
   record_.clear();
   encode(record, record_);
   append_record(record_type::tick_finished);
+  if (!record.error.empty()) end_of_failures_ = end_;
   --ticks_under_way_;
   make_snapshot_if_due();
 }
@@ -226,7 +227,7 @@ std::uint64_t Journal::end_of_mark(Tick tick) const {
 }
 
 std::uint64_t Journal::end_of_messages(Tick tick) const {
-  return std::max(end_of_mark(tick), end_of_streams_);
+  return std::max({end_of_mark(tick), end_of_streams_, end_of_failures_});
 }
 
 void Journal::when_durable(std::uint64_t place, std::function<void()> then) {

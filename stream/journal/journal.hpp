@@ -76,7 +76,9 @@ class Journal {
   std::uint64_t end() const { return end_; }
   /// The place behind the mark of a tick; 0 if the mark is on the disk.
   std::uint64_t end_of_mark(Tick tick) const;
-  /// The place behind all that the messages of a finished tick follow from.
+  /// The place behind all that the messages and the lists of the last finished tick follow from:
+  /// its mark, streams, and that a tick has failed, which would succeed after a restart otherwise.
+  /// Never before what an earlier tick waits for.
   std::uint64_t end_of_messages(Tick tick) const;
   /// Runs `then` on the loop when all records before `place` are on the disk: now, if they are.
   void when_durable(std::uint64_t place, std::function<void()> then);
@@ -149,6 +151,7 @@ class Journal {
   std::set<std::uint32_t> known_principals_;
   std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< not on the disk yet, and their ends
   std::uint64_t end_of_streams_ = 0;                  ///< behind the last change of a stream
+  std::uint64_t end_of_failures_ = 0;                 ///< behind the end of the last failed tick
   std::uint64_t end_ = 0;
   std::uint64_t durable_ = 0;
   std::multimap<std::uint64_t, std::function<void()>> waiting_;  ///< by the place they wait for
