@@ -238,5 +238,41 @@ TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
   EXPECT_TRUE(std::holds_alternative<protocol::TickDone>(done->decoded.body));
 }
 
+TEST_F(DiskFaults, ASnapshotWaitsUntilItsStreamIsOnTheDisk) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_held = false;
+  files->on_sync = [&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return !is_held; });
+  };
+  start(options());
+  RawPeer peer(context, server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  ASSERT_TRUE(peer.ask(
+      encoded({.request_id = 1, .session = session, .sequence = 1}, protocol::AdvanceTick{100})));
+  auto asker = client();
+  {
+    const std::lock_guard lock(mutex);
+    is_held = true;
+  }
+  peer.send(encoded({.request_id = 2, .session = session, .sequence = 2},
+                    protocol::PutStream{.name = "s"}));
+  peer.send(encoded({.request_id = 3, .session = session}, protocol::GetSnapshot{.stream = "s"}));
+  EXPECT_TRUE(happens([&] { return asker.get_stats().has_value(); })) << "the loop goes on";
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  {
+    const std::lock_guard lock(mutex);
+    is_held = false;
+    changed.notify_all();
+  }
+  for (const std::uint64_t id : {2u, 3u}) {
+    const auto reply = peer.receive();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->decoded.head.request_id, id) << "the stream is told before it is on the disk";
+    EXPECT_EQ(reply->error(), ErrorCode::none);
+  }
+}
+
 }  // namespace
 }  // namespace starling::stream
