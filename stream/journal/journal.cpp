@@ -68,6 +68,9 @@ Journal::Journal(Executor& executor, const JournalOptions& options, std::string 
                              options_.folder + " as it is and start with another one");
   } catch (const UnknownRecord& error) {
     throw std::runtime_error("journal: " + options_.folder + ": " + error.what());
+  } catch (const log::IoError& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()) +
+                             "; let the server read and write that folder, or name another one");
   } catch (const std::exception& error) {
     throw std::runtime_error("journal: " + std::string(error.what()));
   }

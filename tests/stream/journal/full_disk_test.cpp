@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests a server whose disk is full when it stops, and when it starts.
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -202,6 +204,16 @@ TEST(FullDisk, AtALaterStartLetsTheServerStartAndAnswerQuestions) {
   const auto reply =
       peer.ask(encoded({.session = session}, protocol::GetObjects{.object_ids = ids}));
   EXPECT_EQ(std::get<protocol::Objects>(reply->decoded.body).ids.size(), 2u);
+}
+
+TEST(AFolder, ThatIsAFileIsRefusedWithAWordOnWhatToDo) {
+  const JournalFolder folder;
+  std::filesystem::create_directories(folder.path());
+  const std::string path = folder.path() + "/file";
+  std::ofstream(path) << "not a folder";
+  const std::string failure = start_failure(journal_options(path));
+  EXPECT_THAT(failure, HasSubstr(path));
+  EXPECT_THAT(failure, HasSubstr("or name another one"));
 }
 
 }  // namespace
