@@ -138,8 +138,7 @@ void ServerCore::refuse_malformed(const Peer& peer) {
 }
 
 void ServerCore::receive(Peer peer, ReceivedBytes received) {
-  if (received.bytes.size() > decode_on_loop_bytes_max)
-    return decode(std::move(peer), std::move(received));
+  if (received.bytes.size() > decode_on_loop_bytes_max) return decode(peer, std::move(received));
   PreparedRequest prepared = prepare(peer, std::move(received));
   if (!prepared.request.sequenced ||
       (decoder_.waiting() == 0 && handler_.is_free() && !handler_.is_behind())) {
@@ -147,14 +146,14 @@ void ServerCore::receive(Peer peer, ReceivedBytes received) {
     return handler_.apply_updates();
   }
   decoding_bytes_ += prepared.received.bytes.size();
-  decoder_.submit_done(completion_of(std::move(peer), std::move(prepared)));
+  decoder_.submit_done(completion_of(peer, std::move(prepared)));
 }
 
 void ServerCore::decode(Peer peer, ReceivedBytes received) {
   decoding_bytes_ += received.bytes.size();
-  decoder_.submit([this, peer = std::move(peer), received = std::move(received)]() mutable {
+  decoder_.submit([this, peer, received = std::move(received)]() mutable {
     PreparedRequest prepared = prepare(peer, std::move(received));
-    return completion_of(std::move(peer), std::move(prepared));
+    return completion_of(peer, std::move(prepared));
   });
 }
 
@@ -168,7 +167,7 @@ PreparedRequest ServerCore::prepare(const Peer& peer, ReceivedBytes received) {
 
 OrderedPool::Completion ServerCore::completion_of(Peer peer, PreparedRequest request) {
   const auto prepared = std::make_shared<PreparedRequest>(std::move(request));
-  return [this, peer = std::move(peer), prepared] {
+  return [this, peer, prepared] {
     decoding_bytes_ -= prepared->received.bytes.size();
     handler_.handle(peer, std::move(*prepared));
     ended();
@@ -212,7 +211,7 @@ void ServerCore::stop_if_idle() {
   parts_.stopped();
 }
 
-void ServerCore::end() {
+void ServerCore::end() const {
   if (parts_.journal) parts_.journal->stop();
 }
 

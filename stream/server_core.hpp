@@ -85,7 +85,7 @@ class ServerCore {
   void begin_stop();
   bool is_stopping() const { return is_stopping_; }
   /// Commits what waits for the log. Throws std::runtime_error if the log has failed.
-  void end();
+  void end() const;
 
   Processor& processor() { return processor_; }
   RequestHandler& handler() { return handler_; }
@@ -93,7 +93,7 @@ class ServerCore {
   const Publisher& publisher() const { return publisher_; }
   const CreditLedger& credit() const { return credit_; }
   BesideLoop& updates() { return updates_; }
-  Journal* journal() { return parts_.journal.get(); }
+  Journal* journal() const { return parts_.journal.get(); }
   std::size_t decoding_requests() const { return decoder_.waiting(); }
   std::size_t decoding_bytes() const { return decoding_bytes_; }
 
