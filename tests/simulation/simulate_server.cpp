@@ -55,20 +55,6 @@ DiskFault disk_fault_from(const std::string& text) {
           std::stoull(text.substr(colon + 1))};
 }
 
-void add(SimulationResult& all, const SimulationResult& one) {
-  all.events += one.events;
-  all.acknowledged += one.acknowledged;
-  all.ticks += one.ticks;
-  all.failed_ticks += one.failed_ticks;
-  all.messages += one.messages;
-  all.answers += one.answers;
-  all.starts += one.starts;
-  all.crashes += one.crashes;
-  all.snapshots += one.snapshots;
-  all.virtual_s += one.virtual_s;
-  all.trace ^= one.trace;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -109,7 +95,7 @@ int main(int argc, char** argv) try {
   SimulationResult all;
   for (const std::uint64_t end = options.seed + seeds; options.seed < end; ++options.seed) {
     const SimulationResult result = starling::simulation::simulate(options);
-    add(all, result);
+    all.add(result);
     if (result.violations.empty()) continue;
     std::printf("seed %llu violates:\n", static_cast<unsigned long long>(options.seed));
     print(result);

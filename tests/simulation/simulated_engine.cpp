@@ -74,15 +74,18 @@ void SimulatedEngine::deliver(std::function<void()> delivery) {
   });
 }
 
+void SimulatedEngine::deliver_answers(Answers answers, AnswersHandler handler) {
+  deliver([handler = std::move(handler), held = std::make_shared<Answers>(std::move(answers))] {
+    handler(std::move(*held));
+  });
+}
+
 void SimulatedEngine::search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) {
   const test::SparedAllocations spared;
   std::promise<Answers> found;
   engine_->search_finished(std::move(queries),
                            [&](Answers answers) { found.set_value(std::move(answers)); });
-  deliver([handler = std::move(handler),
-           answers = std::make_shared<Answers>(found.get_future().get())] {
-    handler(std::move(*answers));
-  });
+  deliver_answers(found.get_future().get(), std::move(handler));
 }
 
 void SimulatedEngine::read_lists(std::vector<Slot> queries, AnswersHandler handler) {
@@ -90,10 +93,7 @@ void SimulatedEngine::read_lists(std::vector<Slot> queries, AnswersHandler handl
   std::promise<Answers> found;
   engine_->read_lists(std::move(queries),
                       [&](Answers answers) { found.set_value(std::move(answers)); });
-  deliver([handler = std::move(handler),
-           answers = std::make_shared<Answers>(found.get_future().get())] {
-    handler(std::move(*answers));
-  });
+  deliver_answers(found.get_future().get(), std::move(handler));
 }
 
 }  // namespace starling::simulation

@@ -40,6 +40,7 @@ class SimulatedEngine final : public Engine {
 
   std::unique_ptr<TickResult> computed(Tick tick, std::int64_t tau_us);
   void deliver(std::function<void()> delivery);
+  void deliver_answers(Answers answers, AnswersHandler handler);
 
   VirtualWorld& world_;
   std::shared_ptr<const bool> is_recovering_;

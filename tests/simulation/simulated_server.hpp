@@ -67,7 +67,7 @@ class SimulatedServer {
   std::optional<DiskFault> disk_fault_;
   bool is_first_life_ = true;  ///< whose disk fails
 
-  // Of one life
+  // What the server has between a start and a crash or a stop.
   std::unique_ptr<SimulatedExecutor> executor_;
   std::shared_ptr<bool> is_recovering_;
   std::unique_ptr<stream::Metrics> metrics_;

@@ -168,6 +168,20 @@ bool fails(const SimulationOptions& options) {
 
 }  // namespace
 
+void SimulationResult::add(const SimulationResult& other) {
+  trace ^= other.trace;
+  events += other.events;
+  acknowledged += other.acknowledged;
+  ticks += other.ticks;
+  failed_ticks += other.failed_ticks;
+  messages += other.messages;
+  answers += other.answers;
+  starts += other.starts;
+  crashes += other.crashes;
+  snapshots += other.snapshots;
+  virtual_s += other.virtual_s;
+}
+
 SimulationResult simulate(const SimulationOptions& options) {
   return Simulation(options).run();
 }

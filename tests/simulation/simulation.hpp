@@ -25,6 +25,9 @@ struct SimulationResult {
   std::uint64_t snapshots = 0;
   bool disk_has_failed = false;  ///< whether SimulationOptions::disk_fault has happened
   double virtual_s = 0;
+
+  /// Adds the counts of another simulation.
+  void add(const SimulationResult& other);
 };
 
 SimulationResult simulate(const SimulationOptions& options);

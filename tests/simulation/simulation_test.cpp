@@ -35,12 +35,7 @@ TEST_F(ServerSimulation, WhateverGoesWrongTheInvariantsHold) {
     const SimulationResult result = simulate(options);
     ASSERT_TRUE(result.violations.empty())
         << text_of(result) << "replay and shrink it with: " << command_of(options);
-    all.crashes += result.crashes;
-    all.starts += result.starts;
-    all.snapshots += result.snapshots;
-    all.failed_ticks += result.failed_ticks;
-    all.answers += result.answers;
-    all.messages += result.messages;
+    all.add(result);
   }
   // The simulation would prove little if one of these never happened.
   EXPECT_GT(all.crashes, seeds / 4);

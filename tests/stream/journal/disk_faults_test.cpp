@@ -73,6 +73,30 @@ TEST(DamagedLogs, ATornTailIsCutAndTheRestIsKept) {
   EXPECT_GE(server.stat("starling_objects"), 19);
 }
 
+/// Lets the syncs of a disk wait.
+class HeldSyncs {
+ public:
+  explicit HeldSyncs(log::SimulatedFiles& files) {
+    files.on_sync = [this] {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !is_held_; });
+    };
+  }
+  void hold() { set(true); }
+  void let_go() { set(false); }
+
+ private:
+  void set(bool is_held) {
+    const std::lock_guard lock(mutex_);
+    is_held_ = is_held;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_held_ = false;
+};
+
 /// Runs a server on a simulated disk, and keeps what run() throws.
 class DiskFaults : public testing::Test {
  protected:
@@ -103,6 +127,7 @@ class DiskFaults : public testing::Test {
 
   std::shared_ptr<TestDisk> disk = std::make_shared<TestDisk>();
   log::SimulatedFiles* files = &disk->files;
+  HeldSyncs syncs{*files};
   zmq::context_t context;
   std::unique_ptr<Server> server;
   std::thread thread;
@@ -190,16 +215,10 @@ TEST_F(DiskFaults, AFailedSyncAcknowledgesNothingAndEndsTheServer) {
   auto again = client();
   const std::vector<std::uint64_t> ids{0, 1, 2};
   EXPECT_EQ(again.objects(ids).value().objects.size(), 3u);
+  stop();  // while `fails` is there
 }
 
 TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_held = false;
-  files->on_sync = [&] {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return !is_held; });
-  };
   start(options());
   RawPeer peer(context, server->endpoints().commands);
   const std::uint64_t session = peer.hello();
@@ -215,10 +234,7 @@ TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
       if (stream.subscription_count > 0) return true;
     return false;
   }));
-  {
-    const std::lock_guard lock(mutex);
-    is_held = true;
-  }
+  syncs.hold();
   peer.send(
       encoded({.request_id = 2, .session = session, .sequence = 2}, protocol::AdvanceTick{100}));
   // The tick is computed: the server answers another request of the same loop meanwhile.
@@ -226,11 +242,7 @@ TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
   zmq::message_t part;
   results.set(zmq::sockopt::rcvtimeo, 100);
   EXPECT_FALSE(results.recv(part)) << "the tick is published before its mark is on the disk";
-  {
-    const std::lock_guard lock(mutex);
-    is_held = false;
-    changed.notify_all();
-  }
+  syncs.let_go();
   results.set(zmq::sockopt::rcvtimeo, static_cast<int>(1000 * patience.count()));
   EXPECT_TRUE(results.recv(part));
   const auto done = peer.receive();
@@ -239,33 +251,19 @@ TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
 }
 
 TEST_F(DiskFaults, ASnapshotWaitsUntilItsStreamIsOnTheDisk) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_held = false;
-  files->on_sync = [&] {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return !is_held; });
-  };
   start(options());
   RawPeer peer(context, server->endpoints().commands);
   const std::uint64_t session = peer.hello();
   ASSERT_TRUE(peer.ask(
       encoded({.request_id = 1, .session = session, .sequence = 1}, protocol::AdvanceTick{100})));
   auto asker = client();
-  {
-    const std::lock_guard lock(mutex);
-    is_held = true;
-  }
+  syncs.hold();
   peer.send(encoded({.request_id = 2, .session = session, .sequence = 2},
                     protocol::PutStream{.name = "s"}));
   peer.send(encoded({.request_id = 3, .session = session}, protocol::GetSnapshot{.stream = "s"}));
   EXPECT_TRUE(happens([&] { return asker.get_stats().has_value(); })) << "the loop goes on";
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  {
-    const std::lock_guard lock(mutex);
-    is_held = false;
-    changed.notify_all();
-  }
+  syncs.let_go();
   for (const std::uint64_t id : {2u, 3u}) {
     const auto reply = peer.receive();
     ASSERT_TRUE(reply);
