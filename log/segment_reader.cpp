@@ -55,14 +55,23 @@ std::span<const std::byte> SegmentReader::view(std::uint64_t offset, std::uint64
 }
 
 bool SegmentReader::next() {
-  if (parse_group()) return true;
   // A writer beside this reader may have gone on since the window was read.
+  if (parse_group() || parse_group_anew()) return true;
+  const auto later = scan_tail();
+  if (!later) return false;
+  // It may have gone on since then, too. The later group was written after this one, so whoever has
+  // seen that one sees this one whole.
+  if (parse_group_anew()) return true;
+  throw DamagedLog(name_, bad_offset_,
+                   std::string(bad_what_) + ", though group " + std::to_string(later->group) +
+                       " follows at byte " + std::to_string(later->offset));
+}
+
+bool SegmentReader::parse_group_anew() {
   window_.clear();
   window_offset_ = offset_;
   file_bytes_ = file_.bytes();
-  if (parse_group()) return true;
-  scan_tail();
-  return false;
+  return parse_group();
 }
 
 bool SegmentReader::refuse(std::uint64_t offset, const char* what) {
@@ -103,6 +112,7 @@ bool SegmentReader::parse_commit(const Place& commit, std::uint64_t chain) {
       payload.chain != chain)
     return refuse(commit.offset, "a commit record does not fit the records before it");
   collect_records();
+  torn_bytes_ = 0;
   group_offset_ = offset_;
   offset_ = commit.offset + commit_bytes;
   position_ = {commit.header.sequence, position_.next_group + 1, next_chain(chain, commit.header)};
@@ -116,7 +126,7 @@ void SegmentReader::collect_records() {
                         view(place.offset + sizeof(RecordHeader), place.header.payload_bytes)});
 }
 
-void SegmentReader::scan_tail() {
+std::optional<SegmentReader::LaterGroup> SegmentReader::scan_tail() {
   torn_bytes_ = 0;
   std::vector<std::byte> chunk(std::min(read_bytes, file_bytes_ - std::min(offset_, file_bytes_)) +
                                sizeof(RecordHeader));
@@ -129,12 +139,10 @@ void SegmentReader::scan_tail() {
       if (!may_be_header(bytes.subspan(i))) continue;
       const auto header = read_header(bytes.subspan(i), seed_);
       if (header && header->group > position_.next_group)
-        throw DamagedLog(name_, bad_offset_,
-                         std::string(bad_what_) + ", though group " +
-                             std::to_string(header->group) + " follows at byte " +
-                             std::to_string(at + i));
+        return LaterGroup{header->group, at + i};
     }
   }
+  return {};
 }
 
 }  // namespace starling::log

@@ -2,6 +2,7 @@
 // Reads the groups of one segment. Only the reader uses it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,20 @@ class SegmentReader {
     RecordHeader header;
     std::uint64_t offset = 0;
   };
+  struct LaterGroup {
+    std::uint64_t group = 0;
+    std::uint64_t offset = 0;
+  };
   /// Returns bytes of the file, or fewer at its end. Valid until the next call.
   std::span<const std::byte> view(std::uint64_t offset, std::uint64_t bytes);
   bool parse_group();
+  /// The same with the bytes that the file has now.
+  bool parse_group_anew();
   bool parse_commit(const Place& commit, std::uint64_t chain);
   bool refuse(std::uint64_t offset, const char* what);
   void collect_records();
-  void scan_tail();
+  /// Sets torn_bytes_. Returns where a later group begins behind the bad place.
+  std::optional<LaterGroup> scan_tail();
 
   const File& file_;
   std::string name_;

@@ -135,6 +135,24 @@ TEST(ReaderBesideAWriter, FindsNoDamageInWhatIsWrittenMeanwhile) {
   EXPECT_EQ(groups, 151U);
 }
 
+TEST(ReaderBesideAWriter, FindsNoDamageWhereGroupsAreWrittenBetweenTwoOfItsReads) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    SimulatedFiles files;
+    Writer writer(files, NewLog{.id = test_id(), .user = {}}, test_options(1 << 16));
+    commit(writer, {{1, 0, "before"}});
+    std::uint64_t written = 1;
+    files.on_read = [&] {
+      if (random() % 2 == 0 || written > 50) return;
+      for (int i = 0; i < 2; ++i, ++written) commit(writer, {{1, 0, "beside"}});
+    };
+    std::uint64_t groups = 0;
+    read_log(files, [&](const Group&) { ++groups; });
+    EXPECT_GE(groups, 1U);
+    EXPECT_LE(groups, written);
+  }
+}
+
 TEST(SnapshotPowerCut, LeavesTheOldFilesOrTheNewOne) {
   int kept_new = 0;
   constexpr int cuts = 300;

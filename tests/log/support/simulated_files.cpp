@@ -17,6 +17,7 @@ class SimulatedFile final : public File {
     if (offset >= bytes()) return 0;
     const std::size_t count = std::min<std::size_t>(out.size(), bytes() - offset);
     std::copy_n(content_->cached.begin() + static_cast<std::ptrdiff_t>(offset), count, out.begin());
+    if (files_.on_read) files_.on_read();
     return count;
   }
 

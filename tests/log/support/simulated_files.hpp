@@ -58,6 +58,8 @@ class SimulatedFiles final : public Files {
   std::uint64_t syncs() const { return syncs_; }
   /// Is called at the begin of each sync of a file.
   std::function<void()> on_sync;
+  /// Is called at the end of each read of a file.
+  std::function<void()> on_read;
 
  private:
   friend class SimulatedFile;
