@@ -27,8 +27,7 @@ void rewrite(File& file, std::uint64_t offset, std::uint64_t end) {
 
 }  // namespace
 
-LogSummary recover_log(Files& files, const GroupHandler& handler, const LogRange& range) {
-  LogSummary summary = read_log(files, handler, range);
+void mend_log(Files& files, const LogSummary& summary) {
   for (const auto unfinished : {unfinished_segment_name, unfinished_snapshot_name})
     if (std::ranges::binary_search(files.list(), unfinished)) files.remove(unfinished);
   if (summary.end) {
@@ -39,6 +38,11 @@ LogSummary recover_log(Files& files, const GroupHandler& handler, const LogRange
     file->sync();
   }
   files.sync_folder();
+}
+
+LogSummary recover_log(Files& files, const GroupHandler& handler, const LogRange& range) {
+  LogSummary summary = read_log(files, handler, range);
+  mend_log(files, summary);
   return summary;
 }
 

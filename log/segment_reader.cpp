@@ -138,8 +138,7 @@ std::optional<SegmentReader::LaterGroup> SegmentReader::scan_tail() {
       if (bytes.size() - i < sizeof(RecordHeader)) break;
       if (!may_be_header(bytes.subspan(i))) continue;
       const auto header = read_header(bytes.subspan(i), seed_);
-      if (header && header->group > position_.next_group)
-        return LaterGroup{header->group, at + i};
+      if (header && header->group > position_.next_group) return LaterGroup{header->group, at + i};
     }
   }
   return {};

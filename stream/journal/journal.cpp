@@ -14,6 +14,7 @@
 #include "starling/log/recovery.hpp"
 #include "starling/log/segment.hpp"
 #include "starling/log/system_files.hpp"
+#include "starling/stream/journal/decoded_log.hpp"
 #include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/log_scan.hpp"
 
@@ -110,15 +111,13 @@ void Journal::check_kept(const std::vector<std::byte>& user) const {
 
 void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
   const std::int64_t since_us = executor_.now_us();
-  const log::LogSummary summary = log::recover_log(
-      *files_,
-      [&](const log::Group& group) {
-        for (const log::Record& record : group.records) {
-          tail_bytes_ += log::record_bytes(record.payload.size());
-          apply(decode(record));
-        }
-      },
-      log::range_behind(snapshot_));
+  const auto read = options_.run_commits ? &read_decoded_here : &read_decoded;
+  const log::LogSummary summary =
+      read(*files_, log::range_behind(snapshot_), [&](const DecodedRecords& part) {
+        tail_bytes_ += part.bytes;
+        for (const JournalRecord& record : part.records) apply(record);
+      });
+  log::mend_log(*files_, summary);
   tail_since_us_ = since_us;
   if (summary.torn_tail)
     spdlog::warn(

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a log on a thread of its own, ahead of the thread that applies its records. Disk, hashes
+// and decoding then cost a start little time. Only journal.cpp uses it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "starling/log/files.hpp"
+#include "starling/log/reader.hpp"
+#include "starling/stream/journal/records.hpp"
+
+namespace starling::stream {
+
+/// Records of one group, in order.
+struct DecodedRecords {
+  std::vector<JournalRecord> records;
+  std::uint64_t bytes = 0;  ///< of the records in the log
+};
+using DecodedHandler = std::function<void(const DecodedRecords&)>;
+
+/// Reads as log::read_log does, and calls `handler` on the caller's thread. At most 64 MiB of the
+/// log are decoded and not handled yet, and one record more. Throws what log::read_log, decode()
+/// and `handler` throw, after the records before it were handled.
+log::LogSummary read_decoded(log::Files& files, const log::LogRange& range,
+                             const DecodedHandler& handler);
+
+/// The same without a thread, for simulations.
+log::LogSummary read_decoded_here(log::Files& files, const log::LogRange& range,
+                                  const DecodedHandler& handler);
+
+}  // namespace starling::stream
