@@ -35,10 +35,15 @@ class File {
  public:
   virtual ~File() = default;
   virtual std::uint64_t bytes() const = 0;
+  /// Bytes that come to the disk together. While they are on their way, writing them again waits.
+  virtual std::uint64_t page_bytes() const = 0;
   /// Fills `out` from `offset` on, and returns how many bytes there were: fewer only at the end.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   /// Writes all of `bytes`. After an error any part of them may be written.
   virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// Asks the system to begin to bring these bytes to the disk, so that sync() has less to wait
+  /// for. Waits for nothing and promises nothing.
+  virtual void begin_sync(std::uint64_t offset, std::uint64_t bytes) = 0;
   /// Returns when all that was written is on the disk. After an error it is not known what is, and
   /// a second call tells nothing: do not call it again.
   virtual void sync() = 0;

@@ -15,7 +15,8 @@ GroupCommit::GroupCommit(Writer& writer, GroupCommitOptions options, GroupCommit
       options_(std::move(options)),
       handlers_(std::move(handlers)),
       pending_(writer.next_sequence()),
-      taken_(writer.next_sequence()) {
+      taken_(writer.next_sequence()),
+      more_(writer.next_sequence()) {
   check_invariant(options_.buffer_bytes_max <= group_bytes_max, "a group is shorter than that");
 }
 
@@ -37,7 +38,7 @@ std::uint64_t GroupCommit::append(RecordType type, std::uint16_t version,
   const std::lock_guard lock(mutex_);
   // The disk may have become full, or failed, since has_room was asked: the record then waits.
   check_invariant(pending_.has_room(payload_bytes), "a record is appended without room for it");
-  const bool is_first = pending_.is_empty();
+  const bool is_first = pending_.is_empty() && !has_begun_;
   if (is_first) first_waits_us_ = options_.now_us();
   const std::uint64_t sequence = pending_.append(type, version, parts);
   if (is_first || due_in_us_locked() == 0) changed_.notify_one();
@@ -46,7 +47,7 @@ std::uint64_t GroupCommit::append(RecordType type, std::uint16_t version,
 
 void GroupCommit::commit_now() {
   const std::lock_guard lock(mutex_);
-  is_asked_ = !pending_.is_empty();
+  is_asked_ = !pending_.is_empty() || has_begun_;
   changed_.notify_one();
 }
 
@@ -58,27 +59,52 @@ std::int64_t GroupCommit::due_in_us() const {
 std::int64_t GroupCommit::due_in_us_locked() const {
   if (has_failed_) return -1;
   if (is_full_ && !is_stopping_) return std::max<std::int64_t>(retry_us_ - options_.now_us(), 0);
-  if (taken_bytes_ != 0 && is_stopping_) return 0;
-  if (pending_.is_empty()) return -1;
-  const bool is_due = options_.policy == CommitPolicy::sync || is_asked_ || is_stopping_ ||
-                      pending_.bytes() >= options_.buffer_bytes_max / 2;
-  if (is_due) return 0;
+  if (pending_.is_empty() && taken_bytes_ == 0) return -1;
+  if (is_commit_due_locked() || pending_.bytes() >= options_.begin_bytes) return 0;
   return std::max<std::int64_t>(first_waits_us_ + options_.delay_us - options_.now_us(), 0);
 }
 
-void GroupCommit::take_group() {
-  const std::lock_guard lock(mutex_);
-  if (taken_bytes_ != 0) return;  // found no room on the disk, and is tried again
-  std::swap(pending_, taken_);
-  pending_.restart(taken_.next_sequence());
-  taken_bytes_ = taken_.bytes();
-  is_asked_ = false;
+bool GroupCommit::is_commit_due_locked() const {
+  return is_full_ || options_.policy == CommitPolicy::sync || is_asked_ || is_stopping_ ||
+         pending_.bytes() + taken_bytes_ >= options_.buffer_bytes_max / 2 ||
+         options_.now_us() - first_waits_us_ >= options_.delay_us;
+}
+
+/// Takes what waits. Returns whether the group that was taken must be committed now; otherwise it
+/// may grow.
+bool GroupCommit::take_records() {
+  bool may_grow = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_commit_due = is_commit_due_locked();
+    const bool has_begun = std::exchange(has_begun_, false);
+    const std::uint64_t next = pending_.next_sequence();
+    if (taken_bytes_ == 0) {
+      std::swap(pending_, taken_);
+      taken_bytes_ = taken_.bytes();
+    } else if (has_begun && writer_.has_room(taken_bytes_ + pending_.bytes())) {
+      std::swap(pending_, more_);
+      taken_bytes_ += more_.bytes() - commit_bytes;
+    } else {
+      return true;  // ends with its segment, or found no room on the disk and is tried again
+    }
+    pending_.restart(next);
+    is_asked_ = false;
+    may_grow = !is_commit_due && writer_.has_room(taken_bytes_);
+    has_begun_ = may_grow;
+  }
+  if (!more_.is_empty()) taken_.append(more_);
+  more_.restart(taken_.next_sequence());
+  return !may_grow;
 }
 
 bool GroupCommit::step() {
   if (due_in_us() != 0) return false;
-  take_group();
   try {
+    if (!take_records()) {
+      writer_.begin(taken_);
+      return true;
+    }
     writer_.commit(taken_);
   } catch (const NoSpace& error) {
     end_without_space(error);

@@ -23,6 +23,8 @@ struct GroupCommitOptions {
   CommitPolicy policy = CommitPolicy::tick;
   std::int64_t delay_us = 10'000;
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< at most group_bytes_max
+  /// With `tick`, so many bytes that wait are written before they must be durable.
+  std::uint64_t begin_bytes = std::uint64_t{32} << 10;
   std::int64_t space_retry_us = 100'000;  ///< how long to wait before a new try after NoSpace
   std::function<std::int64_t()> now_us = &steady_now_us;
 };
@@ -60,15 +62,16 @@ class GroupCommit {
   /// failure. Does nothing when called again.
   void stop();
 
-  /// Committing thread: commits if that is due, and returns whether it tried.
+  /// Committing thread: writes or commits if that is due, and returns whether it tried.
   bool step();
-  /// Returns after how many microseconds a commit will be due: 0 now, -1 when nothing waits.
+  /// Returns after how many microseconds step() will have work: 0 now, -1 when nothing waits.
   std::int64_t due_in_us() const;
 
  private:
   std::int64_t due_in_us_locked() const;
+  bool is_commit_due_locked() const;
   bool has_room_locked(std::uint64_t payload_bytes) const;
-  void take_group();
+  bool take_records();
   void end_without_space(const NoSpace& error);
   void fail(const std::string& sentence);
   void run();
@@ -79,14 +82,16 @@ class GroupCommit {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   PendingGroup pending_;             ///< guarded
-  std::int64_t first_waits_us_ = 0;  ///< guarded: since when the first record of pending_ waits
+  std::int64_t first_waits_us_ = 0;  ///< guarded: since when the first record waits
   bool is_asked_ = false;            ///< guarded
   bool is_stopping_ = false;         ///< guarded
   bool has_failed_ = false;          ///< guarded
   bool is_full_ = false;             ///< guarded: the last try found no room on the disk
   std::int64_t retry_us_ = 0;        ///< guarded
   std::uint64_t taken_bytes_ = 0;    ///< guarded: of taken_, 0 if it is empty
+  bool has_begun_ = false;           ///< guarded: taken_ may grow until it is committed
   PendingGroup taken_;               ///< of the committing thread
+  PendingGroup more_;                ///< of the committing thread: what taken_ grows by
   std::thread thread_;
 };
 

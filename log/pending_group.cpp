@@ -35,32 +35,46 @@ std::uint64_t PendingGroup::append(RecordType type, std::uint16_t version,
   return next_sequence_++;
 }
 
-std::span<const std::byte> PendingGroup::seal(LogPosition& position, std::uint64_t seed) {
+void PendingGroup::append(const PendingGroup& next) {
+  check_invariant(next.first_sequence_ == next_sequence_, "groups are joined in order");
+  check_invariant(bytes() + next.buffer_.size() <= group_bytes_max, "two groups have room in one");
+  put(buffer_, next.buffer_);
+  next_sequence_ = next.next_sequence_;
+}
+
+void PendingGroup::seal_next(const LogPosition& position, std::uint64_t seed) {
+  if (sealed_bytes_ == 0) chain_ = position.chain;
+  RecordHeader header;
+  std::memcpy(&header, buffer_.data() + sealed_bytes_, sizeof(header));
+  header.group = position.next_group;
+  std::memcpy(buffer_.data() + sealed_bytes_, &header, sizeof(header));
+  const std::uint64_t bytes = record_bytes(header.payload_bytes);
+  chain_ = next_chain(chain_, seal_record(std::span(buffer_).subspan(sealed_bytes_, bytes), seed));
+  sealed_bytes_ += bytes;
+}
+
+std::span<const std::byte> PendingGroup::seal_records(const LogPosition& position,
+                                                      std::uint64_t seed) {
   check_invariant(position.next_sequence == first_sequence_, "a group does not follow its log");
-  std::uint64_t chain = position.chain;
-  const auto seal_at = [&](std::size_t offset) {
-    RecordHeader header;
-    std::memcpy(&header, buffer_.data() + offset, sizeof(header));
-    header.group = position.next_group;
-    std::memcpy(buffer_.data() + offset, &header, sizeof(header));
-    const std::uint64_t bytes = record_bytes(header.payload_bytes);
-    chain = next_chain(chain, seal_record(std::span(buffer_).subspan(offset, bytes), seed));
-    return offset + bytes;
-  };
-  std::size_t offset = 0;
-  while (offset < buffer_.size()) offset = seal_at(offset);
+  while (sealed_bytes_ < buffer_.size()) seal_next(position, seed);
+  return buffer_;
+}
+
+std::span<const std::byte> PendingGroup::seal(LogPosition& position, std::uint64_t seed) {
+  seal_records(position, seed);
   put_value(buffer_,
             RecordHeader{.payload_bytes = sizeof(CommitPayload), .sequence = next_sequence_});
   put_value(buffer_, CommitPayload{.first_sequence = first_sequence_,
                                    .record_count = next_sequence_ - first_sequence_,
-                                   .chain = chain});
-  seal_at(offset);
-  position = {next_sequence_, position.next_group + 1, chain};
+                                   .chain = chain_});
+  seal_next(position, seed);
+  position = {next_sequence_, position.next_group + 1, chain_};
   return buffer_;
 }
 
 void PendingGroup::restart(std::uint64_t next_sequence) {
   buffer_.clear();
+  sealed_bytes_ = 0;
   first_sequence_ = next_sequence_ = next_sequence;
 }
 

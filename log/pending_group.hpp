@@ -35,15 +35,26 @@ class PendingGroup {
   std::uint64_t first_sequence() const { return first_sequence_; }
   std::uint64_t next_sequence() const { return next_sequence_; }
 
-  /// Sets numbers and hashes, and adds the commit record. `position` is the place in the log where
-  /// the group begins, and becomes the place behind it. The bytes are valid until restart().
+  /// Appends all records of `next`, whose first one follows the last one here. Requires room.
+  void append(const PendingGroup& next);
+
+  /// Sets numbers and hashes of all records, and returns their bytes, which do not change any more.
+  /// `position` is the place in the log where the group begins. More records may follow. The bytes
+  /// are valid until something is appended.
+  std::span<const std::byte> seal_records(const LogPosition& position, std::uint64_t seed);
+  /// Does the same with all records and adds the commit record. `position` becomes the place behind
+  /// the group. Returns all bytes of the group; they are valid until restart().
   std::span<const std::byte> seal(LogPosition& position, std::uint64_t seed);
 
   /// Forgets all records; keeps the memory.
   void restart(std::uint64_t next_sequence);
 
  private:
+  void seal_next(const LogPosition& position, std::uint64_t seed);
+
   std::vector<std::byte> buffer_;
+  std::uint64_t sealed_bytes_ = 0;
+  std::uint64_t chain_ = 0;  ///< behind the last sealed record, if there is one
   std::uint64_t first_sequence_ = 0;
   std::uint64_t next_sequence_ = 0;
 };

@@ -66,6 +66,8 @@ class SystemFile final : public File {
     return static_cast<std::uint64_t>(status.st_size);
   }
 
+  std::uint64_t page_bytes() const override { return 4096; }
+
   std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
     std::size_t done = 0;
     while (done < out.size()) {
@@ -91,6 +93,11 @@ class SystemFile final : public File {
       if (count == 0) fail("cannot write", path_, EIO);
       done += static_cast<std::size_t>(count);
     }
+  }
+
+  void begin_sync(std::uint64_t offset, std::uint64_t bytes) override {
+    ::sync_file_range(descriptor_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                      SYNC_FILE_RANGE_WRITE);  // fdatasync tells of errors
   }
 
   void sync() override {

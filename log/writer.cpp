@@ -8,7 +8,6 @@
 #include "starling/knn/base/assert.hpp"
 
 namespace starling::log {
-
 Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
     : files_(files),
       options_(std::move(options)),
@@ -31,16 +30,35 @@ Writer::Writer(Files& files, const LogEnd& end, WriterOptions options)
       offset_(end.offset),
       segment_end_(file_->bytes()) {}
 
+void Writer::begin(PendingGroup& group) {
+  if (is_dead()) throw WriterDead(dead_);
+  check_invariant(has_room(group.bytes()), "a group begins where it has room");
+  const auto sealed = group.seal_records(position_, seed_of(header_.id));
+  const std::uint64_t page = file_->page_bytes();
+  const std::uint64_t end = (offset_ + sealed.size()) / page * page;
+  const std::uint64_t begin = offset_ + begun_bytes_;
+  if (end <= begin) return;
+  try {
+    file_->write(begin, sealed.subspan(begun_bytes_, end - begin));
+    file_->begin_sync(begin, end - begin);
+    begun_bytes_ = end - offset_;
+  } catch (const IoError& error) {
+    die(error);
+  }
+}
+
 void Writer::commit(PendingGroup& group) {
   if (is_dead()) throw WriterDead(dead_);
   if (group.is_empty()) return;
   try {
-    make_room(group.bytes());
+    if (begun_bytes_ == 0) make_room(group.bytes());
+    check_invariant(has_room(group.bytes()), "a group stays in the segment in which it began");
     LogPosition behind = position_;
     const auto bytes = group.seal(behind, seed_of(header_.id));
-    file_->write(offset_, bytes);
+    file_->write(offset_ + begun_bytes_, bytes.subspan(begun_bytes_));
     file_->sync();
     offset_ += bytes.size();
+    begun_bytes_ = 0;
     position_ = behind;
   } catch (const NoSpace&) {
     throw;
@@ -50,7 +68,7 @@ void Writer::commit(PendingGroup& group) {
 }
 
 void Writer::make_room(std::uint64_t bytes) {
-  if (offset_ + bytes <= segment_end_) return;
+  if (has_room(bytes)) return;
   SegmentHeader header = header_;
   // A segment without groups has the name that the next would have, and is replaced.
   if (header_.begin != position_) ++header.number;

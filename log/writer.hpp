@@ -37,6 +37,12 @@ class Writer {
   /// Goes on where recover_log ended. Throws IoError.
   Writer(Files& files, const LogEnd& end, WriterOptions options);
 
+  /// Whether the segment has room for a group of so many bytes.
+  bool has_room(std::uint64_t bytes) const { return offset_ + bytes <= segment_end_; }
+  /// Writes whole pages of the records so far, and waits for nothing: the group may grow until it
+  /// is committed, and its commit then has less to wait for. The segment must have room for it,
+  /// then and when it is committed. Throws WriterDead.
+  void begin(PendingGroup& group);
   /// Writes the group, and returns when it is on the disk. An empty group is durable already.
   /// Throws NoSpace if a new segment finds no room: the group is as before, and the call may be
   /// made again. Throws WriterDead after any other error, and ever after.
@@ -56,6 +62,7 @@ class Writer {
   LogPosition position_;
   std::unique_ptr<File> file_;
   std::uint64_t offset_ = 0;
+  std::uint64_t begun_bytes_ = 0;  ///< that are written of a group that has begun
   std::uint64_t segment_end_ = 0;
   std::string dead_;  ///< why
 };

@@ -151,6 +151,7 @@ void Journal::begin_writing(const log::LogSummary& summary) {
   end_ = durable_ = writer_->next_sequence();
   const log::GroupCommitOptions commit_options{.policy = policy_of(options_),
                                                .buffer_bytes_max = options_.buffer_bytes_max,
+                                               .begin_bytes = options_.begin_bytes,
                                                .now_us = [this] { return executor_.now_us(); }};
   commits_ = std::make_unique<log::GroupCommit>(
       *writer_, commit_options,

@@ -30,7 +30,7 @@ class FailingCalls : public testing::Test {
     std::string sentence;       ///< of the error that ended the run; empty: none did
     unsigned without_room = 0;  ///< commits that found no room and were made again
   };
-  static constexpr int groups = 12;
+  static constexpr int groups = 8;
 
   ~FailingCalls() override { std::filesystem::remove_all(path_); }
 

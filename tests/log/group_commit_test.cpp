@@ -73,6 +73,70 @@ TEST_F(GroupCommitTest, OfSyncCommitsWhateverWaits) {
   EXPECT_EQ(durable_, 2U);
 }
 
+TEST_F(GroupCommitTest, OfTickWritesManyBytesAtOnceAndCommitsThemLater) {
+  auto early = options();
+  early.begin_bytes = 200;
+  GroupCommit commit(writer_, early, handlers());
+  const auto writes = files_.writes();
+  const auto syncs = files_.syncs();
+  put(commit, std::string(50, 'a'));
+  EXPECT_FALSE(commit.step());
+  now_us_ = 3'000;
+  put(commit, std::string(50, 'b'));
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(files_.writes(), writes + 1);
+  EXPECT_EQ(files_.syncs(), syncs);
+  EXPECT_EQ(durable_, 0U);
+  EXPECT_EQ(groups(), 0U) << "a group without its commit does not count";
+  EXPECT_EQ(commit.due_in_us(), 7'000) << "ten milliseconds after the first record";
+  put(commit, "c");
+  EXPECT_EQ(commit.due_in_us(), 7'000);
+  commit.commit_now();
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 4U);
+  EXPECT_EQ(groups(), 1U);
+  EXPECT_EQ(commit.due_in_us(), -1);
+}
+
+TEST_F(GroupCommitTest, EndsAGroupThatIsWrittenWithItsSegment) {
+  auto early = options();
+  early.begin_bytes = 200;
+  GroupCommit commit(writer_, early, handlers());
+  put(commit, std::string(200, 'a'));
+  EXPECT_TRUE(commit.step());
+  put(commit, std::string(200, 'b'));  // the segment has room for one of them
+  commit.commit_now();
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 2U);
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 3U);
+  EXPECT_EQ(groups(), 2U);
+  EXPECT_EQ(segment_names(files_).size(), 2U);
+}
+
+TEST_F(GroupCommitTest, StopCommitsWhatIsOnlyWritten) {
+  auto early = options();
+  early.begin_bytes = 1;
+  GroupCommit commit(writer_, early, handlers());
+  put(commit, "a");
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 0U);
+  commit.stop();
+  EXPECT_EQ(durable_, 2U);
+}
+
+TEST_F(GroupCommitTest, AfterAnEarlyWriteThatFailedCommitsNothingMore) {
+  auto early = options();
+  early.begin_bytes = 1;
+  GroupCommit commit(writer_, early, handlers());
+  files_.fail_write(files_.writes() + 1);
+  put(commit, "a");
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(failures_.size(), 1U);
+  EXPECT_FALSE(commit.has_room(1));
+  EXPECT_EQ(commit.due_in_us(), -1);
+}
+
 TEST_F(GroupCommitTest, RefusesRecordsWhileTheBufferIsFull) {
   GroupCommit commit(writer_, options(), handlers());
   while (commit.has_room(100)) put(commit, std::string(100, 'a'));
@@ -156,6 +220,7 @@ TEST_F(GroupCommitTest, OnItsThreadMakesEveryRecordDurableInOrder) {
   std::atomic<std::uint64_t> durable = 1;
   auto with_clock = options();
   with_clock.now_us = &steady_now_us;
+  with_clock.begin_bytes = 150;
   auto counting = handlers();
   counting.on_durable = [&](std::uint64_t sequence) {
     durable = sequence;

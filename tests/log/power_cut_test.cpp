@@ -63,8 +63,8 @@ class Life {
     for (std::uint64_t i = 0; i < groups; ++i) {
       appended_.push_back(random_group(random_, 4, 300));
       PendingGroup group(writer_->next_sequence());
-      append(group, appended_.back());
       try {
+        fill(group, appended_.back());
         writer_->commit(group);
       } catch (const NoSpace&) {
         appended_.pop_back();
@@ -73,6 +73,17 @@ class Life {
         continue;
       }
       ++durable_;
+    }
+  }
+
+  /// Appends the records, and has some of them written before the others are there.
+  void fill(PendingGroup& group, const ModelGroup& records) {
+    PendingGroup whole(writer_->next_sequence());
+    append(whole, records);
+    const bool may_begin = writer_->has_room(whole.bytes());
+    for (const ModelRecord& record : records) {
+      append(group, {record});
+      if (may_begin && random_() % 3 == 0) writer_->begin(group);
     }
   }
 

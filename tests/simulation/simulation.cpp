@@ -76,6 +76,7 @@ class Simulation {
     made.journal.durability =
         random.chance(0.5) ? stream::Durability::tick : stream::Durability::sync;
     made.journal.segment_bytes = 4096;
+    if (options_.seed % 2 == 0) made.journal.begin_bytes = 300;
     made.journal.retry_us = 50'000;
     const bool has_snapshots = random.chance(0.5);
     if (has_snapshots && options_.has_snapshots) {

@@ -13,6 +13,8 @@ class SimulatedFile final : public File {
 
   std::uint64_t bytes() const override { return content_->cached.size(); }
 
+  std::uint64_t page_bytes() const override { return simulated_page_bytes; }
+
   std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= bytes()) return 0;
     const std::size_t count = std::min<std::size_t>(out.size(), bytes() - offset);
@@ -37,6 +39,8 @@ class SimulatedFile final : public File {
         content_->dirty_pages.insert(page);
     if (fails) throw IoError("cannot write: Input/output error");
   }
+
+  void begin_sync(std::uint64_t, std::uint64_t) override {}
 
   void sync() override {
     if (files_.on_sync) files_.on_sync();

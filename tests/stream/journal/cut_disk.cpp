@@ -14,6 +14,7 @@ class CutFile final : public log::File {
   CutFile(CutDisk& disk, std::unique_ptr<log::File> file) : disk_(disk), file_(std::move(file)) {}
 
   std::uint64_t bytes() const override { return file_->bytes(); }
+  std::uint64_t page_bytes() const override { return file_->page_bytes(); }
   std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
     disk_.check_power();
     return file_->read(offset, out);
@@ -25,6 +26,7 @@ class CutFile final : public log::File {
       file_->write(offset, bytes.first(written));
     });
   }
+  void begin_sync(std::uint64_t, std::uint64_t) override {}
   void sync() override {
     disk_.operate([&] { file_->sync(); });
   }

@@ -78,6 +78,7 @@ class ServerLife {
     for (std::uint64_t& session : twin_sessions_) session = twin_peer_->hello();
     options_.journal.folder = "simulated";
     options_.journal.segment_bytes = 4096;
+    options_.journal.begin_bytes = seed % 2 == 0 ? 300 : 4096;
     options_.journal.durability = random_.chance(0.9) ? Durability::sync : Durability::tick;
     options_.journal.open = [this](const std::string&) { return disk_.open(); };
   }
