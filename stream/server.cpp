@@ -45,7 +45,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       trace(options.trace_path.empty()
                 ? nullptr
                 : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
-      journal(open_journal(executor, options)),
+      log(open_log(executor, options)),
       commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads, command_options(),
                                     command_handlers())),
       results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
@@ -77,7 +77,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
 ServerCore::Parts Server::State::core_parts(std::unique_ptr<Engine> engine) {
   return {.executor = executor,
           .engine = std::move(engine),
-          .journal = std::move(journal),
+          .log = std::move(log),
           .results = *results,
           .metrics = metrics,
           .access = access,

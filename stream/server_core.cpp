@@ -3,13 +3,24 @@
 // request that was already read is still answered.
 #include "starling/stream/server_core.hpp"
 
+#include <algorithm>
+#include <future>
+#include <span>
+#include <thread>
 #include <utility>
+
+#include "starling/stream/recovery/make_snapshot.hpp"
 
 namespace starling::stream {
 
 namespace {
 
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
+
+/// A simulation runs everything on one thread.
+bool has_threads(const ServerOptions& options) {
+  return !options.journal.run_commits;
+}
 
 /// Lets the engine skip ticks.
 SkippingEngine* wrapped(std::unique_ptr<Engine>& engine) {
@@ -21,20 +32,35 @@ SkippingEngine* wrapped(std::unique_ptr<Engine>& engine) {
 
 }  // namespace
 
-std::unique_ptr<Journal> open_journal(Executor& executor, const ServerOptions& options) {
-  if (!options.journal.is_on()) return nullptr;
-  return std::make_unique<Journal>(executor, options.journal, to_text(kept_options(options)),
-                                   options.random);
+OpenedLog open_log(Executor& executor, const ServerOptions& options) {
+  if (!options.journal.is_on()) return {};
+  auto journal = std::make_unique<Journal>(executor, options.journal,
+                                           to_text(kept_options(options)), options.random);
+  if (!journal->snapshot()) {
+    journal->look_through();
+    return {std::move(journal), {}};
+  }
+  const auto policy = has_threads(options) ? std::launch::async : std::launch::deferred;
+  auto reading =
+      std::async(policy, [&] { return read_state(journal->files(), *journal->snapshot()).state; });
+  journal->look_through();
+  std::optional<LoggedState> state;
+  try {
+    state = reading.get();
+  } catch (...) {
+    journal->explain();
+  }
+  return {std::move(journal), std::move(state)};
 }
 
 ServerCore::ServerCore(const ServerOptions& options, Parts parts)
     : options_(options),
       parts_(std::move(parts)),
       space_(options_.processor.space),
-      publisher_(parts_.journal ? parts_.journal->epoch() : options_.random(),
+      publisher_(parts_.log.journal ? parts_.log.journal->epoch() : options_.random(),
                  options_.processor.space.space),
       credit_({options_.limits.credit_rows, options_.limits.credit_bytes}),
-      skipping_(parts_.journal ? wrapped(parts_.engine) : nullptr),
+      skipping_(parts_.log.journal ? wrapped(parts_.engine) : nullptr),
       processor_(options_.processor, std::move(parts_.engine)),
       updates_(parts_.executor),
       ticker_(parts_.executor, ticker_options(), processor_, space_, publisher_, parts_.results,
@@ -58,7 +84,7 @@ TickerOptions ServerCore::ticker_options() {
           },
       .when_free = [this](std::function<void()> finish) { handler_.when_free(std::move(finish)); },
       .may_move_leases = [this] { return handler_.is_free(); },
-      .journal = parts_.journal.get(),
+      .journal = parts_.log.journal.get(),
       .publishing = parts_.publishing};
 }
 
@@ -85,7 +111,7 @@ RequestHandler::Parts ServerCore::handler_parts() {
           },
       .has_keys = parts_.access.has_keys(),
       .audit = parts_.access.audit(),
-      .journal = parts_.journal.get(),
+      .journal = parts_.log.journal.get(),
       .principal_id = [this](const std::string& name) { return parts_.access.ring().id_of(name); }};
 }
 
@@ -96,15 +122,17 @@ OrderedPool::Rounds ServerCore::decoder_rounds() {
 }
 
 void ServerCore::recover() {
-  Journal* const journal = parts_.journal.get();
+  Journal* const journal = parts_.log.journal.get();
   if (journal == nullptr) return;
   LogReplay replay(handler_.logged_tables(), ticker_.recovered_ticks());
-  if (journal->snapshot())
-    import_state(read_state(journal->files(), *journal->snapshot()).state, handler_.logged_tables(),
-                 replay);
+  if (has_threads(options_))
+    processor_.set_threads(std::max(options_.update_threads, std::thread::hardware_concurrency()));
+  if (parts_.log.state)
+    import_state(*std::exchange(parts_.log.state, {}), handler_.logged_tables(), replay);
   skipping_->skip_before(journal->scan().first_needed_tick());
   skipping_->skip(journal->scan().failed_ticks());
-  journal->recover([&](const JournalRecord& record) { replay.apply(record); });
+  journal->recover([&](std::span<const JournalRecord> records) { replay.apply(records); });
+  processor_.set_threads(options_.update_threads);
   handler_.end_recovery(replay);
   ticker_.recovered_ticks().end();
   journal->watch([this] {
@@ -201,7 +229,7 @@ void ServerCore::begin_stop() {
 
 void ServerCore::stop_if_idle() {
   if (!is_stopping_) return;
-  Journal* const journal = parts_.journal.get();
+  Journal* const journal = parts_.log.journal.get();
   if (journal != nullptr && journal->refusal())
     return parts_.stopped();  // what waits for the disk waits for ever
   if (!is_ticking_done_ || decoder_.waiting() > 0 || !handler_.is_free()) return;
@@ -212,7 +240,7 @@ void ServerCore::stop_if_idle() {
 }
 
 void ServerCore::end() const {
-  if (parts_.journal) parts_.journal->stop();
+  if (parts_.log.journal) parts_.log.journal->stop();
 }
 
 }  // namespace starling::stream

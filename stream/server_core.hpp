@@ -22,6 +22,7 @@
 #include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/recovery/logged_state.hpp"
 #include "starling/stream/recovery/skipping_engine.hpp"
 #include "starling/stream/recovery/snapshot_maker.hpp"
 #include "starling/stream/request_handler.hpp"
@@ -32,8 +33,14 @@
 
 namespace starling::stream {
 
-/// Opens the log of a server; null if it has none. Throws as Journal does. `options` are completed.
-std::unique_ptr<Journal> open_journal(Executor& executor, const ServerOptions& options);
+/// The log of a server, and what its last snapshot has.
+struct OpenedLog {
+  std::unique_ptr<Journal> journal;  ///< null: the server has no log
+  std::optional<LoggedState> state;
+};
+/// Opens the log of a server, looks through it and reads its snapshot, side by side. Throws
+/// std::runtime_error, with one sentence. `options` are completed.
+OpenedLog open_log(Executor& executor, const ServerOptions& options);
 
 /// Only the loop calls the functions.
 class ServerCore {
@@ -42,7 +49,7 @@ class ServerCore {
   struct Parts {
     Executor& executor;
     std::unique_ptr<Engine> engine;
-    std::unique_ptr<Journal> journal;  ///< of open_journal
+    OpenedLog log;  ///< of open_log
     Results& results;
     Metrics& metrics;
     Access& access;
@@ -93,7 +100,7 @@ class ServerCore {
   const Publisher& publisher() const { return publisher_; }
   const CreditLedger& credit() const { return credit_; }
   BesideLoop& updates() { return updates_; }
-  Journal* journal() const { return parts_.journal.get(); }
+  Journal* journal() const { return parts_.log.journal.get(); }
   std::size_t decoding_requests() const { return decoder_.waiting(); }
   std::size_t decoding_bytes() const { return decoding_bytes_; }
 

@@ -101,7 +101,7 @@ struct Server::State {
   std::unique_ptr<AuditFile> audit_file;  ///< null if the server has no --audit-log
   Access access;
   std::unique_ptr<TickTrace> trace;
-  std::unique_ptr<Journal> journal;  ///< until the core takes it
+  OpenedLog log;  ///< until the core takes it
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t mapped_bytes_min = std::size_t{1} << 20;
 
+/// What lies behind so many bytes of a block may come in huge pages: random reads of a large table
+/// then wait less for addresses, and a small table takes no more memory.
+constexpr std::size_t small_bytes = std::size_t{4} << 20;
+
 class LazyMemory final : public std::pmr::memory_resource {
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
     if (bytes < mapped_bytes_min)
@@ -19,6 +23,8 @@ class LazyMemory final : public std::pmr::memory_resource {
     void* const block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (block == MAP_FAILED) throw std::bad_alloc();
+    if (bytes > small_bytes)
+      madvise(static_cast<std::byte*>(block) + small_bytes, bytes - small_bytes, MADV_HUGEPAGE);
     return block;
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {

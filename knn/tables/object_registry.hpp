@@ -59,14 +59,19 @@ class ObjectRegistry {
     }
   }
 
+  /// Makes room for `count` ids in slots up to `slot_max`, so that no insert rebuilds the cells.
+  void reserve(std::size_t count, Slot slot_max, const Records& records) {
+    std::size_t cells = cells_.size();
+    while (count * 5 > cells * 4) cells = next_size(cells);
+    const Slot mask = std::max(slot_mask_, mask_for(slot_max));
+    if (cells > cells_.size() || mask > slot_mask_) rebuild(cells, mask, records);
+  }
+
   /// `id` must be absent, and records[slot].id must already be `id`.
   void insert(ObjectId id, Slot slot, const Records& records) {
-    const std::size_t cells = cells_.size();  // 2^b or 1.5 * 2^b
-    if ((count_ + 1) * 5 > cells * 4)
-      rebuild(std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4, slot_mask_, records);
-    if (slot >= slot_mask_)
-      rebuild(cells_.size(), static_cast<Slot>(std::bit_ceil(std::uint64_t{slot} + 2) - 1),
-              records);
+    if ((count_ + 1) * 5 > cells_.size() * 4)
+      rebuild(next_size(cells_.size()), slot_mask_, records);
+    if (slot >= slot_mask_) rebuild(cells_.size(), mask_for(slot), records);
     ++count_;
     place(hash(id), slot);
   }
@@ -104,6 +109,13 @@ class ObjectRegistry {
     return to >= from ? to - from : to + cells_.size() - from;
   }
 
+  /// The number of cells is 2^b or 1.5 * 2^b.
+  static std::size_t next_size(std::size_t cells) {
+    return std::has_single_bit(cells) ? cells / 2 * 3 : cells / 3 * 4;
+  }
+  static Slot mask_for(Slot slot) {
+    return static_cast<Slot>(std::bit_ceil(std::uint64_t{slot} + 2) - 1);
+  }
   Slot slot_of(std::uint32_t cell) const { return cell & slot_mask_; }
   std::uint32_t mark_of(std::uint64_t hash) const {
     return static_cast<std::uint32_t>(hash >> 32) & ~slot_mask_;

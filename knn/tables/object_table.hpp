@@ -163,6 +163,7 @@ class ObjectTable {
   UpdateStatus take_known(const Batch& batch, std::size_t row, Slot slot, Totals& totals);
   void stage_shares(Staging& staging, ThreadPool& pool);
 
+  void reserve_registries(const ObjectTableState& state);
   void write_row(Slot slot, ObjectRow& row) const;
   std::span<float> components_of(Slot slot);
   std::span<const float> components_of(Slot slot) const;

@@ -172,6 +172,8 @@ void ObjectTable::take_share(std::span<const Batch> batches, std::size_t share, 
         prefetch(&batch.rows[piece.begin + ahead]);
         prefetch_to_write(&records_[slots[ahead]]);
       }
+      if (i + prefetch_rows / 2 < end)
+        prefetch_staged(std::span(slots + order[i + prefetch_rows / 2], 1), staging);
       const std::size_t row = piece.begin + order[i];
       const Slot slot = slots[order[i]];
       const UpdateStatus status = take_known(batch, row, slot, totals);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the whole table of objects out and in: see ObjectTable::export_state.
 #include <algorithm>
+#include <array>
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/tables/object_partition.hpp"
@@ -9,6 +10,11 @@
 #include "starling/knn/tables/object_table_rules.hpp"
 
 namespace starling {
+namespace {
+
+constexpr std::size_t prefetch_records = 16;
+
+}  // namespace
 
 ObjectTableState ObjectTable::export_state() const {
   ObjectTableState state;
@@ -40,6 +46,13 @@ ObjectTableState ObjectTable::export_state() const {
   return state;
 }
 
+void ObjectTable::reserve_registries(const ObjectTableState& state) {
+  std::array<std::size_t, partition_count> counts{};
+  for (const ObjectTableState::Record& record : state.records) ++counts[partition_of(record.id)];
+  for (std::size_t i = 0; i < partition_count; ++i)
+    partitions_[i].registry.reserve(counts[i], static_cast<Slot>(records_.size()), records_);
+}
+
 void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {
   check_invariant(records_.empty(), "a state is imported only into an empty table");
   records_.resize(state.records.size() + state.free_slots.size());
@@ -51,8 +64,16 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
     records_[slot].generation = generation;
     free_slots_.push_back(slot);
   }
+  reserve_registries(state);
+  reserve_staged(staging, state.records.size());
+  staging.births.reserve(state.records.size());
   VectorsView components{state.components, std::max(1u, options_.dimension)};
   for (std::size_t i = 0; i < state.records.size(); ++i) {
+    if (i + prefetch_records < state.records.size()) {
+      const ObjectId ahead = state.records[i + prefetch_records].id;
+      const auto& registry = partitions_[partition_of(ahead)].registry;
+      registry.prefetch(registry.hash(ahead));
+    }
     const ObjectTableState::Record& copy = state.records[i];
     const ObjectRow& row = copy.row;
     records_[row.slot] = {copy.id, row.time_us, row.position, row.tags, row.generation, 0};

@@ -94,6 +94,10 @@ UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, Vecto
   return counts_of(statuses);
 }
 
+void Processor::set_threads(unsigned threads) {
+  if (threads != pool_->threads()) pool_ = std::make_unique<ThreadPool>(threads);
+}
+
 void Processor::update(std::span<const ObjectBatch> batches) {
   objects_.update(batches, engine_->staging(), *pool_);
   engine_->take_ahead();

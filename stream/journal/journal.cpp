@@ -60,7 +60,23 @@ Journal::Journal(Executor& executor, const JournalOptions& options, std::string 
     : executor_(executor), options_(options), kept_(std::move(kept)), random_(random) {
   try {
     files_ = open(options_);
-    look_through();
+    snapshot_ = log::newest_snapshot(*files_);
+  } catch (...) {
+    explain();
+  }
+}
+
+void Journal::look_through() {
+  try {
+    look_at_all();
+  } catch (...) {
+    explain();
+  }
+}
+
+void Journal::explain() const {
+  try {
+    throw;
   } catch (const log::FolderLocked& error) {
     throw std::runtime_error("journal: " + std::string(error.what()) +
                              "; stop the server that uses it, or give another folder");
@@ -80,9 +96,8 @@ Journal::Journal(Executor& executor, const JournalOptions& options, std::string 
 Journal::~Journal() = default;
 
 /// Finds damage and the epoch.
-void Journal::look_through() {
+void Journal::look_at_all() {
   std::optional<std::uint64_t> epoch;
-  snapshot_ = log::newest_snapshot(*files_);
   if (snapshot_)
     log::read_snapshot(*files_, *snapshot_, [&](const log::Record& record) {
       epoch = std::get<EpochRecord>(decode(record)).epoch;
@@ -109,13 +124,13 @@ void Journal::check_kept(const std::vector<std::byte>& user) const {
                            "; start with the old ones, or with another folder");
 }
 
-void Journal::recover(const std::function<void(const JournalRecord&)>& apply) {
+void Journal::recover(const std::function<void(std::span<const JournalRecord>)>& apply) {
   const std::int64_t since_us = executor_.now_us();
   const auto read = options_.run_commits ? &read_decoded_here : &read_decoded;
   const log::LogSummary summary =
       read(*files_, log::range_behind(snapshot_), [&](const DecodedRecords& part) {
         tail_bytes_ += part.bytes;
-        for (const JournalRecord& record : part.records) apply(record);
+        apply(part.records);
       });
   log::mend_log(*files_, summary);
   tail_since_us_ = since_us;

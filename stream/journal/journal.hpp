@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,15 +33,21 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class Journal {
  public:
-  /// Opens the folder and reads the log behind the last snapshot, to find damage before anything
-  /// else begins. Changes nothing. `kept` are the options that the log keeps, as to_text() writes
-  /// them. Throws std::runtime_error, with one sentence: if the folder cannot be opened or is
-  /// used, if the log is damaged or of a later version, or if it was written with other options.
+  /// Opens the folder. `kept` are the options that the log keeps, as to_text() writes them. Throws
+  /// as explain() does.
   Journal(Executor& executor, const JournalOptions& options, std::string kept,
           const std::function<std::uint64_t()>& random);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
+
+  /// Reads the log behind the last snapshot, to find damage before anything else begins. Call it
+  /// once, before the functions below. Changes nothing. Throws as explain() does.
+  void look_through();
+  /// Within a catch clause: throws std::runtime_error with one sentence, which says what to do: the
+  /// folder cannot be opened or is used, the log is damaged or of a later version, or it was
+  /// written with other options.
+  [[noreturn]] void explain() const;
 
   /// The epoch of the messages: that of the log, or a new one if the log is new.
   std::uint64_t epoch() const { return epoch_; }
@@ -54,7 +61,7 @@ class Journal {
   /// Gives all records behind the snapshot to `apply`, in order, cuts a torn tail, and begins to
   /// take records. Call it once, before anything is appended. Throws std::runtime_error, and what
   /// `apply` throws; the log is then as before.
-  void recover(const std::function<void(const JournalRecord&)>& apply);
+  void recover(const std::function<void(std::span<const JournalRecord>)>& apply);
 
   // Each appends a record. What waits for it waits for end().
   template <class Record>
@@ -127,7 +134,7 @@ class Journal {
   static log::RecordType type_of(const LeasesMovedRecord&) { return record_type::leases_moved; }
   static log::RecordType type_of(const PublishedRecord&) { return record_type::published; }
 
-  void look_through();
+  void look_at_all();
   void check_kept(const std::vector<std::byte>& user) const;
   bool is_snapshot_due() const;
   void make_snapshot_if_due();

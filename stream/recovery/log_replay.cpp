@@ -2,6 +2,7 @@
 // Defines how each record is applied: see log_replay.hpp.
 #include "starling/stream/recovery/log_replay.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <variant>
@@ -21,6 +22,11 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 [[noreturn]] void refuse_log(const std::string& what) {
   throw std::runtime_error("the server cannot hold what its log holds: " + what +
                            ". Start it with the limits that it had, or larger ones");
+}
+
+bool is_update_of_objects(const JournalRecord& record) {
+  const auto* const request = std::get_if<RequestRecord>(&record);
+  return request != nullptr && std::holds_alternative<ObjectsChange>(request->change);
 }
 
 void check_accepted(std::span<const UpdateStatus> statuses) {
@@ -49,7 +55,10 @@ void LogReplay::apply(const JournalRecord& record) {
           [&](const LeasesMovedRecord& each) { tables_.processor.move_leases(each.duration_us); },
           [&](const TickBegunRecord& each) { apply_begun(each); },
           [&](const TickFinishedRecord& each) { finish_tick(each.error); },
-          [&](const RequestRecord& each) { apply_request(each); },
+          [&](const RequestRecord& each) {
+            if (is_update_of_objects(record)) return apply_updates(std::span(&record, 1));
+            apply_request(each);
+          },
       },
       record);
 }
@@ -79,8 +88,37 @@ void LogReplay::finish_tick(const std::string& error) {
   tables_.publisher.give_back(std::move(plans));
 }
 
+void LogReplay::apply(std::span<const JournalRecord> records) {
+  while (!records.empty()) {
+    const auto updates = static_cast<std::size_t>(
+        std::ranges::find_if_not(records, &is_update_of_objects) - records.begin());
+    if (updates == 0)
+      apply(records.front());
+    else
+      apply_updates(records.first(updates));
+    records = records.subspan(std::max<std::size_t>(updates, 1));
+  }
+}
+
+void LogReplay::apply_updates(std::span<const JournalRecord> records) {
+  std::vector<std::vector<UpdateStatus>> statuses;
+  std::vector<ObjectBatch> batches;
+  for (const JournalRecord& record : records) {
+    const auto& rows = std::get<ObjectsChange>(std::get<RequestRecord>(record).change).rows;
+    statuses.emplace_back(rows.size());
+    batches.push_back({rows, any_time_us, statuses.back()});
+  }
+  tables_.processor.update(batches);
+  for (const auto& each : statuses) check_accepted(each);
+  for (const JournalRecord& record : records) answered(std::get<RequestRecord>(record));
+}
+
 void LogReplay::apply_request(const RequestRecord& record) {
   apply_change(record);
+  answered(record);
+}
+
+void LogReplay::answered(const RequestRecord& record) {
   open_.replies.erase({record.session, record.sequence});
   tables_.sessions.restore_begun(record.session, record.sequence, record.body_hash);
   tables_.sessions.answered(record.session, record.sequence, record.reply);
@@ -113,11 +151,7 @@ void LogReplay::apply_change(const RequestRecord& record) {
   std::vector<QueryStatus> query_statuses;
   std::visit(Overloaded{
                  [](const std::monostate&) {},
-                 [&](const ObjectsChange& change) {
-                   statuses.resize(change.rows.size());
-                   const ObjectBatch batch{change.rows, any_time_us, statuses};
-                   processor.update(std::span(&batch, 1));
-                 },
+                 [](const ObjectsChange&) {},  // see apply_updates
                  [&](const VectorsChange& change) {
                    if (change.dimension != processor.space().dimension)
                      refuse_log("its vectors have another dimension");

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,9 @@ class LogReplay {
 
   /// Applies a record. Call it for all records, in order.
   void apply(const JournalRecord& record);
+  /// The same for several records. Updates of objects that follow each other are applied together,
+  /// by all threads of the processor.
+  void apply(std::span<const JournalRecord> records);
 
   /// What a log has left open: ticks that have begun and not finished, and the replies to requests
   /// for ticks that have finished. The log may have lost a reply, but not the tick.
@@ -70,6 +74,8 @@ class LogReplay {
   void apply_session(const SessionOpenedRecord& record);
   void apply_begun(const TickBegunRecord& record);
   void apply_request(const RequestRecord& record);
+  void apply_updates(std::span<const JournalRecord> records);
+  void answered(const RequestRecord& record);
   void apply_change(const RequestRecord& record);
   void apply_names(const RequestRecord& record, const NamesChange& change);
   void apply_stream(const RequestRecord& record, const StreamChange& change);

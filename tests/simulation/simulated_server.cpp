@@ -53,12 +53,12 @@ void SimulatedServer::start() {
     const stream::ServerOptions options = stream::completed(options_, engine->limits());
     metrics_ = std::make_unique<stream::Metrics>(options);
     access_ = std::make_unique<stream::Access>(std::string(), stream::AuditOptions{});
-    auto journal = stream::open_journal(*executor_, options);
+    auto log = stream::open_log(*executor_, options);
     core_ = std::make_unique<stream::ServerCore>(
         options, stream::ServerCore::Parts{
                      .executor = *executor_,
                      .engine = std::move(engine),
-                     .journal = std::move(journal),
+                     .log = std::move(log),
                      .results = network_,
                      .metrics = *metrics_,
                      .access = *access_,

@@ -55,6 +55,24 @@ TEST(ObjectRegistry, KnowsNothingAtFirst) {
   EXPECT_EQ(fleet.find(ObjectId{~std::uint64_t{0}}), no_slot);
 }
 
+TEST(ObjectRegistry, FindsAllIdsForWhichItReservedRoom) {
+  Records records;
+  ObjectRegistry<Records> registry(7);
+  constexpr Slot count = 5000;
+  const auto insert = [&](Slot slot) {
+    records.push_back({ObjectId{std::uint64_t{slot} * 977}});
+    registry.insert(records.back().id, slot, records);
+  };
+  for (Slot slot = 0; slot < 10; ++slot) insert(slot);
+  registry.reserve(count, count, records);
+  const auto bytes = registry.bytes_used();
+  for (Slot slot = 10; slot < count; ++slot) insert(slot);
+  EXPECT_EQ(registry.bytes_used(), bytes) << "it has grown all the same";
+  for (Slot slot = 0; slot < count; ++slot)
+    EXPECT_EQ(registry.find(records[slot].id, records), slot);
+  EXPECT_EQ(registry.find(ObjectId{1}, records), no_slot);
+}
+
 TEST(ObjectRegistry, EqualsAMapUnderRandomInsertsAndErasures) {
   for (const std::uint64_t seed : test::seeds(20)) {
     SCOPED_TRACE(test::replay_hint(seed));
