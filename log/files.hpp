@@ -35,21 +35,22 @@ class File {
  public:
   virtual ~File() = default;
   virtual std::uint64_t bytes() const = 0;
-  /// Bytes that come to the disk together. While they are on their way, writing them again waits.
+  /// The length of the file's pages in memory. A write to a page that is on its way to the disk
+  /// waits.
   virtual std::uint64_t page_bytes() const = 0;
   /// Fills `out` from `offset` on, and returns how many bytes there were: fewer only at the end.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   /// Writes all of `bytes`. After an error any part of them may be written.
   virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   /// Asks the system to begin to bring these bytes to the disk, so that sync() has less to wait
-  /// for. Waits for nothing and promises nothing.
+  /// for. Does not wait until they are there. After an error it is not known what is on the disk.
   virtual void begin_sync(std::uint64_t offset, std::uint64_t bytes) = 0;
   /// Returns when all that was written is on the disk. After an error it is not known what is, and
   /// a second call tells nothing: do not call it again.
   virtual void sync() = 0;
 };
 
-/// A folder that holds a log.
+/// A folder that holds a log. Several threads may open and read files while one thread writes.
 class Files {
  public:
   virtual ~Files() = default;

@@ -16,7 +16,7 @@ GroupCommit::GroupCommit(Writer& writer, GroupCommitOptions options, GroupCommit
       handlers_(std::move(handlers)),
       pending_(writer.next_sequence()),
       taken_(writer.next_sequence()),
-      more_(writer.next_sequence()) {
+      next_records_(writer.next_sequence()) {
   check_invariant(options_.buffer_bytes_max <= group_bytes_max, "a group is shorter than that");
 }
 
@@ -60,7 +60,8 @@ std::int64_t GroupCommit::due_in_us_locked() const {
   if (has_failed_) return -1;
   if (is_full_ && !is_stopping_) return std::max<std::int64_t>(retry_us_ - options_.now_us(), 0);
   if (pending_.is_empty() && taken_bytes_ == 0) return -1;
-  if (is_commit_due_locked() || pending_.bytes() >= options_.begin_bytes) return 0;
+  if (is_commit_due_locked()) return 0;
+  if (!pending_.is_empty() && pending_.bytes() >= options_.begin_bytes) return 0;
   return std::max<std::int64_t>(first_waits_us_ + options_.delay_us - options_.now_us(), 0);
 }
 
@@ -82,9 +83,9 @@ bool GroupCommit::take_records() {
     if (taken_bytes_ == 0) {
       std::swap(pending_, taken_);
       taken_bytes_ = taken_.bytes();
-    } else if (has_begun && writer_.has_room(taken_bytes_ + pending_.bytes())) {
-      std::swap(pending_, more_);
-      taken_bytes_ += more_.bytes() - commit_bytes;
+    } else if (has_begun && writer_.has_room(taken_bytes_ + pending_.bytes() - commit_bytes)) {
+      std::swap(pending_, next_records_);
+      taken_bytes_ += next_records_.bytes() - commit_bytes;
     } else {
       return true;  // ends with its segment, or found no room on the disk and is tried again
     }
@@ -93,8 +94,8 @@ bool GroupCommit::take_records() {
     may_grow = !is_commit_due && writer_.has_room(taken_bytes_);
     has_begun_ = may_grow;
   }
-  if (!more_.is_empty()) taken_.append(more_);
-  more_.restart(taken_.next_sequence());
+  if (!next_records_.is_empty()) taken_.append_group(next_records_);
+  next_records_.restart(taken_.next_sequence());
   return !may_grow;
 }
 

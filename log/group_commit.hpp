@@ -15,7 +15,8 @@
 namespace starling::log {
 
 enum class CommitPolicy {
-  tick,  ///< when asked, and at the latest `delay_us` after the first record that waits
+  tick,  ///< when asked, when half of the buffer waits or a segment ends, and at the latest
+         ///< `delay_us` after the first record that waits
   sync,  ///< without pause while records wait
 };
 
@@ -23,7 +24,8 @@ struct GroupCommitOptions {
   CommitPolicy policy = CommitPolicy::tick;
   std::int64_t delay_us = 10'000;
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< at most group_bytes_max
-  /// With `tick`, so many bytes that wait are written before they must be durable.
+  /// With `tick`, when this many bytes wait, they are written before they must be durable. With 32
+  /// KiB a tick of 330 kB waited least, and updates were as fast as without (docs/measurements).
   std::uint64_t begin_bytes = std::uint64_t{32} << 10;
   std::int64_t space_retry_us = 100'000;  ///< how long to wait before a new try after NoSpace
   std::function<std::int64_t()> now_us = &steady_now_us;
@@ -91,7 +93,7 @@ class GroupCommit {
   std::uint64_t taken_bytes_ = 0;    ///< guarded: of taken_, 0 if it is empty
   bool has_begun_ = false;           ///< guarded: taken_ may grow until it is committed
   PendingGroup taken_;               ///< of the committing thread
-  PendingGroup more_;                ///< of the committing thread: what taken_ grows by
+  PendingGroup next_records_;        ///< of the committing thread: what taken_ grows by
   std::thread thread_;
 };
 

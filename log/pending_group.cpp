@@ -35,7 +35,7 @@ std::uint64_t PendingGroup::append(RecordType type, std::uint16_t version,
   return next_sequence_++;
 }
 
-void PendingGroup::append(const PendingGroup& next) {
+void PendingGroup::append_group(const PendingGroup& next) {
   check_invariant(next.first_sequence_ == next_sequence_, "groups are joined in order");
   check_invariant(bytes() + next.buffer_.size() <= group_bytes_max, "two groups have room in one");
   put(buffer_, next.buffer_);

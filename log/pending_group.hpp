@@ -36,12 +36,13 @@ class PendingGroup {
   std::uint64_t next_sequence() const { return next_sequence_; }
 
   /// Appends all records of `next`, whose first one follows the last one here. Requires room.
-  void append(const PendingGroup& next);
+  void append_group(const PendingGroup& next);
 
   /// Sets numbers and hashes of all records, and returns their bytes, which do not change any more.
   /// `position` is the place in the log where the group begins. More records may follow. The bytes
   /// are valid until something is appended.
   std::span<const std::byte> seal_records(const LogPosition& position, std::uint64_t seed);
+  std::uint64_t sealed_bytes() const { return sealed_bytes_; }
   /// Does the same with all records and adds the commit record. `position` becomes the place behind
   /// the group. Returns all bytes of the group; they are valid until restart().
   std::span<const std::byte> seal(LogPosition& position, std::uint64_t seed);

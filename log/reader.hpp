@@ -28,8 +28,8 @@ struct Group {
 };
 using GroupHandler = std::function<void(const Group&)>;
 
-/// Bytes behind the last whole group, which power loss left unfinished. A changed bit in the very
-/// last group looks the same.
+/// Bytes behind the last whole group: power loss left them unfinished, or a writer has not
+/// committed them yet. A changed bit in the very last group looks the same.
 struct TornTail {
   std::string file;
   std::uint64_t offset = 0;

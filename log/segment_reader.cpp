@@ -59,8 +59,8 @@ bool SegmentReader::next() {
   if (parse_group() || parse_group_anew()) return true;
   const auto later = scan_tail();
   if (!later) return false;
-  // It may have gone on since then, too. The later group was written after this one, so whoever has
-  // seen that one sees this one whole.
+  // It may have gone on since then, too. The later group was written after this one. So this one is
+  // whole now, unless it is damaged.
   if (parse_group_anew()) return true;
   throw DamagedLog(name_, bad_offset_,
                    std::string(bad_what_) + ", though group " + std::to_string(later->group) +

@@ -66,7 +66,9 @@ class SystemFile final : public File {
     return static_cast<std::uint64_t>(status.st_size);
   }
 
-  std::uint64_t page_bytes() const override { return 4096; }
+  std::uint64_t page_bytes() const override {
+    return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
     std::size_t done = 0;
@@ -96,8 +98,13 @@ class SystemFile final : public File {
   }
 
   void begin_sync(std::uint64_t offset, std::uint64_t bytes) override {
-    ::sync_file_range(descriptor_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
-                      SYNC_FILE_RANGE_WRITE);  // fdatasync tells of errors
+    const int result = uninterrupted([&] {
+      return ::sync_file_range(descriptor_.get(), static_cast<off_t>(offset),
+                               static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+    });
+    // Some file systems and sandboxes have no such call, and sync() does all of the work.
+    const bool is_missing = errno == ENOSYS || errno == EINVAL || errno == ESPIPE || errno == EPERM;
+    if (result != 0 && !is_missing) fail("cannot write to the disk", path_, errno);
   }
 
   void sync() override {

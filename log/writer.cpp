@@ -8,6 +8,7 @@
 #include "starling/knn/base/assert.hpp"
 
 namespace starling::log {
+
 Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
     : files_(files),
       options_(std::move(options)),
@@ -33,6 +34,7 @@ Writer::Writer(Files& files, const LogEnd& end, WriterOptions options)
 void Writer::begin(PendingGroup& group) {
   if (is_dead()) throw WriterDead(dead_);
   check_invariant(has_room(group.bytes()), "a group begins where it has room");
+  check_has_begun(group);
   const auto sealed = group.seal_records(position_, seed_of(header_.id));
   const std::uint64_t page = file_->page_bytes();
   const std::uint64_t end = (offset_ + sealed.size()) / page * page;
@@ -53,6 +55,7 @@ void Writer::commit(PendingGroup& group) {
   try {
     if (begun_bytes_ == 0) make_room(group.bytes());
     check_invariant(has_room(group.bytes()), "a group stays in the segment in which it began");
+    check_has_begun(group);
     LogPosition behind = position_;
     const auto bytes = group.seal(behind, seed_of(header_.id));
     file_->write(offset_ + begun_bytes_, bytes.subspan(begun_bytes_));
@@ -65,6 +68,10 @@ void Writer::commit(PendingGroup& group) {
   } catch (const IoError& error) {
     die(error);
   }
+}
+
+void Writer::check_has_begun(const PendingGroup& group) const {
+  check_invariant(group.sealed_bytes() >= begun_bytes_, "one group begins at a time");
 }
 
 void Writer::make_room(std::uint64_t bytes) {

@@ -37,11 +37,11 @@ class Writer {
   /// Goes on where recover_log ended. Throws IoError.
   Writer(Files& files, const LogEnd& end, WriterOptions options);
 
-  /// Whether the segment has room for a group of so many bytes.
+  /// Whether the segment has room for a group of this length.
   bool has_room(std::uint64_t bytes) const { return offset_ + bytes <= segment_end_; }
-  /// Writes whole pages of the records so far, and waits for nothing: the group may grow until it
-  /// is committed, and its commit then has less to wait for. The segment must have room for it,
-  /// then and when it is committed. Throws WriterDead.
+  /// Writes whole pages of the records so far, and does not wait until they are on the disk: the
+  /// group may grow until it is committed, and its commit then has less to wait for. The segment
+  /// must have room for it, then and when it is committed. Throws WriterDead.
   void begin(PendingGroup& group);
   /// Writes the group, and returns when it is on the disk. An empty group is durable already.
   /// Throws NoSpace if a new segment finds no room: the group is as before, and the call may be
@@ -53,6 +53,7 @@ class Writer {
   bool is_dead() const { return !dead_.empty(); }
 
  private:
+  void check_has_begun(const PendingGroup& group) const;
   void make_room(std::uint64_t bytes);
   [[noreturn]] void die(const IoError& error);
 

@@ -315,7 +315,7 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
     const Caller to = std::move(advancing_.front());
     advancing_.pop_front();
     answer(to, reply_to_tick(outcome));
-    if (parts_.journal != nullptr) parts_.journal->commit_now();  // who asks for ticks waits for it
+    if (parts_.journal != nullptr) parts_.journal->commit_now();  // the reply waits for it
   };
   asked_tick_ = {
       .session = caller.head.session, .sequence = caller.head.sequence, .body_hash = hash};

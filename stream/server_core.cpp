@@ -22,6 +22,18 @@ bool has_threads(const ServerOptions& options) {
   return !options.journal.run_commits;
 }
 
+/// A start updates with all cores, because nothing else runs yet.
+void use_all_cores(Processor& processor) {
+  constexpr unsigned threads_max = 64;  // more find no work
+  const unsigned cores = std::min(std::thread::hardware_concurrency(), threads_max);
+  if (cores <= processor.options().threads) return;
+  try {
+    processor.set_threads(cores);
+  } catch (const std::runtime_error&) {
+    // The system has no more threads for this process, and the start takes longer.
+  }
+}
+
 /// Lets the engine skip ticks.
 SkippingEngine* wrapped(std::unique_ptr<Engine>& engine) {
   auto made = std::make_unique<SkippingEngine>(std::move(engine));
@@ -125,8 +137,7 @@ void ServerCore::recover() {
   Journal* const journal = parts_.log.journal.get();
   if (journal == nullptr) return;
   LogReplay replay(handler_.logged_tables(), ticker_.recovered_ticks());
-  if (has_threads(options_))
-    processor_.set_threads(std::max(options_.update_threads, std::thread::hardware_concurrency()));
+  if (has_threads(options_)) use_all_cores(processor_);
   if (parts_.log.state)
     import_state(*std::exchange(parts_.log.state, {}), handler_.logged_tables(), replay);
   skipping_->skip_before(journal->scan().first_needed_tick());

@@ -100,7 +100,7 @@ void print_text(const std::optional<log::SnapshotInfo>& snapshot, const log::Log
               << contents.last_tick.tau_us << " us\n";
   if (summary.torn_tail)
     std::cout << "unfinished       " << torn_text(*summary.torn_tail)
-              << ": the next start cuts them\n";
+              << ": not committed yet. A start cuts them\n";
   std::cout << "written with\n";
   for (std::size_t begin = 0; begin < options.size();) {
     const std::size_t end = std::min(options.find('\n', begin), options.size());
@@ -187,7 +187,8 @@ int check(const JournalFlags& flags) {
                 << " files\n";
     if (found.read.torn_tail)
       std::cout << "unfinished: " << torn_text(*found.read.torn_tail)
-                << "; the next start cuts them, and nothing in them was acknowledged\n";
+                << "; they are not committed yet, and nothing in them is acknowledged. A start "
+                   "cuts them\n";
   }
   return found.damage.empty() ? 0 : 1;
 }

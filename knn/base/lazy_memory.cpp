@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t mapped_bytes_min = std::size_t{1} << 20;
 
-/// What lies behind so many bytes of a block may come in huge pages: random reads of a large table
-/// then wait less for addresses, and a small table takes no more memory.
+/// The part of a block behind these bytes may come in huge pages: random reads of a large table
+/// then wait less for addresses. A small table takes no more memory than before.
 constexpr std::size_t small_bytes = std::size_t{4} << 20;
 
 class LazyMemory final : public std::pmr::memory_resource {

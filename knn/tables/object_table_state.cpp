@@ -49,8 +49,9 @@ ObjectTableState ObjectTable::export_state() const {
 void ObjectTable::reserve_registries(const ObjectTableState& state) {
   std::array<std::size_t, partition_count> counts{};
   for (const ObjectTableState::Record& record : state.records) ++counts[partition_of(record.id)];
+  const auto slot_max = static_cast<Slot>(std::max<std::size_t>(records_.size(), 1) - 1);
   for (std::size_t i = 0; i < partition_count; ++i)
-    partitions_[i].registry.reserve(counts[i], static_cast<Slot>(records_.size()), records_);
+    partitions_[i].registry.reserve(counts[i], slot_max, records_);
 }
 
 void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {

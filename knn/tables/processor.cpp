@@ -95,7 +95,9 @@ UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, Vecto
 }
 
 void Processor::set_threads(unsigned threads) {
+  check_invariant(threads > 0, "a processor has at least one thread");
   if (threads != pool_->threads()) pool_ = std::make_unique<ThreadPool>(threads);
+  options_.threads = threads;
 }
 
 void Processor::update(std::span<const ObjectBatch> batches) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t bytes_ahead_max = std::uint64_t{64} << 20;
 /// A long group is handled in parts of about this size, so that both threads have work.
 constexpr std::uint64_t part_bytes = std::uint64_t{4} << 20;
 
-/// What the reading thread throws when nobody handles the records any more.
+/// The reading thread throws it when the records are not handled any more.
 struct Stopped {};
 
 class RecordQueue {

@@ -13,16 +13,16 @@
 
 namespace starling::stream {
 
-/// Records of one group, in order.
+/// Consecutive records.
 struct DecodedRecords {
   std::vector<JournalRecord> records;
   std::uint64_t bytes = 0;  ///< of the records in the log
 };
 using DecodedHandler = std::function<void(const DecodedRecords&)>;
 
-/// Reads as log::read_log does, and calls `handler` on the caller's thread. At most 64 MiB of the
-/// log are decoded and not handled yet, and one record more. Throws what log::read_log, decode()
-/// and `handler` throw, after the records before it were handled.
+/// Reads as log::read_log does, and calls `handler` on the caller's thread, with parts of about 4
+/// MiB. When 64 MiB of the log are decoded and not handled yet, the reading waits. Throws what
+/// log::read_log, decode() and `handler` throw; earlier parts were handled then.
 log::LogSummary read_decoded(log::Files& files, const log::LogRange& range,
                              const DecodedHandler& handler);
 

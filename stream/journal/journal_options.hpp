@@ -32,8 +32,7 @@ struct JournalOptions {
   std::optional<Durability> durability{};
   std::uint64_t segment_bytes = std::uint64_t{256} << 20;    ///< of one file of the log
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< of records that wait for the disk
-  /// With `tick`, so many bytes that wait are written before they must be durable.
-  std::uint64_t begin_bytes = std::uint64_t{32} << 10;
+  std::uint64_t begin_bytes = log::GroupCommitOptions{}.begin_bytes;  ///< see there
   // A snapshot is made when the records behind the last one have more bytes than this and than the
   // snapshot, or when the last one is older than this. Then what it stands for is removed.
   std::uint64_t tail_bytes_max = std::uint64_t{1} << 30;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/overloaded.hpp"
 
 namespace starling::stream {
@@ -151,7 +152,9 @@ void LogReplay::apply_change(const RequestRecord& record) {
   std::vector<QueryStatus> query_statuses;
   std::visit(Overloaded{
                  [](const std::monostate&) {},
-                 [](const ObjectsChange&) {},  // see apply_updates
+                 [](const ObjectsChange&) {
+                   check_invariant(false, "updates of objects are applied by apply_updates");
+                 },
                  [&](const VectorsChange& change) {
                    if (change.dimension != processor.space().dimension)
                      refuse_log("its vectors have another dimension");

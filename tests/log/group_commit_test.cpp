@@ -120,9 +120,43 @@ TEST_F(GroupCommitTest, StopCommitsWhatIsOnlyWritten) {
   GroupCommit commit(writer_, early, handlers());
   put(commit, "a");
   EXPECT_TRUE(commit.step());
+  EXPECT_FALSE(commit.step()) << "everything is written, and nothing is due";
   EXPECT_EQ(durable_, 0U);
   commit.stop();
   EXPECT_EQ(durable_, 2U);
+}
+
+TEST_F(GroupCommitTest, CommitsWhatIsOnlyWrittenTenMillisecondsAfterItsFirstRecord) {
+  auto early = options();
+  early.begin_bytes = 1;
+  GroupCommit commit(writer_, early, handlers());
+  put(commit, "a");
+  EXPECT_TRUE(commit.step());
+  now_us_ = 9'999;
+  EXPECT_FALSE(commit.step());
+  now_us_ = 10'000;
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 2U);
+}
+
+TEST_F(GroupCommitTest, KeepsWhatFollowsAWrittenGroupUntilTheDiskHasRoom) {
+  auto early = options();
+  early.begin_bytes = 100;
+  GroupCommit commit(writer_, early, handlers());
+  put(commit, std::string(200, 'a'));
+  EXPECT_TRUE(commit.step());
+  files_.set_space(10);
+  put(commit, std::string(300, 'b'));  // needs the next segment
+  commit.commit_now();
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 2U);
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(no_space_, 1);
+  files_.set_space(UINT64_MAX);
+  now_us_ += 100'000;
+  EXPECT_TRUE(commit.step());
+  EXPECT_EQ(durable_, 3U);
+  EXPECT_EQ(groups(), 2U);
 }
 
 TEST_F(GroupCommitTest, AfterAnEarlyWriteThatFailedCommitsNothingMore) {

@@ -126,6 +126,11 @@ ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
   return outcome > 0 ? -1 : real(file, data, bytes, offset);
 }
 
+int sync_file_range(int file, off64_t offset, off64_t bytes, unsigned flags) {
+  static auto* const real = next<int(int, off64_t, off64_t, unsigned)>("sync_file_range");
+  return fails("sync_file_range") ? -1 : real(file, offset, bytes, flags);
+}
+
 int fdatasync(int file) {
   static auto* const real = next<int(int)>("fdatasync");
   return fails("fdatasync") ? -1 : real(file);
