@@ -2,12 +2,19 @@
 // Defines how a group is built and sealed: see pending_group.hpp.
 #include "starling/log/pending_group.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "starling/knn/base/assert.hpp"
 
 namespace starling::log {
 namespace {
+
+/// Lets the buffer grow by these bytes without an exception.
+void make_room(std::vector<std::byte>& buffer, std::uint64_t bytes) {
+  const std::size_t size = buffer.size() + bytes;
+  if (size > buffer.capacity()) buffer.reserve(std::max(size, 2 * buffer.capacity()));
+}
 
 void put(std::vector<std::byte>& buffer, std::span<const std::byte> bytes) {
   buffer.insert(buffer.end(), bytes.begin(), bytes.end());
@@ -26,6 +33,7 @@ std::uint64_t PendingGroup::append(RecordType type, std::uint16_t version,
   for (const auto part : parts) payload_bytes += part.size();
   check_invariant(has_room(payload_bytes), "a record does not fit in its group");
   check_invariant(type != RecordType::commit, "only the log itself appends commits");
+  make_room(buffer_, record_bytes(payload_bytes));
   put_value(buffer_, RecordHeader{.payload_bytes = static_cast<std::uint32_t>(payload_bytes),
                                   .type = type,
                                   .version = version,
@@ -38,6 +46,7 @@ std::uint64_t PendingGroup::append(RecordType type, std::uint16_t version,
 void PendingGroup::append_group(const PendingGroup& next) {
   check_invariant(next.first_sequence_ == next_sequence_, "groups are joined in order");
   check_invariant(bytes() + next.buffer_.size() <= group_bytes_max, "two groups have room in one");
+  make_room(buffer_, next.buffer_.size());
   put(buffer_, next.buffer_);
   next_sequence_ = next.next_sequence_;
 }
@@ -62,6 +71,7 @@ std::span<const std::byte> PendingGroup::seal_records(const LogPosition& positio
 
 std::span<const std::byte> PendingGroup::seal(LogPosition& position, std::uint64_t seed) {
   seal_records(position, seed);
+  make_room(buffer_, commit_bytes);
   put_value(buffer_,
             RecordHeader{.payload_bytes = sizeof(CommitPayload), .sequence = next_sequence_});
   put_value(buffer_, CommitPayload{.first_sequence = first_sequence_,

@@ -11,6 +11,7 @@
 
 namespace starling::log {
 
+/// A function that throws std::bad_alloc leaves the group as it was.
 class PendingGroup {
  public:
   /// The first record will have this sequence number.
