@@ -376,9 +376,7 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
       snapshots_.pin(asked->place, number, snapshot, parts_.executor.now_us(),
                      asked->caller.principal->id);
       if (snapshot->page_count() == 1) snapshots_.release(number);
-      send_when_told(
-          asked->caller, *frame,
-          parts_.journal == nullptr ? 0 : parts_.journal->end_of_messages(snapshot->answers.tick));
+      send_after(asked->caller, *frame, &Journal::end_of_messages, snapshot->answers.tick);
     };
   });
 }
@@ -422,8 +420,7 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
       .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};
   const protocol::Frame frame = protocol::encode_neighbors(
       caller.reply_head(), head, parts_.space.source_of(reports, neighbors_carry));
-  send_when_told(caller, frame,
-                 parts_.journal == nullptr ? 0 : parts_.journal->end_of_mark(answers.tick));
+  send_after(caller, frame, &Journal::end_of_mark, answers.tick);
 }
 
 void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answers) {

@@ -85,11 +85,12 @@ void RequestHandler::send_when_logged(const Caller& caller, const protocol::Fram
   send_when_durable(caller.peer, frame, parts_.journal->end());
 }
 
-/// Sends an answer from a finished tick when the log is on the disk up to `place`. If the disk is
-/// full, refuses instead.
-void RequestHandler::send_when_told(const Caller& caller, const protocol::Frame& frame,
-                                    std::uint64_t place) {
+/// Sends an answer from a finished tick when the log is on the disk up to a place of that tick. If
+/// the disk is full, refuses instead.
+void RequestHandler::send_after(const Caller& caller, const protocol::Frame& frame,
+                                std::uint64_t (Journal::*place_of)(Tick) const, Tick tick) {
   if (parts_.journal == nullptr) return parts_.send(caller.peer, frame);
+  const std::uint64_t place = (parts_.journal->*place_of)(tick);
   if (!parts_.journal->is_durable(place) && parts_.journal->refusal())
     return refuse(caller, ErrorCode::answer_failed,
                   "The last tick is not published, because the server's log finds no room on the "

@@ -230,7 +230,8 @@ class RequestHandler {
   void know(const Caller& caller);
   void send_when_logged(const Caller& caller, const protocol::Frame& frame);
   void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
-  void send_when_told(const Caller& caller, const protocol::Frame& frame, std::uint64_t place);
+  void send_after(const Caller& caller, const protocol::Frame& frame,
+                  std::uint64_t (Journal::*place_of)(Tick) const, Tick tick);
   void check_memory_for_log() const;
 
   // Whom things belong to, and what a principal may take of the server (owners.cpp)

@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
 
-/// A simulation runs everything on one thread.
-bool has_threads(const ServerOptions& options) {
-  return !options.journal.run_commits;
-}
-
 /// A start updates with all cores, because nothing else runs yet.
 void use_all_cores(Processor& processor) {
   constexpr unsigned threads_max = 64;  // more find no work
@@ -52,7 +47,7 @@ OpenedLog open_log(Executor& executor, const ServerOptions& options) {
     journal->look_through();
     return {std::move(journal), {}};
   }
-  const auto policy = has_threads(options) ? std::launch::async : std::launch::deferred;
+  const auto policy = options.journal.has_threads() ? std::launch::async : std::launch::deferred;
   auto reading =
       std::async(policy, [&] { return read_state(journal->files(), *journal->snapshot()).state; });
   journal->look_through();
@@ -137,7 +132,7 @@ void ServerCore::recover() {
   Journal* const journal = parts_.log.journal.get();
   if (journal == nullptr) return;
   LogReplay replay(handler_.logged_tables(), ticker_.recovered_ticks());
-  if (has_threads(options_)) use_all_cores(processor_);
+  if (options_.journal.has_threads()) use_all_cores(processor_);
   if (parts_.log.state)
     import_state(*std::exchange(parts_.log.state, {}), handler_.logged_tables(), replay);
   skipping_->skip_before(journal->scan().first_needed_tick());

@@ -101,10 +101,10 @@ class Processor {
   /// Updates objects by several batches, in order. Large updates take less time in this way, if
   /// ProcessorOptions::threads is more than one.
   void update(std::span<const ObjectBatch> batches);
+  void update_vectors(std::span<const VectorBatch> batches);
   /// Changes ProcessorOptions::threads. Do not call it while the result of a tick is sorted. Throws
   /// std::runtime_error, and changes nothing, if the system cannot start the threads.
   void set_threads(unsigned threads);
-  void update_vectors(std::span<const VectorBatch> batches);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses, const TagOwner& owner = {});
   UpdateCounts remove_objects(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,

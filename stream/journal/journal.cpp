@@ -126,7 +126,7 @@ void Journal::check_kept(const std::vector<std::byte>& user) const {
 
 void Journal::recover(const std::function<void(std::span<const JournalRecord>)>& apply) {
   const std::int64_t since_us = executor_.now_us();
-  const auto read = options_.run_commits ? &read_decoded_here : &read_decoded;
+  const auto read = options_.has_threads() ? &read_decoded : &read_decoded_here;
   const log::LogSummary summary =
       read(*files_, log::range_behind(snapshot_), [&](const DecodedRecords& part) {
         tail_bytes_ += part.bytes;

@@ -47,6 +47,8 @@ struct JournalOptions {
   /// Sees to it that GroupCommit::step() is called when a commit is due. Empty: a thread does.
   std::function<void(log::GroupCommit&)> run_commits{};
 
+  /// A simulation runs commits itself, and everything else on its one thread too.
+  bool has_threads() const { return !run_commits; }
   bool is_on() const { return !folder.empty() && durability != Durability::off; }
 };
 

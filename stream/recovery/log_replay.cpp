@@ -43,7 +43,7 @@ void check_accepted(std::span<const QueryStatus> statuses) {
 
 }  // namespace
 
-void LogReplay::apply(const JournalRecord& record) {
+void LogReplay::apply_other(const JournalRecord& record) {
   std::visit(
       Overloaded{
           [](const EpochRecord&) {},
@@ -56,10 +56,7 @@ void LogReplay::apply(const JournalRecord& record) {
           [&](const LeasesMovedRecord& each) { tables_.processor.move_leases(each.duration_us); },
           [&](const TickBegunRecord& each) { apply_begun(each); },
           [&](const TickFinishedRecord& each) { finish_tick(each.error); },
-          [&](const RequestRecord& each) {
-            if (is_update_of_objects(record)) return apply_updates(std::span(&record, 1));
-            apply_request(each);
-          },
+          [&](const RequestRecord& each) { apply_request(each); },
       },
       record);
 }
@@ -94,7 +91,7 @@ void LogReplay::apply(std::span<const JournalRecord> records) {
     const auto updates = static_cast<std::size_t>(
         std::ranges::find_if_not(records, &is_update_of_objects) - records.begin());
     if (updates == 0)
-      apply(records.front());
+      apply_other(records.front());
     else
       apply_updates(records.first(updates));
     records = records.subspan(std::max<std::size_t>(updates, 1));

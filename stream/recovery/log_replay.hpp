@@ -53,7 +53,7 @@ class LogReplay {
   void watch(Watcher watcher) { watcher_ = std::move(watcher); }
 
   /// Applies a record. Call it for all records, in order.
-  void apply(const JournalRecord& record);
+  void apply(const JournalRecord& record) { apply(std::span(&record, 1)); }
   /// The same for several records. Updates of objects that follow each other are applied together,
   /// by all threads of the processor.
   void apply(std::span<const JournalRecord> records);
@@ -71,6 +71,8 @@ class LogReplay {
   void finish_tick(const std::string& error);
 
  private:
+  /// Applies a record that is no update of objects.
+  void apply_other(const JournalRecord& record);
   void apply_session(const SessionOpenedRecord& record);
   void apply_begun(const TickBegunRecord& record);
   void apply_request(const RequestRecord& record);

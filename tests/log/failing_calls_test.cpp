@@ -119,6 +119,21 @@ class FailingCalls : public testing::Test {
     EXPECT_EQ(there, outcome.durable);
   }
 
+  /// Lets each call of this name have the error, which the log must not notice.
+  void expect_done_all_the_same(std::string_view call, int error) {
+    for (int number = 1;; ++number) {
+      SCOPED_TRACE(std::string(call) + ", call " + std::to_string(number));
+      const Outcome outcome = run(call, number, error);
+      if (!outcome.has_failed) {
+        EXPECT_GT(number, 1) << "the log makes no such call";
+        break;
+      }
+      EXPECT_EQ(outcome.sentence, "");
+      EXPECT_EQ(outcome.durable.size(), 2U * groups);
+      expect_durable(outcome);
+    }
+  }
+
   const std::string path_ = testing::TempDir() + "starling_failing_calls_" +
                             testing::UnitTest::GetInstance()->current_test_info()->name();
 };
@@ -167,33 +182,12 @@ TEST_F(FailingCalls, ForWantOfRoomOrQuotaLoseNothing) {
 TEST_F(FailingCalls, ThatASignalInterruptsAreMadeAgain) {
   constexpr std::array<std::string_view, 8> interrupted{
       "open", "openat", "pread", "pwrite", "fdatasync", "fsync", "flock", "posix_fallocate"};
-  for (const std::string_view call : interrupted)
-    for (int number = 1;; ++number) {
-      SCOPED_TRACE(std::string(call) + ", call " + std::to_string(number));
-      const Outcome outcome = run(call, number, EINTR);
-      if (!outcome.has_failed) {
-        EXPECT_GT(number, 1) << "the log makes no such call";
-        break;
-      }
-      EXPECT_EQ(outcome.sentence, "");
-      EXPECT_EQ(outcome.durable.size(), 2U * groups);
-      expect_durable(outcome);
-    }
+  for (const std::string_view call : interrupted) expect_done_all_the_same(call, EINTR);
 }
 
 TEST_F(FailingCalls, ThatDoHalfOfTheirWorkAreCompleted) {
   for (const std::string_view call : {"pread", "pwrite"})
-    for (int number = 1;; ++number) {
-      SCOPED_TRACE(std::string(call) + ", call " + std::to_string(number));
-      const Outcome outcome = run(call, number, FailingCall::half);
-      if (!outcome.has_failed) {
-        EXPECT_GT(number, 1) << "the log makes no such call";
-        break;
-      }
-      EXPECT_EQ(outcome.sentence, "");
-      EXPECT_EQ(outcome.durable.size(), 2U * groups);
-      expect_durable(outcome);
-    }
+    expect_done_all_the_same(call, FailingCall::half);
 }
 
 }  // namespace

@@ -18,6 +18,12 @@ class GroupCommitTest : public testing::Test {
   GroupCommitOptions options(CommitPolicy policy = CommitPolicy::tick) {
     return {.policy = policy, .buffer_bytes_max = 1000, .now_us = [this] { return now_us_; }};
   }
+  /// Those of `tick`, with early writes.
+  GroupCommitOptions early_options(std::uint64_t begin_bytes) {
+    auto made = options();
+    made.begin_bytes = begin_bytes;
+    return made;
+  }
   GroupCommitHandlers handlers() {
     return {.on_durable = [this](std::uint64_t sequence) { durable_ = sequence; },
             .on_no_space = [this](const std::string&) { ++no_space_; },
@@ -74,9 +80,7 @@ TEST_F(GroupCommitTest, OfSyncCommitsWhateverWaits) {
 }
 
 TEST_F(GroupCommitTest, OfTickWritesManyBytesAtOnceAndCommitsThemLater) {
-  auto early = options();
-  early.begin_bytes = 200;
-  GroupCommit commit(writer_, early, handlers());
+  GroupCommit commit(writer_, early_options(200), handlers());
   const auto writes = files_.writes();
   const auto syncs = files_.syncs();
   put(commit, std::string(50, 'a'));
@@ -99,9 +103,7 @@ TEST_F(GroupCommitTest, OfTickWritesManyBytesAtOnceAndCommitsThemLater) {
 }
 
 TEST_F(GroupCommitTest, EndsAGroupThatIsWrittenWithItsSegment) {
-  auto early = options();
-  early.begin_bytes = 200;
-  GroupCommit commit(writer_, early, handlers());
+  GroupCommit commit(writer_, early_options(200), handlers());
   put(commit, std::string(200, 'a'));
   EXPECT_TRUE(commit.step());
   put(commit, std::string(200, 'b'));  // the segment has room for one of them
@@ -115,9 +117,7 @@ TEST_F(GroupCommitTest, EndsAGroupThatIsWrittenWithItsSegment) {
 }
 
 TEST_F(GroupCommitTest, StopCommitsWhatIsOnlyWritten) {
-  auto early = options();
-  early.begin_bytes = 1;
-  GroupCommit commit(writer_, early, handlers());
+  GroupCommit commit(writer_, early_options(1), handlers());
   put(commit, "a");
   EXPECT_TRUE(commit.step());
   EXPECT_FALSE(commit.step()) << "everything is written, and nothing is due";
@@ -127,9 +127,7 @@ TEST_F(GroupCommitTest, StopCommitsWhatIsOnlyWritten) {
 }
 
 TEST_F(GroupCommitTest, CommitsWhatIsOnlyWrittenTenMillisecondsAfterItsFirstRecord) {
-  auto early = options();
-  early.begin_bytes = 1;
-  GroupCommit commit(writer_, early, handlers());
+  GroupCommit commit(writer_, early_options(1), handlers());
   put(commit, "a");
   EXPECT_TRUE(commit.step());
   now_us_ = 9'999;
@@ -140,9 +138,7 @@ TEST_F(GroupCommitTest, CommitsWhatIsOnlyWrittenTenMillisecondsAfterItsFirstReco
 }
 
 TEST_F(GroupCommitTest, KeepsWhatFollowsAWrittenGroupUntilTheDiskHasRoom) {
-  auto early = options();
-  early.begin_bytes = 100;
-  GroupCommit commit(writer_, early, handlers());
+  GroupCommit commit(writer_, early_options(100), handlers());
   put(commit, std::string(200, 'a'));
   EXPECT_TRUE(commit.step());
   files_.set_space(10);
@@ -160,9 +156,7 @@ TEST_F(GroupCommitTest, KeepsWhatFollowsAWrittenGroupUntilTheDiskHasRoom) {
 }
 
 TEST_F(GroupCommitTest, AfterAnEarlyWriteThatFailedCommitsNothingMore) {
-  auto early = options();
-  early.begin_bytes = 1;
-  GroupCommit commit(writer_, early, handlers());
+  GroupCommit commit(writer_, early_options(1), handlers());
   files_.fail_write(files_.writes() + 1);
   put(commit, "a");
   EXPECT_TRUE(commit.step());
