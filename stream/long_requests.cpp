@@ -231,12 +231,13 @@ void RequestHandler::prepare_tick(std::int64_t tau_us, std::function<void()> rea
   slices_.start_next(
       [this, tau_us] { return parts_.processor.prepare_tick(tau_us); },
       [this, tau_us, asked = std::exchange(asked_tick_, {}), ready = std::move(ready)]() mutable {
-        ready();
+        // First, since the engine's threads may take the processor of this one for a whole search.
         if (parts_.journal != nullptr) {
           asked.tick = last_begun_ = Tick{to_number(last_begun_) + 1};
           asked.tau_us = tau_us;
           parts_.journal->append(asked);
         }
+        ready();
         if (!slices_.is_busy()) parts_.has_room_again();
       });
 }
