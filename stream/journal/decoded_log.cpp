@@ -16,7 +16,8 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t bytes_ahead_max = std::uint64_t{64} << 20;
-/// A long group is handled in parts of about this size, so that both threads have work.
+/// Records are handled in parts of about this size, so that both threads have work and updates of
+/// small groups are applied together.
 constexpr std::uint64_t part_bytes = std::uint64_t{4} << 20;
 
 /// The reading thread throws it when the records are not handled any more.
@@ -66,18 +67,19 @@ class RecordQueue {
 
 template <class Handler>
 log::LogSummary read_parts(log::Files& files, const log::LogRange& range, const Handler& handler) {
-  return log::read_log(
+  DecodedRecords part;
+  log::LogSummary summary = log::read_log(
       files,
       [&](const log::Group& group) {
-        DecodedRecords part;
         for (const log::Record& record : group.records) {
           part.records.push_back(decode(record));
           part.bytes += log::record_bytes(record.payload.size());
           if (part.bytes >= part_bytes) handler(std::exchange(part, {}));
         }
-        if (!part.records.empty()) handler(std::move(part));
       },
       range);
+  if (!part.records.empty()) handler(std::move(part));
+  return summary;
 }
 
 }  // namespace

@@ -56,6 +56,14 @@ TEST_F(DecodedLog, GivesAllRecordsInOrder) {
   expect_found(500);
 }
 
+TEST_F(DecodedLog, GivesSmallGroupsTogether) {
+  write(500, 10);
+  std::vector<std::size_t> parts;
+  const auto count = [&](const DecodedRecords& part) { parts.push_back(part.records.size()); };
+  read_decoded_here(files_, {}, count);
+  EXPECT_THAT(parts, testing::ElementsAre(500));
+}
+
 TEST_F(DecodedLog, GivesNothingOfAnEmptyLog) {
   read_decoded(files_, {}, collect());
   expect_found(0);
@@ -73,13 +81,11 @@ TEST_F(DecodedLog, EndsWhenItsHandlerThrowsWhileItWaits) {
   EXPECT_THROW(read_decoded(files_, {}, refuse), std::runtime_error);
 }
 
-TEST_F(DecodedLog, ThrowsDamageAfterTheRecordsBeforeIt) {
-  write(500, 10);
-  auto& bytes = files_.bytes_of(log::segment_name(1));
-  bytes[bytes.size() / 40] ^= std::byte{1};
+TEST_F(DecodedLog, ThrowsDamageAfterPartsBeforeIt) {
+  write(30, std::size_t{3} << 20);  // two in a part
+  files_.bytes_of(log::segment_names(files_)[20])[1000] ^= std::byte{1};
   EXPECT_THROW(read_decoded(files_, {}, collect()), log::DamagedLog);
-  EXPECT_GT(found_.size(), 100U);
-  EXPECT_LT(found_.size(), 400U);
+  expect_found(20);
 }
 
 }  // namespace

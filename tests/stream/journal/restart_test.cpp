@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that a server goes on with its log after a restart: its state, the sessions with their
 // replies, the epoch, the ticks and the sequences of streams.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "starling/knn/base/clocks.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/support/raw_peer.hpp"
 
@@ -219,6 +224,20 @@ TEST(Durability, WithoutAFolderItIsRefused) {
   options.journal.durability = Durability::sync;
   EXPECT_THAT(message_of([&] { Server(options, make_engine()); }),
               testing::HasSubstr("name one with --journal DIR, or use --durability off"));
+}
+
+/// The log commits 10 ms after the first record that waits, at the latest.
+TEST(Durability, AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock) {
+  constexpr int ticks = 20;
+  RunningServer server(journal_options(std::make_shared<TestDisk>()));
+  auto client = server.client();
+  double least_ms = std::numeric_limits<double>::infinity();
+  for (int round = 0, tau_us = 1; round < 5; ++round) {
+    const std::int64_t since_us = steady_now_us();
+    for (int i = 0; i < ticks; ++i) client.advance_tick(tau_us++).value();
+    least_ms = std::min(least_ms, ms_since(since_us));
+  }
+  EXPECT_LT(least_ms, ticks * 10 / 2);
 }
 
 TEST(Durability, AFolderAloneMeansTickAndOffMeansNoLog) {
