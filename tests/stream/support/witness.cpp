@@ -28,12 +28,14 @@ double metres(std::int32_t cm) {
 }
 
 protocol::SubscriberOptions subscriber_options(const Endpoints& endpoints,
-                                               const std::optional<protocol::KeyPair>& key) {
+                                               const std::optional<protocol::KeyPair>& key,
+                                               std::int64_t reconnect_after_ms) {
   protocol::SubscriberOptions options;
   options.results = endpoints.results;
   options.client.commands = endpoints.commands;
   options.client.name = "witness";
   options.client.key = key;
+  options.client.reconnect_after_ms = reconnect_after_ms;
   options.subscription.stream = stream_name;
   options.retry_interval_ms = 1;
   return options;
@@ -50,10 +52,13 @@ std::vector<protocol::HeldNeighbor> in_metres(const test::List& list) {
 }  // namespace
 
 Witness::Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks,
-                 const std::optional<protocol::KeyPair>& key)
+                 const std::optional<protocol::KeyPair>& key, std::int64_t reconnect_after_ms)
     : ticks_(ticks),
-      client_(context, {.commands = endpoints.commands, .name = "witness", .key = key}),
-      subscriber_(context, subscriber_options(endpoints, key)),
+      client_(context, {.commands = endpoints.commands,
+                        .name = "witness",
+                        .key = key,
+                        .reconnect_after_ms = reconnect_after_ms}),
+      subscriber_(context, subscriber_options(endpoints, key, reconnect_after_ms)),
       time_us_(ticks == Ticks::by_the_clock ? wall_now_us() : 0) {
   EXPECT_TRUE(client_.put_stream({.name = stream_name, .on = ReportOn::distance, .with = {}}));
   const std::uint32_t stream = oracle_.put_stream(test::stream(stream_name, ReportOn::distance));

@@ -19,8 +19,10 @@ class Witness {
 
   /// The witness's objects and queries stay in a corner of the space that no other client uses.
   /// `key`: of a server with keys.
+  /// `reconnect_after_ms`: see protocol::ClientOptions.
   Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks = Ticks::on_request,
-          const std::optional<protocol::KeyPair>& key = std::nullopt);
+          const std::optional<protocol::KeyPair>& key = std::nullopt,
+          std::int64_t reconnect_after_ms = 5'000);
   explicit Witness(const RunningServer& server, Ticks ticks = Ticks::on_request)
       : Witness(server.context(), server.endpoints(), ticks) {}
 

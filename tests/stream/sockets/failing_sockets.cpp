@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library to preload, which defines functions of the C library: see failing_sockets.hpp.
+#include "tests/stream/sockets/failing_sockets.hpp"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace starling::stream {
+namespace {
+
+SocketFault* map_fault() {
+  const char* const path = std::getenv(socket_fault_variable);
+  const int file = path == nullptr ? -1 : open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* const mapped =
+      mmap(nullptr, sizeof(SocketFault), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  return mapped == MAP_FAILED ? nullptr : static_cast<SocketFault*>(mapped);
+}
+
+/// Returns whether this call fails; errno is then set.
+bool fails(std::uint32_t call) {
+  static SocketFault* const fault = map_fault();
+  if (fault == nullptr || fault->left <= 0 || fault->call != call || fault->left-- != 1)
+    return false;
+  fault->has_failed = true;
+  errno = fault->error;
+  return true;
+}
+
+/// Whether an accept() that fails so has taken the connection off the queue.
+bool takes_connection(int error) {
+  return error == ECONNABORTED || error == EPERM;
+}
+
+/// Keeps errno.
+void close_unread(int socket) {
+  const int error = errno;
+  if (socket >= 0) close(socket);
+  errno = error;
+}
+
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+}  // namespace starling::stream
+
+using starling::stream::close_unread;
+using starling::stream::fails;
+using starling::stream::next;
+using starling::stream::number_of_call;
+using starling::stream::takes_connection;
+
+extern "C" {
+
+int accept(int socket, sockaddr* address, socklen_t* bytes) {
+  static auto* const real = next<int(int, sockaddr*, socklen_t*)>("accept");
+  const bool has_failed = fails(number_of_call("accept"));
+  if (has_failed && takes_connection(errno)) close_unread(real(socket, nullptr, nullptr));
+  return has_failed ? -1 : real(socket, address, bytes);
+}
+
+int accept4(int socket, sockaddr* address, socklen_t* bytes, int flags) {
+  static auto* const real = next<int(int, sockaddr*, socklen_t*, int)>("accept4");
+  const bool has_failed = fails(number_of_call("accept4"));
+  if (has_failed && takes_connection(errno)) close_unread(real(socket, nullptr, nullptr, flags));
+  return has_failed ? -1 : real(socket, address, bytes, flags);
+}
+
+int bind(int socket, const sockaddr* address, socklen_t bytes) noexcept {
+  static auto* const real = next<int(int, const sockaddr*, socklen_t)>("bind");
+  return fails(number_of_call("bind")) ? -1 : real(socket, address, bytes);
+}
+
+int epoll_create1(int flags) noexcept {
+  static auto* const real = next<int(int)>("epoll_create1");
+  return fails(number_of_call("epoll_create1")) ? -1 : real(flags);
+}
+
+int epoll_ctl(int poll, int operation, int file, epoll_event* event) noexcept {
+  static auto* const real = next<int(int, int, int, epoll_event*)>("epoll_ctl");
+  return fails(number_of_call("epoll_ctl")) ? -1 : real(poll, operation, file, event);
+}
+
+int epoll_wait(int poll, epoll_event* events, int count, int timeout_ms) {
+  static auto* const real = next<int(int, epoll_event*, int, int)>("epoll_wait");
+  return fails(number_of_call("epoll_wait")) ? -1 : real(poll, events, count, timeout_ms);
+}
+
+int eventfd(unsigned value, int flags) noexcept {
+  static auto* const real = next<int(unsigned, int)>("eventfd");
+  return fails(number_of_call("eventfd")) ? -1 : real(value, flags);
+}
+
+int getpeername(int socket, sockaddr* address, socklen_t* bytes) noexcept {
+  static auto* const real = next<int(int, sockaddr*, socklen_t*)>("getpeername");
+  return fails(number_of_call("getpeername")) ? -1 : real(socket, address, bytes);
+}
+
+int getsockname(int socket, sockaddr* address, socklen_t* bytes) noexcept {
+  static auto* const real = next<int(int, sockaddr*, socklen_t*)>("getsockname");
+  return fails(number_of_call("getsockname")) ? -1 : real(socket, address, bytes);
+}
+
+int getsockopt(int socket, int level, int name, void* value, socklen_t* bytes) noexcept {
+  static auto* const real = next<int(int, int, int, void*, socklen_t*)>("getsockopt");
+  return fails(number_of_call("getsockopt")) ? -1 : real(socket, level, name, value, bytes);
+}
+
+int listen(int socket, int waiting) noexcept {
+  static auto* const real = next<int(int, int)>("listen");
+  return fails(number_of_call("listen")) ? -1 : real(socket, waiting);
+}
+
+ssize_t recvmsg(int socket, msghdr* message, int flags) {
+  static auto* const real = next<ssize_t(int, msghdr*, int)>("recvmsg");
+  return fails(number_of_call("recvmsg")) ? -1 : real(socket, message, flags);
+}
+
+ssize_t sendmsg(int socket, const msghdr* message, int flags) {
+  static auto* const real = next<ssize_t(int, const msghdr*, int)>("sendmsg");
+  return fails(number_of_call("sendmsg")) ? -1 : real(socket, message, flags);
+}
+
+int setsockopt(int socket, int level, int name, const void* value, socklen_t bytes) noexcept {
+  static auto* const real = next<int(int, int, int, const void*, socklen_t)>("setsockopt");
+  return fails(number_of_call("setsockopt")) ? -1 : real(socket, level, name, value, bytes);
+}
+
+int socket(int domain, int type, int protocol) noexcept {
+  static auto* const real = next<int(int, int, int)>("socket");
+  return fails(number_of_call("socket")) ? -1 : real(domain, type, protocol);
+}
+
+int ioctl(int file, unsigned long request, ...) noexcept {
+  static auto* const real = next<int(int, unsigned long, ...)>("ioctl");
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return fails(number_of_call("ioctl")) ? -1 : real(file, request, argument);
+}
+}
