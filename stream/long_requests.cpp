@@ -231,7 +231,8 @@ void RequestHandler::prepare_tick(std::int64_t tau_us, std::function<void()> rea
   slices_.start_next(
       [this, tau_us] { return parts_.processor.prepare_tick(tau_us); },
       [this, tau_us, asked = std::exchange(asked_tick_, {}), ready = std::move(ready)]() mutable {
-        // First, since the engine's threads may take the processor of this one for a whole search.
+        // The mark goes first. Once the engine has the tick, its threads may keep this thread off
+        // its core for the whole search.
         if (parts_.journal != nullptr) {
           asked.tick = last_begun_ = Tick{to_number(last_begun_) + 1};
           asked.tau_us = tau_us;

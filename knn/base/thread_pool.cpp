@@ -30,7 +30,7 @@ bool spin_until(const Condition& holds) {
       if (holds()) return true;
       spin_pause();
     }
-    std::this_thread::yield();  // to one that has work, such as the thread that writes the log
+    std::this_thread::yield();  // lets a thread that has work run, such as the log's
   } while (std::chrono::steady_clock::now() < give_up);
   return false;
 }

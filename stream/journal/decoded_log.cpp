@@ -16,8 +16,8 @@ namespace starling::stream {
 namespace {
 
 constexpr std::uint64_t bytes_ahead_max = std::uint64_t{64} << 20;
-/// Records are handled in parts of about this size, so that both threads have work and updates of
-/// small groups are applied together.
+/// Records are handled in parts of about this size. Both threads then have work, and updates of
+/// objects in several small groups are applied together.
 constexpr std::uint64_t part_bytes = std::uint64_t{4} << 20;
 
 /// The reading thread throws it when the records are not handled any more.

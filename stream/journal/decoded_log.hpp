@@ -22,7 +22,8 @@ using DecodedHandler = std::function<void(const DecodedRecords&)>;
 
 /// Reads as log::read_log does, and calls `handler` on the caller's thread, with parts of about 4
 /// MiB. When 64 MiB of the log are decoded and not handled yet, the reading waits. Throws what
-/// log::read_log, decode() and `handler` throw; some of the parts before were handled then.
+/// log::read_log, decode() and `handler` throw. By then `handler` may have had some of the records
+/// before; the last, unfinished part is dropped.
 log::LogSummary read_decoded(log::Files& files, const log::LogRange& range,
                              const DecodedHandler& handler);
 

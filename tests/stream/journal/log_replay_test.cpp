@@ -104,7 +104,7 @@ TEST_P(RecordsAppliedTogether, LeaveTheStateThatTheyLeaveOneByOne) {
   EXPECT_GT(expected.size(), objects * 20);
   for (const std::size_t at_once : {std::size_t{2}, std::size_t{7}, records.size()})
     for (const unsigned threads : {1u, 2u, 4u})
-      EXPECT_EQ(state_after(records, at_once, threads) == expected, true)
+      EXPECT_TRUE(state_after(records, at_once, threads) == expected)
           << at_once << " records at once, " << threads << " threads";
 }
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that a server goes on with its log after a restart: its state, the sessions with their
 // replies, the epoch, the ticks and the sequences of streams.
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <memory>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "starling/knn/base/clocks.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/support/raw_peer.hpp"
 
@@ -217,36 +212,6 @@ TEST(Restart, TwoServersDoNotShareALog) {
   const RunningServer server(journal_options(folder.path()));
   EXPECT_THAT(message_of([&] { Server(journal_options(folder.path()), make_engine()); }),
               testing::HasSubstr("stop the server that uses it, or give another folder"));
-}
-
-TEST(Durability, WithoutAFolderItIsRefused) {
-  ServerOptions options = manual_options();
-  options.journal.durability = Durability::sync;
-  EXPECT_THAT(message_of([&] { Server(options, make_engine()); }),
-              testing::HasSubstr("name one with --journal DIR, or use --durability off"));
-}
-
-/// The log commits 10 ms after the first record that waits, at the latest.
-TEST(Durability, AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock) {
-  constexpr int ticks = 20;
-  RunningServer server(journal_options(std::make_shared<TestDisk>()));
-  auto client = server.client();
-  double least_ms = std::numeric_limits<double>::infinity();
-  for (int round = 0, tau_us = 1; round < 5; ++round) {
-    const std::int64_t since_us = steady_now_us();
-    for (int i = 0; i < ticks; ++i) client.advance_tick(tau_us++).value();
-    least_ms = std::min(least_ms, ms_since(since_us));
-  }
-  EXPECT_LT(least_ms, ticks * 10 / 2);
-}
-
-TEST(Durability, AFolderAloneMeansTickAndOffMeansNoLog) {
-  const JournalFolder folder;
-  ServerOptions options = journal_options(folder.path());
-  EXPECT_EQ(completed(options, make_engine()->limits()).journal.durability, Durability::tick);
-  options.journal.durability = Durability::off;
-  { const RunningServer server(options); }
-  EXPECT_TRUE(folder.files().empty());
 }
 
 }  // namespace

@@ -31,21 +31,21 @@ SocketFault* map_fault() {
 /// Returns whether this call fails; errno is then set.
 bool fails(std::uint32_t call) {
   static SocketFault* const fault = map_fault();
-  if (fault == nullptr || fault->left <= 0 || fault->call != call || fault->left-- != 1)
-    return false;
-  fault->has_failed = true;
-  errno = fault->error;
-  return true;
+  const int error = fault == nullptr ? 0 : fault->error_of(call);
+  if (error != 0) errno = error;
+  return error != 0;
 }
 
-/// Whether an accept() that fails so has taken the connection off the queue.
+/// Returns whether accept() removes the connection from the queue when it fails with this error.
 bool takes_connection(int error) {
   return error == ECONNABORTED || error == EPERM;
 }
 
-/// Keeps errno.
-void close_unread(int socket) {
+/// Calls accept() and closes what it returns. Keeps errno.
+template <class Accept>
+void refuse_connection(const Accept& accept) {
   const int error = errno;
+  const int socket = takes_connection(error) ? accept() : -1;
   if (socket >= 0) close(socket);
   errno = error;
 }
@@ -58,26 +58,25 @@ Function* next(const char* name) {
 }  // namespace
 }  // namespace starling::stream
 
-using starling::stream::close_unread;
 using starling::stream::fails;
 using starling::stream::next;
 using starling::stream::number_of_call;
-using starling::stream::takes_connection;
+using starling::stream::refuse_connection;
 
 extern "C" {
 
 int accept(int socket, sockaddr* address, socklen_t* bytes) {
   static auto* const real = next<int(int, sockaddr*, socklen_t*)>("accept");
-  const bool has_failed = fails(number_of_call("accept"));
-  if (has_failed && takes_connection(errno)) close_unread(real(socket, nullptr, nullptr));
-  return has_failed ? -1 : real(socket, address, bytes);
+  if (!fails(number_of_call("accept"))) return real(socket, address, bytes);
+  refuse_connection([&] { return real(socket, nullptr, nullptr); });
+  return -1;
 }
 
 int accept4(int socket, sockaddr* address, socklen_t* bytes, int flags) {
   static auto* const real = next<int(int, sockaddr*, socklen_t*, int)>("accept4");
-  const bool has_failed = fails(number_of_call("accept4"));
-  if (has_failed && takes_connection(errno)) close_unread(real(socket, nullptr, nullptr, flags));
-  return has_failed ? -1 : real(socket, address, bytes, flags);
+  if (!fails(number_of_call("accept4"))) return real(socket, address, bytes, flags);
+  refuse_connection([&] { return real(socket, nullptr, nullptr, flags); });
+  return -1;
 }
 
 int bind(int socket, const sockaddr* address, socklen_t bytes) noexcept {
@@ -123,6 +122,11 @@ int getsockopt(int socket, int level, int name, void* value, socklen_t* bytes) n
 int listen(int socket, int waiting) noexcept {
   static auto* const real = next<int(int, int)>("listen");
   return fails(number_of_call("listen")) ? -1 : real(socket, waiting);
+}
+
+ssize_t recv(int socket, void* data, size_t bytes, int flags) {
+  static auto* const real = next<ssize_t(int, void*, size_t, int)>("recv");
+  return fails(number_of_call("recv")) ? -1 : real(socket, data, bytes, flags);
 }
 
 ssize_t recvmsg(int socket, msghdr* message, int flags) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests what a server with a log waits for, and what it does not wait for.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/knn/engine/forwarding_engine.hpp"
+#include "starling/log/group_commit.hpp"
+#include "tests/stream/journal/journal_world.hpp"
+
+namespace starling::stream {
+namespace {
+
+TEST(Durability, WithoutAFolderItIsRefused) {
+  ServerOptions options = manual_options();
+  options.journal.durability = Durability::sync;
+  std::string sentence;
+  try {
+    const Server server(options, make_engine());
+  } catch (const std::exception& error) {
+    sentence = error.what();
+  }
+  EXPECT_THAT(sentence, testing::HasSubstr("name one with --journal DIR, or use --durability off"));
+}
+
+TEST(Durability, AFolderAloneMeansTickAndOffMeansNoLog) {
+  const JournalFolder folder;
+  ServerOptions options = journal_options(folder.path());
+  EXPECT_EQ(completed(options, make_engine()->limits()).journal.durability, Durability::tick);
+  options.journal.durability = Durability::off;
+  { const RunningServer server(options); }
+  EXPECT_TRUE(folder.files().empty());
+}
+
+/// The log commits 10 ms after the first record that waits, at the latest.
+TEST(Durability, AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock) {
+  constexpr int ticks = 20;
+  RunningServer server(journal_options(std::make_shared<TestDisk>()));
+  auto client = server.client();
+  double least_ms = std::numeric_limits<double>::infinity();
+  for (int round = 0, tau_us = 1; round < 5; ++round) {
+    const std::int64_t since_us = steady_now_us();
+    for (int i = 0; i < ticks; ++i) client.advance_tick(tau_us++).value();
+    least_ms = std::min(least_ms, ms_since(since_us));
+  }
+  EXPECT_LT(least_ms, ticks * 10 / 2);
+}
+
+/// What the engine and the test share.
+struct TickStarts {
+  log::GroupCommit* commits = nullptr;
+  std::atomic<int> begun{0};
+  std::vector<std::int64_t> commit_due_in_us;  ///< when each tick began
+};
+
+class WatchedEngine final : public ForwardingEngine {
+ public:
+  WatchedEngine(std::unique_ptr<Engine> engine, TickStarts& starts)
+      : ForwardingEngine(std::move(engine)), starts_(starts) {}
+
+  bool begin_tick(Tick tick, std::int64_t tau_us) override {
+    starts_.commit_due_in_us.push_back(starts_.commits->due_in_us());
+    ++starts_.begun;
+    return ForwardingEngine::begin_tick(tick, tau_us);
+  }
+
+ private:
+  TickStarts& starts_;
+};
+
+TEST(Durability, TheMarkOfATickIsOnItsWayToTheDiskBeforeTheEngineBegins) {
+  constexpr int ticks = 5;
+  TickStarts starts;
+  ServerOptions options = journal_options(std::make_shared<TestDisk>());
+  options.journal.run_commits = [&](log::GroupCommit& commits) { starts.commits = &commits; };
+  RunningServer server(options, std::make_unique<WatchedEngine>(make_engine(), starts));
+  std::atomic<int> asked{0};
+  const auto advancing = std::async(std::launch::async, [&] {
+    auto client = server.client();
+    while (asked < ticks) client.advance_tick(++asked).value();
+  });
+  // Between a request for a tick and its beginning, nothing is committed.
+  while (advancing.wait_for(std::chrono::microseconds(10)) != std::future_status::ready)
+    if (asked == starts.begun) starts.commits->step();
+  server.stop();
+  EXPECT_THAT(starts.commit_due_in_us, testing::ElementsAre(0, 0, 0, 0, 0));
+}
+
+}  // namespace
+}  // namespace starling::stream
