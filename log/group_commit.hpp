@@ -24,9 +24,9 @@ struct GroupCommitOptions {
   CommitPolicy policy = CommitPolicy::tick;
   std::int64_t delay_us = 10'000;
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< at most group_bytes_max
-  /// With `tick`, when this many bytes wait, they are written before they must be durable. With 32
-  /// KiB a tick of 330 kB waited least, and updates were as fast as without (docs/measurements).
-  std::uint64_t begin_bytes = std::uint64_t{32} << 10;
+  /// With `tick`, when this many bytes wait, they are written before they must be durable. With 128
+  /// KiB a tick of 330 kB waited least (docs/measurements/journal-2026-11-27.md).
+  std::uint64_t begin_bytes = std::uint64_t{128} << 10;
   std::int64_t space_retry_us = 100'000;  ///< how long to wait before a new try after NoSpace
   std::function<std::int64_t()> now_us = &steady_now_us;
 };
