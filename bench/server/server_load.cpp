@@ -130,7 +130,8 @@ std::uint64_t EndlessFeed::run_for(double seconds) {
 
 void EndlessFeed::run_at(double rows_per_s,
                          const std::function<bool(std::uint64_t accepted)>& stop) {
-  constexpr double flushes_per_s = 200;
+  // A flush waits for the next commit of the server's log, up to 10 ms.
+  constexpr double flushes_per_s = 20;
   const double batches_per_s = rows_per_s / batch_rows;
   const auto batches_per_flush =
       static_cast<std::uint64_t>(std::max(1.0, batches_per_s / flushes_per_s));
