@@ -180,6 +180,7 @@ TEST(MovedLeases, EndAfterARestartWhenTheyWouldHave) {
   ServerOptions options = journal_options(folder.path());
   options.tick_period_us = lease_second_us / 100;
   options.clock_step_wait_us = lease_second_us;
+  options.snapshots.burst = 100'000;  // the test asks for the state again and again
   options.boot_now_us = [&] { return passed_us.load(); };
   options.wall_now_us = [&] { return 1000 * lease_second_us + passed_us + set_us; };
   const auto put_query = [](Voice& voice, std::uint64_t id, std::uint64_t lease_s) {

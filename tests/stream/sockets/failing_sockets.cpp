@@ -91,7 +91,8 @@ int epoll_create1(int flags) noexcept {
 
 int epoll_ctl(int poll, int operation, int file, epoll_event* event) noexcept {
   static auto* const real = next<int(int, int, int, epoll_event*)>("epoll_ctl");
-  return fails(number_of_call("epoll_ctl")) ? -1 : real(poll, operation, file, event);
+  const bool may_fail = operation == EPOLL_CTL_ADD;  // the others take no memory
+  return may_fail && fails(number_of_call("epoll_ctl")) ? -1 : real(poll, operation, file, event);
 }
 
 int epoll_wait(int poll, epoll_event* events, int count, int timeout_ms) {
