@@ -376,7 +376,7 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
       snapshots_.pin(asked->place, number, snapshot, parts_.executor.now_us(),
                      asked->caller.principal->id);
       if (snapshot->page_count() == 1) snapshots_.release(number);
-      send_after(asked->caller, *frame, &Journal::end_of_messages, snapshot->answers.tick);
+      send_after(asked->caller, *frame, &Journal::end_of_snapshot, snapshot->answers.tick);
     };
   });
 }

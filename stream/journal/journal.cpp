@@ -213,6 +213,7 @@ void Journal::append(const RequestNote& note, std::span<const std::byte> change)
   encode(note, change, record_);
   append_record(record_type::request);
   if (is_of_stream(change)) end_of_streams_ = end_;
+  if (is_of_queries(change)) end_of_queries_ = end_;
   make_snapshot_if_due();
 }
 
@@ -246,6 +247,11 @@ std::uint64_t Journal::end_of_mark(Tick tick) const {
 
 std::uint64_t Journal::end_of_messages(Tick tick) const {
   return std::max({end_of_mark(tick), end_of_streams_, end_of_failures_});
+}
+
+std::uint64_t Journal::end_of_snapshot(Tick tick) const {
+  const std::uint64_t end_of_marks = marks_.empty() ? 0 : marks_.back().second;
+  return std::max({end_of_messages(tick), end_of_queries_, end_of_marks});
 }
 
 void Journal::when_durable(std::uint64_t place, std::function<void()> then) {

@@ -87,6 +87,9 @@ class Journal {
   /// its mark, streams, and that a tick has failed, which would succeed after a restart otherwise.
   /// Never before what an earlier tick waits for.
   std::uint64_t end_of_messages(Tick tick) const;
+  /// The same for a snapshot of a stream. It lacks the queries that were removed, or have ended,
+  /// since its tick: a subscriber would miss them if these changes were lost.
+  std::uint64_t end_of_snapshot(Tick tick) const;
   /// Runs `then` on the loop when all records before `place` are on the disk: now, if they are.
   void when_durable(std::uint64_t place, std::function<void()> then);
   bool is_durable(std::uint64_t place) const { return place <= durable_; }
@@ -158,6 +161,7 @@ class Journal {
   std::set<std::uint32_t> known_principals_;
   std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< not on the disk yet, and their ends
   std::uint64_t end_of_streams_ = 0;                  ///< behind the last change of a stream
+  std::uint64_t end_of_queries_ = 0;                  ///< behind the last change of queries
   std::uint64_t end_of_failures_ = 0;                 ///< behind the end of the last failed tick
   std::uint64_t end_ = 0;
   std::uint64_t durable_ = 0;

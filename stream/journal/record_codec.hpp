@@ -70,6 +70,8 @@ void encode_change(const protocol::PutStream& request, RecordBytes& out);
 void encode_change(const protocol::RemoveStream& request, RecordBytes& out);
 /// Returns whether an encoded change puts or removes a stream.
 bool is_of_stream(std::span<const std::byte> change);
+/// The same for queries.
+bool is_of_queries(std::span<const std::byte> change);
 
 /// Returns the reply as a frame, without request id and sequence number.
 protocol::Frame frame_of(const SequencedReply& reply);

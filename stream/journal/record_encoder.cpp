@@ -263,6 +263,12 @@ bool is_of_stream(std::span<const std::byte> change) {
   return type == ChangeType::stream || type == ChangeType::stream_removal;
 }
 
+bool is_of_queries(std::span<const std::byte> change) {
+  if (change.empty()) return false;
+  const auto type = static_cast<ChangeType>(change.front());
+  return type == ChangeType::queries || type == ChangeType::query_removals;
+}
+
 protocol::Frame frame_of(const SequencedReply& reply) {
   return std::visit(
       Overloaded{

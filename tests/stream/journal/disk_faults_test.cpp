@@ -272,5 +272,34 @@ TEST_F(DiskFaults, ASnapshotWaitsUntilItsStreamIsOnTheDisk) {
   }
 }
 
+TEST_F(DiskFaults, ASnapshotThatLacksARemovedQueryWaitsUntilTheRemovalIsOnTheDisk) {
+  start(options());
+  RawPeer peer(context, server->endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  const std::vector<protocol::QuerySpec> queries{nearest_to(1, 1, 0, 0), nearest_to(2, 1, 0, 0)};
+  const std::vector<protocol::RequestBody> requests{protocol::PutStream{.name = "s"},
+                                                    protocol::PutQueries{"s", queries},
+                                                    protocol::AdvanceTick{100}};
+  std::uint64_t sequence = 0;
+  for (const protocol::RequestBody& body : requests)
+    ASSERT_TRUE(
+        peer.ask(encoded({.request_id = 1, .session = session, .sequence = ++sequence}, body)));
+  auto asker = client();
+  syncs.hold();
+  const std::vector<std::uint64_t> removed{1};
+  peer.send(encoded({.request_id = 2, .session = session, .sequence = ++sequence},
+                    protocol::RemoveQueries{"s", removed}));
+  peer.send(encoded({.request_id = 3, .session = session}, protocol::GetSnapshot{.stream = "s"}));
+  EXPECT_TRUE(happens([&] { return asker.get_stats().has_value(); })) << "the loop goes on";
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  syncs.let_go();
+  for (const std::uint64_t id : {2u, 3u}) {
+    const auto reply = peer.receive();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->decoded.head.request_id, id) << "the removal is told before it is on the disk";
+    EXPECT_EQ(reply->error(), ErrorCode::none);
+  }
+}
+
 }  // namespace
 }  // namespace starling::stream
