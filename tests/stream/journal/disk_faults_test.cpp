@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -250,55 +251,56 @@ TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
   EXPECT_TRUE(std::holds_alternative<protocol::TickDone>(done->decoded.body));
 }
 
-TEST_F(DiskFaults, ASnapshotWaitsUntilItsStreamIsOnTheDisk) {
-  start(options());
-  RawPeer peer(context, server->endpoints().commands);
-  const std::uint64_t session = peer.hello();
-  ASSERT_TRUE(peer.ask(
-      encoded({.request_id = 1, .session = session, .sequence = 1}, protocol::AdvanceTick{100})));
-  auto asker = client();
-  syncs.hold();
-  peer.send(encoded({.request_id = 2, .session = session, .sequence = 2},
-                    protocol::PutStream{.name = "s"}));
-  peer.send(encoded({.request_id = 3, .session = session}, protocol::GetSnapshot{.stream = "s"}));
-  EXPECT_TRUE(happens([&] { return asker.get_stats().has_value(); })) << "the loop goes on";
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  syncs.let_go();
-  for (const std::uint64_t id : {2u, 3u}) {
-    const auto reply = peer.receive();
-    ASSERT_TRUE(reply);
-    EXPECT_EQ(reply->decoded.head.request_id, id) << "the stream is told before it is on the disk";
-    EXPECT_EQ(reply->error(), ErrorCode::none);
+class SnapshotOnASlowDisk : public DiskFaults {
+ protected:
+  void ask_to(const protocol::RequestBody& change) { ASSERT_TRUE(peer_->ask(changing(1, change))); }
+  /// Sends a change and then asks for a snapshot of the stream "s", while the disk stands still.
+  void expect_snapshot_behind(const protocol::RequestBody& change) {
+    auto asker = client();
+    syncs.hold();
+    peer_->send(changing(2, change));
+    peer_->send(
+        encoded({.request_id = 3, .session = session_}, protocol::GetSnapshot{.stream = "s"}));
+    EXPECT_TRUE(happens([&] { return asker.get_stats().has_value(); })) << "the loop goes on";
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    syncs.let_go();
+    for (const std::uint64_t id : {2u, 3u}) {
+      const auto reply = peer_->receive();
+      ASSERT_TRUE(reply);
+      EXPECT_EQ(reply->decoded.head.request_id, id)
+          << "the change is told before it is on the disk";
+      EXPECT_EQ(reply->error(), ErrorCode::none);
+    }
   }
+  void SetUp() override {
+    start(options());
+    peer_.emplace(context, server->endpoints().commands);
+    session_ = peer_->hello();
+  }
+
+ private:
+  std::string changing(std::uint64_t request_id, const protocol::RequestBody& change) {
+    return encoded({.request_id = request_id, .session = session_, .sequence = ++sequence_},
+                   change);
+  }
+
+  std::optional<RawPeer> peer_;
+  std::uint64_t session_ = 0;
+  std::uint64_t sequence_ = 0;
+};
+
+TEST_F(SnapshotOnASlowDisk, WaitsUntilItsStreamIsOnTheDisk) {
+  ask_to(protocol::AdvanceTick{100});
+  expect_snapshot_behind(protocol::PutStream{.name = "s"});
 }
 
-TEST_F(DiskFaults, ASnapshotThatLacksARemovedQueryWaitsUntilTheRemovalIsOnTheDisk) {
-  start(options());
-  RawPeer peer(context, server->endpoints().commands);
-  const std::uint64_t session = peer.hello();
+TEST_F(SnapshotOnASlowDisk, ThatLacksARemovedQueryWaitsUntilTheRemovalIsOnTheDisk) {
   const std::vector<protocol::QuerySpec> queries{nearest_to(1, 1, 0, 0), nearest_to(2, 1, 0, 0)};
-  const std::vector<protocol::RequestBody> requests{protocol::PutStream{.name = "s"},
-                                                    protocol::PutQueries{"s", queries},
-                                                    protocol::AdvanceTick{100}};
-  std::uint64_t sequence = 0;
-  for (const protocol::RequestBody& body : requests)
-    ASSERT_TRUE(
-        peer.ask(encoded({.request_id = 1, .session = session, .sequence = ++sequence}, body)));
-  auto asker = client();
-  syncs.hold();
   const std::vector<std::uint64_t> removed{1};
-  peer.send(encoded({.request_id = 2, .session = session, .sequence = ++sequence},
-                    protocol::RemoveQueries{"s", removed}));
-  peer.send(encoded({.request_id = 3, .session = session}, protocol::GetSnapshot{.stream = "s"}));
-  EXPECT_TRUE(happens([&] { return asker.get_stats().has_value(); })) << "the loop goes on";
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  syncs.let_go();
-  for (const std::uint64_t id : {2u, 3u}) {
-    const auto reply = peer.receive();
-    ASSERT_TRUE(reply);
-    EXPECT_EQ(reply->decoded.head.request_id, id) << "the removal is told before it is on the disk";
-    EXPECT_EQ(reply->error(), ErrorCode::none);
-  }
+  ask_to(protocol::PutStream{.name = "s"});
+  ask_to(protocol::PutQueries{"s", queries});
+  ask_to(protocol::AdvanceTick{100});
+  expect_snapshot_behind(protocol::RemoveQueries{"s", removed});
 }
 
 }  // namespace
