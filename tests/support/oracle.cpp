@@ -202,7 +202,7 @@ void Oracle::age_objects(std::int64_t tau_us) {
   std::erase_if(objects_, [&](const auto& entry) {
     const Object& object = entry.second;
     return !object.alive &&
-           is_older_than(*object.left_at_tau_us, tau_us, options_.tombstone_ttl_us);
+           static_cast<SignedWide>(tau_us) - *object.left_at_tau_us >= options_.tombstone_ttl_us;
   });
 }
 

@@ -105,7 +105,7 @@ TEST(OracleTime, ARemovalHoldsBackOlderFixesUntilItIsForgotten) {
   oracle.tick(20);
   oracle.tick(29);
   EXPECT_EQ(oracle.update(fix(ann, 4, 1)), UpdateStatus::late);
-  oracle.tick(31);
+  oracle.tick(30);
   EXPECT_EQ(oracle.update(fix(ann, 4, 1)), UpdateStatus::accepted);
 }
 

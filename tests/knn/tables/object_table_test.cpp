@@ -192,7 +192,7 @@ TEST_F(ObjectTableTest, ForgetsATombstoneAndReusesItsSlotUnderANewGeneration) {
   tick(10);
   tick(19);
   EXPECT_EQ(table_->find(ann), slot) << "the tombstone is kept for ten microseconds of tau";
-  tick(21);
+  tick(20);
   EXPECT_EQ(table_->find(ann), no_slot);
   update(fix(bob, 0, 2));
   EXPECT_EQ(table_->find(bob), slot);
