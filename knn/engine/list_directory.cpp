@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches the lists of two ticks. One pass is enough, because the lists of both ticks are in the
-// same order. See list_directory.hpp.
+// Matches the lists of two ticks in one pass, because the lists of both ticks are in the same
+// order. Only the lists of subjects whose slot differs are sorted. See list_directory.hpp.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
@@ -51,17 +51,41 @@ class Matcher {
   void match_query(Slot query, bool is_same_query) {
     const auto before = lists_of(last_, query);
     auto last = before.begin();
+    gone_.clear();
+    come_.clear();
     for (const ListDirectory::List& list : lists_of(now_, query)) {
-      for (; last != before.end() && key_of(*last) < key_of(list); ++last)
-        matching_.removals.push_back(removal(*last));
-      if (last == before.end() || key_of(*last) != key_of(list)) continue;
-      if (last->subject_id != list.subject_id)
-        matching_.removals.push_back(removal(*last));  // another object in the same slot
-      else if (is_same_query)
-        matching_.last_search[list.search] = last->search;
-      ++last;
+      for (; last != before.end() && key_of(*last) < key_of(list); ++last) gone_.push_back(&*last);
+      const bool is_known = last != before.end() && key_of(*last) == key_of(list);
+      if (is_known && last->subject_id == list.subject_id) {
+        if (is_same_query) matching_.last_search[list.search] = last->search;
+        ++last;
+        continue;
+      }
+      if (is_known) gone_.push_back(&*last++);  // another object in the same slot
+      if (!before.empty()) come_.push_back(&list);
     }
-    for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
+    for (; last != before.end(); ++last) gone_.push_back(&*last);
+    match_moved(is_same_query);
+    for (const ListDirectory::List* const list : gone_)
+      if (list != nullptr) matching_.removals.push_back(removal(*list));
+  }
+
+  /// Takes out of gone_ the lists of subjects that came back in another slot. A subject does so if
+  /// ticks failed while its removal was not reported yet, for longer than a tombstone is kept.
+  void match_moved(bool is_same_query) {
+    if (gone_.empty() || come_.empty()) return;
+    by_subject_.clear();
+    for (std::size_t i = 0; i < gone_.size(); ++i)
+      if (gone_[i]->subject != no_slot) by_subject_.emplace_back(gone_[i]->subject_id, i);
+    std::ranges::sort(by_subject_);
+    for (const ListDirectory::List* const list : come_) {
+      if (list->subject == no_slot) continue;
+      const auto found = std::ranges::lower_bound(by_subject_, list->subject_id, {},
+                                                  [](const auto& each) { return each.first; });
+      if (found == by_subject_.end() || found->first != list->subject_id) continue;
+      if (is_same_query) matching_.last_search[list->search] = gone_[found->second]->search;
+      gone_[found->second] = nullptr;
+    }
   }
 
   void report_gone(Slot query) {
@@ -73,6 +97,10 @@ class Matcher {
   const ListDirectory& last_;
   const ListDirectory& now_;
   ListMatching matching_;
+  // Of the query that is matched now:
+  std::vector<const ListDirectory::List*> gone_;  ///< lists of last_ that no list in now_ continues
+  std::vector<const ListDirectory::List*> come_;  ///< lists of now_ that continue no list in last_
+  std::vector<std::pair<ObjectId, std::size_t>> by_subject_;  ///< of gone_, with the index there
 };
 
 }  // namespace

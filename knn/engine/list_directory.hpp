@@ -77,7 +77,8 @@ struct ListMatching {
 
 /// Matches the lists of two ticks. `searches` is the number of searches in `now`. A query that is
 /// gone gives one removal, however many lists it had. A query that remains, or that was removed and
-/// put again between the ticks, gives one removal for each list that is gone.
+/// put again between the ticks, gives one removal for each list that is gone. The list of a subject
+/// that has another slot now is the same list.
 ListMatching match_lists(const ListDirectory& last, const ListDirectory& now, std::size_t searches);
 
 /// Merges the removals into the updates of a tick, in place. When merge_removals is called, `lists`

@@ -34,8 +34,9 @@ OneShotQuery question(std::uint32_t k, std::int32_t x) {
 /// memory than a tick gets while ticks fail.
 class Row : public Twin {
  public:
-  explicit Row(const EngineChoice& engine, std::uint64_t objects = graph_objects)
-      : Twin(engine, {}), engine_(engine), objects_(objects) {
+  explicit Row(const EngineChoice& engine, std::uint64_t objects = graph_objects,
+               const TwinOptions& options = {})
+      : Twin(engine, options), engine_(engine), objects_(objects) {
     put_stream(stream("all", ReportOn::distance));
     move(0);
   }
@@ -106,6 +107,29 @@ TEST_P(Conformance, AQueryRemovedInAFailedTickAndPutAgainIsReportedOnce) {
   row.put_query(0, query(1, 2, fixed_at(9)));
   row.tick(2);
   EXPECT_EQ(row.list(0, 1).size(), 2u);
+}
+
+TEST_P(Conformance, ASubjectForgottenInFailedTicksThatComesBackElsewhereIsReportedOnce) {
+  TwinOptions options;
+  options.oracle.tombstone_ttl_us = 1;
+  Row row(engine(), graph_objects, options);
+  row.put_query(0, query(1, 3, every_object()));
+  row.tick(0);
+  const Slot slot = row.processor().find_object(ObjectId{6});
+  row.put_graph();
+  row.remove(ObjectId{5}, 1);
+  row.remove(ObjectId{6}, 1);
+  row.fail(1);
+  row.fail(2);
+  ASSERT_EQ(row.processor().find_object(ObjectId{6}), no_slot) << "forgotten";
+  row.update(fix(ObjectId{2000}, 3, 5000));
+  row.update(fix(ObjectId{5}, 3, -100));
+  row.update(fix(ObjectId{6}, 3, 42));
+  ASSERT_NE(row.processor().find_object(ObjectId{6}), slot) << "others have the free slots";
+  const OracleTick reported = row.tick(3);
+  EXPECT_TRUE(reported.reports.contains({0, QueryId{1}, ObjectId{5}}));
+  EXPECT_FALSE(reported.reports.contains({0, QueryId{1}, ObjectId{6}})) << "it has the same list";
+  row.compare_current_lists();
 }
 
 Transcript transcript_of(const EngineChoice& engine, bool is_moved) {

@@ -18,7 +18,9 @@ constexpr std::uint64_t objects = 200;
 /// A Line with objects in a row.
 class Row : public Line {
  public:
-  Row(const EngineChoice& engine, StoreFaults& faults) : Line(engine), faults_(faults) {
+  Row(const EngineChoice& engine, StoreFaults& faults,
+      std::int64_t tombstone_ttl_us = OracleOptions{}.tombstone_ttl_us)
+      : Line(engine, Metric::l2, tombstone_ttl_us), faults_(faults) {
     put_stream(stream("all", ReportOn::distance));
     put_query(0, at_place(1, 3, 0));
     put_query(0, query(2, 3, follow(ObjectId{5})));
@@ -61,6 +63,26 @@ TEST_P(VectorTicks, ASearchThatFailsIsMadeAgain) {
   for (std::uint64_t id = 0; id < objects; ++id) row.move(id, 3);
   row.fail(At::near_any);
   row.next_tick();
+  row.compare_current_lists();
+}
+
+TEST_P(VectorTicks, ASubjectForgottenInFailedTicksThatComesBackElsewhereIsReportedOnce) {
+  Row row(engine(), faults(), 1);
+  row.put_query(0, query(4, 2, every_object()));
+  row.next_tick();
+  const Slot slot = row.processor().find_object(ObjectId{6});
+  row.remove(5);
+  row.remove(6);
+  row.fail(At::after_apply);
+  row.move(7, 7);
+  row.fail(At::after_apply);
+  ASSERT_EQ(row.processor().find_object(ObjectId{6}), no_slot) << "forgotten";
+  row.move(objects, 1000);
+  row.move(5, -100);
+  row.move(6, 6);
+  ASSERT_NE(row.processor().find_object(ObjectId{6}), slot) << "others have the free slots";
+  const OracleTick reported = row.next_tick();
+  EXPECT_EQ(reported.reports.at({0, QueryId{4}, ObjectId{5}}).event, ListEvent::updated);
   row.compare_current_lists();
 }
 

@@ -13,8 +13,9 @@ namespace starling::test {
 
 class Line : public Twin {
  public:
-  explicit Line(const EngineChoice& engine, Metric metric = Metric::l2)
-      : Twin(engine, options(metric)) {}
+  explicit Line(const EngineChoice& engine, Metric metric = Metric::l2,
+                std::int64_t tombstone_ttl_us = OracleOptions{}.tombstone_ttl_us)
+      : Twin(engine, options(metric, tombstone_ttl_us)) {}
 
   /// Each call of move, label, value, tag or remove has a later event time than the call before.
   void move(std::uint64_t id, float place) { move(id, place, {}); }
@@ -57,11 +58,12 @@ class Line : public Twin {
   }
 
  private:
-  static TwinOptions options(Metric metric) {
+  static TwinOptions options(Metric metric, std::int64_t tombstone_ttl_us) {
     TwinOptions twin;
     twin.space = Space::vector;
     twin.oracle.dimension = 1;
     twin.oracle.metric = metric;
+    twin.oracle.tombstone_ttl_us = tombstone_ttl_us;
     return twin;
   }
   UpdateStatus move(std::uint64_t id, float place, VectorUpdate row) {

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares merge_removals with std::ranges::merge on random reports.
+// Compares merge_removals with std::ranges::merge on random reports, and match_lists with maps by
+// subject on random lists.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -49,6 +55,78 @@ TEST(MergeRemovals, EachQuerysRemovalsComeBeforeItsUpdatesAndNothingElseChangesP
     lists.resize(updates.size() + removals.size());
     merge_removals(removals, lists);
     EXPECT_TRUE(std::ranges::equal(lists, expected, are_same));
+  }
+}
+
+using SubjectKey = std::pair<Slot, std::optional<ObjectId>>;  // the query, and the subject if any
+
+SubjectKey key_of(const ListDirectory::List& list) {
+  if (list.subject == no_slot) return {list.query, std::nullopt};
+  return {list.query, list.subject_id};
+}
+
+/// Draws queries with one list or with one list for each of some objects. Objects have other slots
+/// in each directory.
+ListDirectory draw_directory(Random& random) {
+  std::vector<std::uint64_t> ids(6);
+  std::iota(ids.begin(), ids.end(), 0);
+  for (std::size_t i = ids.size(); i > 1; --i) std::swap(ids[i - 1], ids[random.below(i)]);
+  ListDirectory directory;
+  const auto add = [&](Slot query, std::uint32_t generation, Slot subject, ObjectId id) {
+    const auto search = static_cast<std::uint32_t>(directory.lists.size());
+    directory.lists.push_back({query, generation, subject, id, search, false});
+  };
+  for (Slot query = 0; query < 4; ++query) {
+    if (random.chance(0.3)) continue;
+    const auto generation = static_cast<std::uint32_t>(random.below(2));
+    directory.queries.push_back({query, generation});
+    if (random.chance(0.2)) {
+      add(query, generation, no_slot, {});
+      continue;
+    }
+    for (Slot slot = 0; slot < ids.size(); ++slot)
+      if (random.chance(0.6)) add(query, generation, slot, ObjectId{ids[slot]});
+  }
+  return directory;
+}
+
+const ListDirectory::Query* find(const ListDirectory& directory, Slot query) {
+  const auto found = std::ranges::find(directory.queries, query, &ListDirectory::Query::slot);
+  return found == directory.queries.end() ? nullptr : &*found;
+}
+
+TEST(MatchLists, AListIsKnownByItsQueryAndSubjectWhateverTheSubjectsSlot) {
+  for (const std::uint64_t seed : test::seeds(2000)) {
+    SCOPED_TRACE(test::replay_hint(seed));
+    Random random(seed);
+    const ListDirectory last = draw_directory(random);
+    const ListDirectory now = draw_directory(random);
+    std::map<SubjectKey, const ListDirectory::List*> before;
+    for (const ListDirectory::List& list : last.lists) before[key_of(list)] = &list;
+
+    std::vector<std::uint32_t> searches;
+    std::map<SubjectKey, int> removals;
+    for (const ListDirectory::Query& query : last.queries)
+      if (find(now, query.slot) == nullptr) ++removals[{query.slot, std::nullopt}];
+    for (const ListDirectory::List& list : last.lists)
+      if (find(now, list.query) != nullptr) ++removals[key_of(list)];
+    for (const ListDirectory::List& list : now.lists) {
+      const auto known = before.find(key_of(list));
+      const bool continues = known != before.end() && known->second->generation == list.generation;
+      searches.push_back(continues ? known->second->search : ListMatching::none);
+      removals.erase(key_of(list));
+    }
+
+    const ListMatching matching = match_lists(last, now, now.lists.size());
+    EXPECT_EQ(matching.last_search, searches);
+    EXPECT_TRUE(std::ranges::is_sorted(matching.removals, {}, &ReportedList::query));
+    std::map<SubjectKey, int> reported;
+    for (const ReportedList& removal : matching.removals) {
+      EXPECT_EQ(removal.event, ListEvent::removed);
+      ++reported[{removal.query,
+                  removal.has_subject ? std::optional(removal.subject) : std::nullopt}];
+    }
+    EXPECT_EQ(reported, removals);
   }
 }
 
