@@ -30,14 +30,18 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Without this function, the program would call AddressSanitizer's own nothrow operator new.
-// AddressSanitizer would then report a mismatch with the operator delete below.
+// Without this function and the next, the program would call AddressSanitizer's own. They never
+// fail, and AddressSanitizer would report a mismatch with the operator delete below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
+}
+
+void* operator new[](std::size_t bytes) {
+  return operator new(bytes);
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
@@ -53,6 +57,14 @@ void operator delete(void* memory) noexcept {
 }
 
 void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
