@@ -4,6 +4,7 @@
 // on, so that older segments may be dropped.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,6 +43,22 @@ std::optional<SnapshotInfo> newest_snapshot(Files& files);
 /// DamagedLog, IoError, and what the handler throws.
 void read_snapshot(Files& files, const SnapshotInfo& snapshot,
                    const std::function<bool(const Record&)>& handler);
+
+/// Returns what `read` returns. If it throws or its result is not whole, and a snapshot was made
+/// meanwhile, calls it again: a writer in another process then removes files that a reader counts
+/// on. Throws what `read` throws.
+template <class Read, class IsWhole>
+auto read_beside_writer(const Files& files, const Read& read, const IsWhole& is_whole) {
+  for (;;) {
+    const std::vector<std::string> before = snapshot_names(files);
+    try {
+      auto result = read();
+      if (is_whole(result) || snapshot_names(files) == before) return result;
+    } catch (const std::exception&) {
+      if (snapshot_names(files) == before) throw;
+    }
+  }
+}
 
 class SnapshotWriter {
  public:

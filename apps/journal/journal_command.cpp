@@ -35,8 +35,10 @@ struct JournalFlags {
   bool json = false;
 };
 
-/// What the records of a log say.
+/// The newest snapshot of a log, and what the records behind it say.
 struct Contents {
+  std::optional<log::SnapshotInfo> snapshot;
+  log::LogSummary summary;
   std::map<log::RecordType, std::uint64_t> counts;
   std::uint64_t ticks = 0;
   stream::TickBegunRecord last_tick;
@@ -75,8 +77,8 @@ std::string torn_text(const log::TornTail& torn) {
          " bytes";
 }
 
-void print_text(const std::optional<log::SnapshotInfo>& snapshot, const log::LogSummary& summary,
-                const Contents& contents) {
+void print_text(const Contents& contents) {
+  const auto& [snapshot, summary, counts, ticks, last_tick] = contents;
   const log::SegmentHeader& header = summary.end->header;
   const std::string options(reinterpret_cast<const char*>(header.user.data()), header.user.size());
   std::cout << "log              " << id_text(header.id) << '\n'
@@ -89,15 +91,15 @@ void print_text(const std::optional<log::SnapshotInfo>& snapshot, const log::Log
             << "groups           " << summary.groups << '\n'
             << "records          " << summary.records << '\n';
   for (const auto& [type, name] : type_names) {
-    const auto count = contents.counts.find(type);
-    if (count == contents.counts.end()) continue;
+    const auto count = counts.find(type);
+    if (count == counts.end()) continue;
     const std::string line = "  " + std::string(name);
     std::cout << line << std::string(17 - std::min<std::size_t>(line.size(), 16), ' ')
               << count->second << '\n';
   }
-  if (contents.ticks > 0)
-    std::cout << "last tick        " << to_number(contents.last_tick.tick) << ", at "
-              << contents.last_tick.tau_us << " us\n";
+  if (ticks > 0)
+    std::cout << "last tick        " << to_number(last_tick.tick) << ", at " << last_tick.tau_us
+              << " us\n";
   if (summary.torn_tail)
     std::cout << "unfinished       " << torn_text(*summary.torn_tail)
               << ": not committed yet. A start cuts them\n";
@@ -109,38 +111,44 @@ void print_text(const std::optional<log::SnapshotInfo>& snapshot, const log::Log
   }
 }
 
-void print_json(const std::optional<log::SnapshotInfo>& snapshot, const log::LogSummary& summary,
-                const Contents& contents) {
+void print_json(const Contents& contents) {
+  const auto& [snapshot, summary, counts, ticks, last_tick] = contents;
   JsonLine line;
   line.text("log", id_text(summary.end->header.id))
       .number("files", summary.segments)
       .number("bytes", summary.bytes)
       .number("groups", summary.groups)
       .number("records", summary.records)
-      .number("ticks", contents.ticks);
-  if (contents.ticks > 0)
-    line.number("last_tick", to_number(contents.last_tick.tick))
-        .number("last_tau_us", contents.last_tick.tau_us);
+      .number("ticks", ticks);
+  if (ticks > 0)
+    line.number("last_tick", to_number(last_tick.tick)).number("last_tau_us", last_tick.tau_us);
   if (snapshot) line.text("snapshot", snapshot->file).number("snapshot_bytes", snapshot->bytes);
   line.number("unfinished_bytes", summary.torn_tail ? summary.torn_tail->bytes : 0);
   std::cout << line.str() << '\n';
 }
 
-int info(const JournalFlags& flags) {
-  const auto files = log::open_folder(flags.folder, log::FolderUse::read);
+Contents read_contents(log::Files& files) {
   Contents contents;
-  const auto snapshot = log::newest_snapshot(*files);
-  const log::LogSummary summary = log::read_log(
-      *files,
+  contents.snapshot = log::newest_snapshot(files);
+  contents.summary = log::read_log(
+      files,
       [&](const log::Group& group) {
         for (const log::Record& record : group.records) add_record(contents, record);
       },
-      log::range_behind(snapshot));
-  if (!summary.end) throw std::runtime_error("the folder " + flags.folder + " holds no log");
+      log::range_behind(contents.snapshot));
+  return contents;
+}
+
+int info(const JournalFlags& flags) {
+  const auto files = log::open_folder(flags.folder, log::FolderUse::read);
+  const Contents contents = log::read_beside_writer(
+      *files, [&] { return read_contents(*files); }, [](const Contents&) { return true; });
+  if (!contents.summary.end)
+    throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json)
-    print_json(snapshot, summary, contents);
+    print_json(contents);
   else
-    print_text(snapshot, summary, contents);
+    print_text(contents);
   return 0;
 }
 
@@ -163,7 +171,9 @@ log::LogCheck check_all(log::Files& files) {
 
 int check(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
-  const log::LogCheck found = check_all(*files);
+  const log::LogCheck found = log::read_beside_writer(
+      *files, [&] { return check_all(*files); },
+      [](const log::LogCheck& read) { return read.damage.empty(); });
   if (!found.read.end && found.damage.empty())
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json) {

@@ -153,6 +153,63 @@ TEST(ReaderBesideAWriter, FindsNoDamageWhereGroupsAreWrittenBetweenTwoOfItsReads
   }
 }
 
+TEST(ReaderBesideAWriter, ReadsAgainWhereASnapshotHasRemovedWhatItReads) {
+  std::uint64_t read_again = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    SimulatedFiles files;
+    Writer writer(files, NewLog{.id = test_id(), .user = {}}, test_options(512));
+    std::uint64_t written = 0;
+    const auto write_some = [&] {
+      for (int i = 0; i < 5; ++i, ++written) commit(writer, {{1, 0, std::string(200, 'a')}});
+    };
+    const auto make_snapshot = [&] {
+      SnapshotWriter snapshot(files, *newest_header(files), written + 1, 0);
+      drop_before(files, snapshot.finish());
+    };
+    write_some();
+    make_snapshot();
+    write_some();
+    bool is_reading = false;
+    int snapshots = 0;
+    files.on_read = [&] {
+      if (!is_reading || snapshots == 2 || random() % 8 != 0) return;
+      ++snapshots;
+      is_reading = false;  // the writer's own reads
+      write_some();
+      make_snapshot();
+      is_reading = true;
+    };
+    std::uint64_t reads = 0;
+    const LogCheck check = read_beside_writer(
+        files,
+        [&] {
+          ++reads;
+          is_reading = true;
+          return check_log(files, range_behind(newest_snapshot(files)));
+        },
+        [](const LogCheck& each) { return each.damage.empty(); });
+    EXPECT_THAT(check.damage, testing::IsEmpty());
+    EXPECT_GE(check.read.end->position.next_sequence, 11U) << "what there was before";
+    read_again += reads - 1;
+  }
+  EXPECT_GT(read_again, 10U);
+}
+
+TEST(ReaderBesideAWriter, DoesNotReadDamageAgainThatNoSnapshotExplains) {
+  SimulatedFiles files;
+  int reads = 0;
+  EXPECT_THROW(read_beside_writer(
+                   files,
+                   [&]() -> int {
+                     ++reads;
+                     throw IoError("gone");
+                   },
+                   [](int) { return true; }),
+               IoError);
+  EXPECT_EQ(reads, 1);
+}
+
 TEST(SnapshotPowerCut, LeavesTheOldFilesOrTheNewOne) {
   int kept_new = 0;
   constexpr int cuts = 300;
