@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies the whole table of queries out and in: see QueryTable::export_state.
+#include "starling/knn/base/assert.hpp"
+#include "starling/knn/tables/query_table.hpp"
+
+namespace starling {
+
+std::vector<Slot> QueryTable::slots_in(const SlotList& list) const {
+  std::vector<Slot> slots;
+  for (Slot slot = list.first; slot != no_slot; slot = entries_[slot].after) slots.push_back(slot);
+  return slots;
+}
+
+QueryTableState QueryTable::export_state() const {
+  check_invariant(removed_begun_.empty(), "a state is exported only between ticks");
+  QueryTableState state;
+  for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
+  state.free_streams = free_streams_;
+  state.removed_streams = removed_staged_.streams;
+  for (Slot slot = 0; slot < entries_.size(); ++slot) state.entries.push_back(entries_[slot]);
+  state.free_slots = slots_in(free_slots_);
+  state.removed = slots_in(removed_staged_.queries);
+  return state;
+}
+
+void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
+  check_invariant(streams_.empty(), "a state is imported only into an empty table");
+  for (const StreamDefinition& definition : state.streams)
+    streams_.push_back({definition, StreamState::live, 0, false});
+  for (const StreamId id : state.free_streams) stream_at(id).state = StreamState::gone;
+  for (const StreamId id : state.removed_streams) stream_at(id).state = StreamState::leaving;
+  free_streams_ = state.free_streams;
+  removed_staged_.streams = state.removed_streams;
+  stream_count_ = streams_.size() - free_streams_.size() - state.removed_streams.size();
+  for (std::size_t number = 0; number < streams_.size(); ++number)
+    if (is_reported(static_cast<StreamId>(number)))
+      streams_by_name_.emplace(streams_[number].definition.name, static_cast<StreamId>(number));
+  for (Slot slot = 0; slot < state.entries.size(); ++slot) {
+    Entry& entry = entries_.emplace_back();
+    static_cast<QueryTableState::Entry&>(entry) = state.entries[slot];
+    registry_.insert(stream_of(slot), id_of(slot), slot);
+    if (!is_alive(entry.generation)) continue;
+    add_member(slot, id_of(slot));
+    enter(slot);
+    ++count_;
+    stage(slot, staging);
+  }
+  for (const Slot slot : state.free_slots) push_back(free_slots_, slot);
+  for (const Slot slot : state.removed) {
+    entries_[slot].removals = removed_staged_.number;
+    push_back(removed_staged_.queries, slot);
+    stage(slot, staging);
+  }
+}
+
+}  // namespace starling
