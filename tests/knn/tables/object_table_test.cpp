@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests ObjectTable by itself: rules of event time, staged rows, slots, limits, export and import.
-#include "starling/knn/tables/object_table.hpp"
-
 #include <array>
-#include <bit>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include "tests/knn/tables/object_table_fixture.hpp"
 #include "tests/support/words.hpp"
 
 namespace starling {
@@ -21,45 +17,6 @@ using test::tagged;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr ObjectId ann{1};
-constexpr ObjectId bob{2};
-constexpr ObjectId cat{3};
-constexpr std::int64_t no_limit = ObjectTableOptions::never_us;
-
-class ObjectTableTest : public ::testing::Test {
- protected:
-  void start(const ObjectTableOptions& options) {
-    table_ = std::make_unique<ObjectTable>(options);
-    half_.clear();
-  }
-  UpdateStatus update(const ObjectUpdate& row, std::int64_t time_us_max = no_limit) {
-    UpdateStatus status{};
-    table_->update(std::span(&row, 1), time_us_max, std::span(&status, 1), half_);
-    return status;
-  }
-  UpdateStatus update_tags(const TagUpdate& row, std::int64_t time_us_max = no_limit) {
-    UpdateStatus status{};
-    table_->update_tags(std::span(&row, 1), time_us_max, std::span(&status, 1), half_);
-    return status;
-  }
-  UpdateStatus remove(ObjectId id, std::int64_t time_us, std::int64_t time_us_max = no_limit) {
-    const ObjectRemoval row{id, time_us};
-    UpdateStatus status{};
-    table_->remove(std::span(&row, 1), time_us_max, std::span(&status, 1), half_);
-    return status;
-  }
-  /// Prepares the half for a tick, returns a copy, and empties the half.
-  Staging tick(std::int64_t tau_us) {
-    while (!table_->prepare_tick(tau_us, 2, half_)) continue;
-    Staging taken = half_;
-    half_.clear();
-    return taken;
-  }
-
-  std::unique_ptr<ObjectTable> table_ = std::make_unique<ObjectTable>(ObjectTableOptions{});
-  Staging half_;
-};
 
 TEST_F(ObjectTableTest, StagesASlotOnceWithItsLatestState) {
   update(fix(ann, 1, 10));
@@ -421,117 +378,6 @@ TEST_F(ObjectTableTest, ContinuesFromItsExportedState) {
   EXPECT_EQ(table_->alive_count(), 1u);
   tick(111);
   EXPECT_EQ(update(fix(bob, 29, 1)), UpdateStatus::accepted) << "the tombstone's time was imported";
-}
-
-/// A table of vectors with two components.
-class VectorTableTest : public ObjectTableTest {
- protected:
-  VectorTableTest() { start({.tombstone_ttl_us = 10, .dimension = 2}); }
-
-  UpdateStatus update_vector(const VectorUpdate& row, std::array<float, 2> components) {
-    UpdateStatus status{};
-    table_->update_vectors({&row, 1}, {components, 2}, no_limit, {&status, 1}, half_);
-    return status;
-  }
-  static VectorUpdate labelled(ObjectId id, std::int64_t time_us, Label label) {
-    VectorUpdate row{.id = id, .time_us = time_us};
-    row.label = label;
-    row.has_label = true;
-    return row;
-  }
-  static VectorUpdate valued(ObjectId id, std::int64_t time_us, double value) {
-    VectorUpdate row{.id = id, .time_us = time_us};
-    row.value = value;
-    row.has_value = true;
-    return row;
-  }
-  static std::vector<Label> labels_of(const Staging& staging) {
-    std::vector<Label> labels;
-    for (const Targets& targets : staging.object_targets) labels.push_back(targets.label);
-    return labels;
-  }
-  static std::vector<double> values_of(const Staging& staging) {
-    std::vector<double> values;
-    for (const Targets& targets : staging.object_targets) values.push_back(targets.value);
-    return values;
-  }
-};
-
-TEST_F(VectorTableTest, StagesComponentsAndTargetsBesideTheRowsOnceForEachSlot) {
-  update_vector({.id = ann, .time_us = 1}, {1, 2});
-  update_vector(labelled(bob, 1, 7), {3, 4});
-  update_vector(labelled(ann, 2, 8), {5, 6});
-  EXPECT_EQ(update_vector(labelled(ann, 1, 9), {0, 0}), UpdateStatus::late);
-  const Staging taken = tick(2);
-  EXPECT_THAT(taken.objects, SizeIs(2));
-  EXPECT_THAT(taken.object_components, ElementsAre(5, 6, 3, 4));
-  EXPECT_THAT(labels_of(taken), ElementsAre(8, 7));
-}
-
-TEST_F(VectorTableTest, StagesTheWholeVectorWhenOnlyTagsChange) {
-  update_vector(labelled(ann, 1, 7), {1, 2});
-  tick(1);
-  update_tags({ann, 2, 1, 0});
-  const Staging taken = tick(2);
-  EXPECT_THAT(taken.object_components, ElementsAre(1, 2));
-  EXPECT_THAT(labels_of(taken), ElementsAre(7));
-}
-
-TEST_F(VectorTableTest, KeepsALabelUntilAnotherComesOrTheObjectIsRemoved) {
-  update_vector(labelled(ann, 1, 7), {1, 2});
-  update_vector({.id = ann, .time_us = 2}, {3, 4});
-  EXPECT_THAT(labels_of(tick(2)), ElementsAre(7));
-  update_vector(labelled(ann, 3, no_label), {3, 4});
-  EXPECT_THAT(labels_of(tick(3)), ElementsAre(no_label));
-  update_vector(labelled(ann, 4, 7), {3, 4});
-  remove(ann, 5);
-  update_vector({.id = ann, .time_us = 6}, {3, 4});
-  EXPECT_THAT(labels_of(tick(6)), ElementsAre(no_label));
-}
-
-TEST_F(VectorTableTest, KeepsAValueUntilAnotherComesOrTheObjectIsRemoved) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  update_vector(valued(ann, 1, 0.5), {1, 2});
-  EXPECT_EQ(update_vector(valued(ann, 0, 9), {1, 2}), UpdateStatus::late);
-  update_vector(labelled(ann, 2, 7), {3, 4});
-  EXPECT_THAT(values_of(tick(2)), ElementsAre(0.5));
-  update_vector(valued(ann, 3, -nan), {3, 4});
-  const Staging without = tick(3);
-  EXPECT_THAT(labels_of(without), ElementsAre(7));
-  EXPECT_EQ(std::bit_cast<std::uint64_t>(values_of(without)[0]),
-            std::bit_cast<std::uint64_t>(no_value));
-  update_vector(valued(ann, 4, 0.5), {3, 4});
-  remove(ann, 5);
-  update_vector({.id = ann, .time_us = 6}, {3, 4});
-  EXPECT_THAT(values_of(tick(6)), ElementsAre(testing::IsNan()));
-}
-
-TEST_F(VectorTableTest, RefusesAnInfiniteValueAndChangesNothing) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  update_vector(valued(ann, 1, 0.5), {1, 2});
-  EXPECT_EQ(update_vector(valued(ann, 2, infinity), {3, 4}), UpdateStatus::value_infinite);
-  EXPECT_EQ(update_vector(valued(bob, 2, -infinity), {3, 4}), UpdateStatus::value_infinite);
-  VectorUpdate without = valued(cat, 2, infinity);
-  without.has_value = false;
-  EXPECT_EQ(update_vector(without, {5, 6}), UpdateStatus::accepted) << "the value is not read";
-  const Staging taken = tick(2);
-  EXPECT_THAT(taken.object_components, ElementsAre(1, 2, 5, 6));
-  EXPECT_THAT(values_of(taken), ElementsAre(0.5, testing::IsNan()));
-}
-
-TEST_F(VectorTableTest, AStateHasComponentsAndTargets) {
-  update_vector(labelled(ann, 1, 7), {1, 2});
-  update_vector(labelled(bob, 1, 8), {3, 4});
-  update_vector(valued(bob, 1, 0.25), {3, 4});
-  remove(ann, 2);
-  for (const std::int64_t tau_us : {2, 20}) tick(tau_us);  // ann is forgotten, so her slot is free
-  const ObjectTableState state = table_->export_state();
-  start({.tombstone_ttl_us = 10, .dimension = 2});
-  table_->import_state(state, half_);
-  const Staging taken = tick(20);
-  EXPECT_THAT(taken.object_components, ElementsAre(3, 4));
-  EXPECT_THAT(labels_of(taken), ElementsAre(8));
-  EXPECT_THAT(values_of(taken), ElementsAre(0.25));
 }
 
 }  // namespace

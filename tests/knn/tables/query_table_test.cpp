@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests QueryTable by itself: names, limits, leases, slots, and the rows staged for the engine.
-#include "starling/knn/tables/query_table.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <string>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "starling/knn/base/times.hpp"
+#include "tests/knn/tables/query_table_fixture.hpp"
 #include "tests/support/words.hpp"
 
 namespace starling {
@@ -22,160 +19,8 @@ using test::follow;
 using test::query;
 using test::stream;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
-
-constexpr StreamId first_stream{0};
-
-class QueryTableTest : public ::testing::Test {
- protected:
-  void start(const QueryTableOptions& options, const ObjectTableOptions& objects = {}) {
-    half_.clear();
-    table_ = std::make_unique<QueryTable>(options);
-    objects_ = std::make_unique<ObjectTable>(objects);
-    table_->put_stream(stream("s"));
-  }
-  void SetUp() override { start({}); }
-
-  QueryStatus put(const QueryDefinition& definition, StreamId stream = first_stream) {
-    return table_->put(stream, definition, *objects_, half_);
-  }
-  QueryStatus remove(std::uint64_t id) {
-    return table_->remove(first_stream, QueryId{id}, {}, *objects_, half_);
-  }
-  void add_objects(std::uint64_t first, std::uint64_t end) {
-    for (std::uint64_t id = first; id < end; ++id) {
-      const ObjectUpdate row = test::fix(ObjectId{id}, 0, 0);
-      UpdateStatus status{};
-      objects_->update(std::span(&row, 1), 0, std::span(&status, 1), half_);
-    }
-  }
-  Slot find(std::uint64_t id) const { return table_->find(first_stream, QueryId{id}); }
-  Staging tick(std::int64_t tau_us) {
-    while (!table_->prepare_tick(tau_us, 2, *objects_, half_)) continue;
-    Staging taken = half_;
-    half_.clear();
-    table_->tick_begun();
-    table_->tick_finished();
-    return taken;
-  }
-
-  std::unique_ptr<ObjectTable> objects_;
-  std::unique_ptr<QueryTable> table_;
-  Staging half_;
-};
-
-TEST_F(QueryTableTest, NumbersStreamsInTheOrderOfTheirFirstPut) {
-  EXPECT_EQ(table_->put_stream(stream("t", ReportOn::distance)), StreamStatus::accepted);
-  EXPECT_EQ(table_->put_stream(stream("s", ReportOn::membership)), StreamStatus::accepted);
-  EXPECT_EQ(table_->stream_count(), 2u);
-  EXPECT_EQ(table_->find_stream("s"), StreamId{0});
-  EXPECT_EQ(table_->find_stream("t"), StreamId{1});
-  EXPECT_EQ(table_->find_stream("u"), std::nullopt);
-  EXPECT_EQ(table_->stream(StreamId{0}).on, ReportOn::membership);
-}
-
-TEST_F(QueryTableTest, ARemovedStreamTakesItsQueriesWithIt) {
-  add_objects(7, 8);
-  put(query(1, 3, fixed_at(0)));
-  put(query(2, 3, follow(ObjectId{7})));
-  put(query(3, 2, every_object()));
-  tick(0);
-  table_->remove_stream(first_stream, *objects_, half_);
-  EXPECT_EQ(table_->find_stream("s"), std::nullopt);
-  EXPECT_EQ(table_->stream_count(), 0u);
-  EXPECT_EQ(table_->query_count(), 0u);
-  EXPECT_EQ(table_->neighbor_count(*objects_), 0u);
-  EXPECT_THAT(half_.queries, SizeIs(3));
-  for (const QueryRow& row : half_.queries) EXPECT_FALSE(is_alive(row.generation));
-}
-
-TEST_F(QueryTableTest, ANumberOfAStreamIsFreeWhenATickHasReportedTheRemoval) {
-  table_->put_stream(stream("t"));
-  table_->remove_stream(first_stream, *objects_, half_);
-  EXPECT_TRUE(table_->is_reported(first_stream));
-  EXPECT_EQ(table_->stream(first_stream).name, "s");
-  table_->put_stream(stream("u"));
-  EXPECT_EQ(table_->find_stream("u"), StreamId{2});
-  tick(0);
-  EXPECT_FALSE(table_->is_reported(first_stream));
-  table_->put_stream(stream("v"));
-  EXPECT_EQ(table_->find_stream("v"), first_stream);
-  EXPECT_EQ(table_->stream_count(), 3u);
-  EXPECT_EQ(table_->stream_id_end(), 3u);
-}
-
-TEST_F(QueryTableTest, AStreamThatIsPutAgainBeforeTheTickKeepsItsNumber) {
-  put(query(1, 3, fixed_at(0)));
-  tick(0);
-  table_->remove_stream(first_stream, *objects_, half_);
-  EXPECT_EQ(table_->put_stream(stream("s", ReportOn::distance)), StreamStatus::accepted);
-  EXPECT_EQ(table_->find_stream("s"), first_stream);
-  tick(1);
-  EXPECT_EQ(table_->find_stream("s"), first_stream);
-  EXPECT_EQ(table_->query_count(first_stream), 0u);
-  EXPECT_EQ(table_->stream(first_stream).on, ReportOn::distance);
-}
-
-TEST_F(QueryTableTest, AFailedTickLeavesTheRemovalOfAStreamToTheNext) {
-  table_->remove_stream(first_stream, *objects_, half_);
-  table_->tick_begun();
-  EXPECT_THAT(table_->leaving_streams(), ElementsAre(first_stream));
-  table_->tick_failed();
-  EXPECT_TRUE(table_->is_reported(first_stream));
-  table_->tick_begun();
-  EXPECT_THAT(table_->leaving_streams(), ElementsAre(first_stream));
-  table_->tick_finished();
-  EXPECT_FALSE(table_->is_reported(first_stream));
-}
-
-TEST_F(QueryTableTest, RemovedStreamsThatNoTickHasReportedTakeABoundedNumberOfPlaces) {
-  start({.streams_max = 2});
-  std::size_t accepted = 0;
-  for (int round = 0; round < 10; ++round) {
-    const std::string name = "round " + std::to_string(round);
-    if (table_->put_stream(stream(name)) != StreamStatus::accepted) continue;
-    ++accepted;
-    table_->remove_stream(*table_->find_stream(name), *objects_, half_);
-  }
-  EXPECT_EQ(accepted, 3u);
-  EXPECT_EQ(table_->stream_id_end(), 4u);
-  tick(0);
-  EXPECT_EQ(table_->put_stream(stream("after")), StreamStatus::accepted);
-}
-
-TEST_F(QueryTableTest, AnImportedTableKnowsWhichStreamsAreGone) {
-  table_->put_stream(stream("t"));
-  table_->put_stream(stream("u"));
-  table_->remove_stream(*table_->find_stream("t"), *objects_, half_);
-  tick(0);
-  table_->remove_stream(*table_->find_stream("u"), *objects_, half_);
-  QueryTable other{QueryTableOptions{}};
-  Staging half;
-  other.import_state(table_->export_state(), half);
-  EXPECT_EQ(other.stream_count(), 1u);
-  EXPECT_EQ(other.find_stream("s"), StreamId{0});
-  EXPECT_FALSE(other.is_reported(StreamId{1}));
-  EXPECT_TRUE(other.is_reported(StreamId{2}));
-  EXPECT_EQ(other.find_stream("u"), std::nullopt);
-}
-
-TEST_F(QueryTableTest, PuttingAStreamAgainKeepsItsOwner) {
-  table_->put_stream({.name = "t", .owner = 5});
-  table_->put_stream({.name = "t", .owner = 6});
-  EXPECT_EQ(table_->stream(StreamId{1}).owner, 5u);
-}
-
-TEST_F(QueryTableTest, RefusesNamesThatATopicCannotCarry) {
-  const auto put_named = [&](std::string name) {
-    return table_->put_stream(stream(std::move(name)));
-  };
-  EXPECT_EQ(put_named(""), StreamStatus::bad_name);
-  EXPECT_EQ(put_named(std::string("a\0b", 3)), StreamStatus::bad_name);
-  EXPECT_EQ(put_named(std::string(stream_name_bytes_max + 1, 'x')), StreamStatus::bad_name);
-  EXPECT_EQ(put_named(std::string(stream_name_bytes_max, 'x')), StreamStatus::accepted);
-}
 
 TEST_F(QueryTableTest, RefusesStreamsAndQueriesBeyondItsLimits) {
   start({.queries_max = 2, .streams_max = 1, .k_max = 8});
@@ -295,16 +140,6 @@ TEST_F(QueryTableTest, KeepsTheSlotAndGenerationOfARedefinedQuery) {
   const QueryRow after = tick(1).queries[0];
   EXPECT_EQ(after.slot, before.slot);
   EXPECT_EQ(after.generation, before.generation);
-}
-
-TEST_F(QueryTableTest, StagesEveryQueryAnewWhenItsStreamChanges) {
-  put(query(7, 1, fixed_at(5)));
-  put(query(8, 1, fixed_at(5)));
-  tick(0);
-  table_->put_stream(stream("s", ReportOn::membership));
-  const Staging taken = tick(1);
-  ASSERT_THAT(taken.queries, SizeIs(2));
-  EXPECT_EQ(taken.queries[0].on, ReportOn::membership);
 }
 
 TEST_F(QueryTableTest, HoldsASlotUntilTheTickThatReportsItsRemovalHasFinished) {
@@ -499,33 +334,6 @@ TEST(QueryTable, IdsThatAreChosenToCollideCostNoMoreThanRandomOnes) {
   const auto random = time_to_put([](std::uint64_t i) { return mixed_bits(i + 1); });
   EXPECT_LT(time_to_put([](std::uint64_t i) { return (i + 1) * 351'061; }), 3 * random);
   EXPECT_LT(time_to_put([](std::uint64_t i) { return (i + 1) << 32; }), 3 * random);
-}
-
-TEST_F(QueryTableTest, AChangedStreamIsStagedAsAWholeWithTheNextTick) {
-  for (std::uint64_t id = 1; id <= 7; ++id) put(query(id, 1, fixed_at(0)));
-  tick(0);
-  table_->put_stream(stream("s", ReportOn::distance));
-  table_->put_stream(stream("s", ReportOn::membership));
-  put(query(3, 2, fixed_at(0)));
-  EXPECT_THAT(half_.queries, SizeIs(1)) << "putting a stream itself stages nothing";
-  const Staging taken = tick(1);
-  ASSERT_THAT(taken.queries, SizeIs(7));
-  for (const QueryRow& row : taken.queries) EXPECT_EQ(row.on, ReportOn::membership);
-  table_->put_stream(stream("s", ReportOn::membership, {.distance = true}));
-  EXPECT_THAT(tick(2).queries, IsEmpty()) << "the engine's rows are the same";
-}
-
-TEST_F(QueryTableTest, AStreamIsRemovedInSlices) {
-  for (std::uint64_t id = 1; id <= 5; ++id) put(query(id, 1, fixed_at(0)));
-  tick(0);
-  table_->begin_remove_stream(first_stream);
-  EXPECT_EQ(table_->find_stream("s"), std::nullopt);
-  EXPECT_FALSE(table_->remove_some(first_stream, 2, *objects_, half_));
-  EXPECT_EQ(table_->query_count(), 3u);
-  EXPECT_FALSE(table_->remove_some(first_stream, 2, *objects_, half_));
-  EXPECT_TRUE(table_->remove_some(first_stream, 2, *objects_, half_));
-  EXPECT_EQ(table_->query_count(), 0u);
-  EXPECT_THAT(half_.queries, SizeIs(5));
 }
 
 TEST_F(QueryTableTest, TheOwnerWithTheMostNeighborsLosesEveryObjectQueriesFirst) {
