@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches the lists of two ticks in one pass, because the lists of both ticks are in the same
-// order. Only the lists of subjects whose slot differs are sorted. See list_directory.hpp.
+// Matches the lists of two ticks in one pass by slot, because the lists of both ticks are in the
+// same order. The lists that are left over are matched by the subject's id. See
+// list_directory.hpp.
 #include "starling/knn/engine/list_directory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -26,6 +29,31 @@ ReportedList removal(const ListDirectory::List& list) {
   return report;
 }
 
+/// A set of ids. It may say of an id that it has it, though the id was not added.
+class IdFilter {
+ public:
+  /// Empties the set, and makes room for so many ids.
+  void restart(std::size_t ids) {
+    const std::size_t bits = std::bit_ceil(std::max<std::size_t>(64, ids * bits_per_id));
+    words_.assign(bits / 64, 0);
+    shift_ = 64 - std::countr_zero(bits);
+  }
+  void add(ObjectId id) { words_[place_of(id) / 64] |= std::uint64_t{1} << place_of(id) % 64; }
+  bool may_have(ObjectId id) const {
+    return (words_[place_of(id) / 64] >> place_of(id) % 64 & 1) != 0;
+  }
+
+ private:
+  static constexpr std::size_t bits_per_id = 16;  // at most 1 of 16 other ids passes
+
+  std::uint64_t place_of(ObjectId id) const {
+    return to_number(id) * 0x9E3779B97F4A7C15 >> shift_;  // multiplicative hashing (Knuth)
+  }
+
+  std::vector<std::uint64_t> words_;
+  int shift_ = 0;
+};
+
 class Matcher {
  public:
   Matcher(const ListDirectory& last, const ListDirectory& now) : last_(last), now_(now) {}
@@ -44,48 +72,67 @@ class Matcher {
   }
 
  private:
+  /// A list that no list in the same slot continues.
+  struct Come {
+    ObjectId subject{};
+    std::uint32_t search = 0;
+  };
+
   static auto lists_of(const ListDirectory& directory, Slot query) {
     return std::ranges::equal_range(directory.lists, query, {}, &ListDirectory::List::query);
   }
 
   void match_query(Slot query, bool is_same_query) {
     const auto before = lists_of(last_, query);
-    auto last = before.begin();
-    gone_.clear();
+    const std::size_t first_removal = matching_.removals.size();
     come_.clear();
+    auto last = before.begin();
     for (const ListDirectory::List& list : lists_of(now_, query)) {
-      for (; last != before.end() && key_of(*last) < key_of(list); ++last) gone_.push_back(&*last);
-      const bool is_known = last != before.end() && key_of(*last) == key_of(list);
-      if (is_known && last->subject_id == list.subject_id) {
+      for (; last != before.end() && key_of(*last) < key_of(list); ++last)
+        matching_.removals.push_back(removal(*last));
+      const bool is_in_slot = last != before.end() && key_of(*last) == key_of(list);
+      if (is_in_slot && last->subject_id == list.subject_id) {
         if (is_same_query) matching_.last_search[list.search] = last->search;
         ++last;
         continue;
       }
-      if (is_known) gone_.push_back(&*last++);  // another object in the same slot
-      if (!before.empty()) come_.push_back(&list);
+      if (is_in_slot) matching_.removals.push_back(removal(*last++));  // of another object
+      if (list.subject != no_slot && !before.empty())
+        come_.push_back({list.subject_id, list.search});
     }
-    for (; last != before.end(); ++last) gone_.push_back(&*last);
-    match_moved(is_same_query);
-    for (const ListDirectory::List* const list : gone_)
-      if (list != nullptr) matching_.removals.push_back(removal(*list));
+    for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
+    match_moved(before, first_removal, is_same_query);
   }
 
-  /// Takes out of gone_ the lists of subjects that came back in another slot. A subject does so if
-  /// ticks failed while its removal was not reported yet, for longer than a tombstone is kept.
-  void match_moved(bool is_same_query) {
-    if (gone_.empty() || come_.empty()) return;
-    by_subject_.clear();
-    for (std::size_t i = 0; i < gone_.size(); ++i)
-      if (gone_[i]->subject != no_slot) by_subject_.emplace_back(gone_[i]->subject_id, i);
-    std::ranges::sort(by_subject_);
-    for (const ListDirectory::List* const list : come_) {
-      if (list->subject == no_slot) continue;
-      const auto found = std::ranges::lower_bound(by_subject_, list->subject_id, {},
-                                                  [](const auto& each) { return each.first; });
-      if (found == by_subject_.end() || found->first != list->subject_id) continue;
-      if (is_same_query) matching_.last_search[list->search] = gone_[found->second]->search;
-      gone_[found->second] = nullptr;
-    }
+  /// Continues the lists of subjects that came back in another slot, and takes back their removals.
+  /// A subject does so if ticks failed while its removal was not reported yet, for longer than a
+  /// tombstone is kept. That is rare, so what costs little comes first.
+  template <class Lists>
+  void match_moved(const Lists& before, std::size_t first_removal, bool is_same_query) {
+    const auto removals = std::span(matching_.removals).subspan(first_removal);
+    if (removals.empty() || come_.empty()) return;
+    filter_.restart(removals.size());
+    for (const ReportedList& each : removals) filter_.add(each.subject);
+    std::erase_if(come_, [&](const Come& each) { return !filter_.may_have(each.subject); });
+    filter_.restart(come_.size());
+    for (const Come& each : come_) filter_.add(each.subject);
+    std::ranges::sort(come_, {}, &Come::subject);
+    const auto taken_back = std::ranges::remove_if(removals, [&](const ReportedList& each) {
+      return each.has_subject && find_come(each.subject) != nullptr;
+    });
+    if (taken_back.empty()) return;
+    matching_.removals.resize(matching_.removals.size() - taken_back.size());
+    if (!is_same_query) return;
+    for (const ListDirectory::List& list : before)
+      if (list.subject != no_slot)
+        if (const Come* const come = find_come(list.subject_id))
+          matching_.last_search[come->search] = list.search;
+  }
+
+  const Come* find_come(ObjectId subject) const {
+    if (!filter_.may_have(subject)) return nullptr;
+    const auto found = std::ranges::lower_bound(come_, subject, {}, &Come::subject);
+    return found != come_.end() && found->subject == subject ? &*found : nullptr;
   }
 
   void report_gone(Slot query) {
@@ -97,10 +144,8 @@ class Matcher {
   const ListDirectory& last_;
   const ListDirectory& now_;
   ListMatching matching_;
-  // Of the query that is matched now:
-  std::vector<const ListDirectory::List*> gone_;  ///< lists of last_ that no list in now_ continues
-  std::vector<const ListDirectory::List*> come_;  ///< lists of now_ that continue no list in last_
-  std::vector<std::pair<ObjectId, std::size_t>> by_subject_;  ///< of gone_, with the index there
+  std::vector<Come> come_;  ///< of the query that is matched now
+  IdFilter filter_;
 };
 
 }  // namespace
