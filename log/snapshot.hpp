@@ -4,7 +4,6 @@
 // on, so that older segments may be dropped.
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,18 +43,22 @@ std::optional<SnapshotInfo> newest_snapshot(Files& files);
 void read_snapshot(Files& files, const SnapshotInfo& snapshot,
                    const std::function<bool(const Record&)>& handler);
 
-/// Returns what `read` returns. If it throws or its result is not whole, and a snapshot was made
-/// meanwhile, calls it again: a writer in another process then removes files that a reader counts
-/// on. Throws what `read` throws.
+/// Returns what `read` returns. If `read` throws DamagedLog or IoError, or `is_whole(its result)`
+/// is false, and a snapshot was made meanwhile, calls it again, up to ten times in all: a writer in
+/// another process then removes files that a reader counts on.
 template <class Read, class IsWhole>
 auto read_beside_writer(const Files& files, const Read& read, const IsWhole& is_whole) {
-  for (;;) {
+  constexpr int reads_max = 10;
+  for (int reads = 1;; ++reads) {
     const std::vector<std::string> before = snapshot_names(files);
+    const auto is_final = [&] { return reads == reads_max || snapshot_names(files) == before; };
     try {
       auto result = read();
-      if (is_whole(result) || snapshot_names(files) == before) return result;
-    } catch (const std::exception&) {
-      if (snapshot_names(files) == before) throw;
+      if (is_whole(result) || is_final()) return result;
+    } catch (const DamagedLog&) {
+      if (is_final()) throw;
+    } catch (const IoError&) {
+      if (is_final()) throw;
     }
   }
 }

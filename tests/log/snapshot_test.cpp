@@ -199,15 +199,30 @@ TEST(ReaderBesideAWriter, ReadsAgainWhereASnapshotHasRemovedWhatItReads) {
 TEST(ReaderBesideAWriter, DoesNotReadDamageAgainThatNoSnapshotExplains) {
   SimulatedFiles files;
   int reads = 0;
-  EXPECT_THROW(read_beside_writer(
-                   files,
-                   [&]() -> int {
-                     ++reads;
-                     throw IoError("gone");
-                   },
-                   [](int) { return true; }),
-               IoError);
+  const auto is_positive = [](int value) { return value > 0; };
+  const auto throw_error = [&]() -> int {
+    ++reads;
+    throw IoError("gone");
+  };
+  EXPECT_THROW(read_beside_writer(files, throw_error, is_positive), IoError);
   EXPECT_EQ(reads, 1);
+  const auto find_damage = [&] {
+    ++reads;
+    return -7;
+  };
+  EXPECT_EQ(read_beside_writer(files, find_damage, is_positive), -7);
+  EXPECT_EQ(reads, 2);
+}
+
+TEST(ReaderBesideAWriter, GivesUpWhereEachReadMeetsANewSnapshot) {
+  SimulatedFiles files;
+  std::uint64_t reads = 0;
+  const auto find_damage = [&] {
+    files.put(snapshot_name(++reads), {});
+    return false;
+  };
+  EXPECT_FALSE(read_beside_writer(files, find_damage, [](bool whole) { return whole; }));
+  EXPECT_EQ(reads, 10U);
 }
 
 TEST(SnapshotPowerCut, LeavesTheOldFilesOrTheNewOne) {
