@@ -93,8 +93,8 @@ void RequestHandler::send_after(const Caller& caller, const protocol::Frame& fra
   const std::uint64_t place = (parts_.journal->*place_of)(tick);
   if (!parts_.journal->is_durable(place) && parts_.journal->refusal())
     return refuse(caller, ErrorCode::answer_failed,
-                  "The answer would tell what is not in the server's log yet, which finds no room "
-                  "on the disk; make room there, and ask again.");
+                  "The server's log finds no room on the disk, so that what this answer would tell "
+                  "is not in it yet; make room there, and ask again.");
   send_when_durable(caller.peer, frame, place);
 }
 

@@ -35,7 +35,7 @@ enum class ErrorCode : std::uint16_t {
   tick_failed,         ///< the engine failed; the old lists stay valid
   page_expired,        ///< the snapshot behind this page is no longer held
   shutting_down,
-  answer_failed,  ///< the engine could not answer this question
+  answer_failed,  ///< the engine, or a log without room, could not answer this question
   not_allowed,    ///< the principal lacks a role, or what it asks for is another principal's
 };
 inline constexpr auto last_error_code = ErrorCode::not_allowed;
