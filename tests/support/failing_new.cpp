@@ -30,8 +30,9 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Without this function and the next, the program would call AddressSanitizer's own. They never
-// fail, and AddressSanitizer would report a mismatch with the operator delete below.
+// Without the functions for arrays and those that do not throw, the program would call
+// AddressSanitizer's own. Those never fail, and AddressSanitizer would report a mismatch with the
+// operator delete below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);
@@ -44,12 +45,20 @@ void* operator new[](std::size_t bytes) {
   return operator new(bytes);
 }
 
+void* operator new[](std::size_t bytes, const std::nothrow_t& no_throw) noexcept {
+  return operator new(bytes, no_throw);
+}
+
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   const bool fails = (bytes >= fails_from_bytes && !is_spared) || is_the_one();
   const auto unit = static_cast<std::size_t>(alignment);
   void* memory = fails ? nullptr : std::aligned_alloc(unit, (bytes / unit + 1) * unit);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return operator new(bytes, alignment);
 }
 
 void operator delete(void* memory) noexcept {
@@ -73,6 +82,14 @@ void operator delete(void* memory, std::align_val_t) noexcept {
 }
 
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 

@@ -25,7 +25,7 @@ constexpr std::uint64_t object_count = protocol::View::most_objects;
 constexpr std::uint64_t query_count = 4000;
 constexpr std::uint32_t list_size = 16;
 constexpr std::size_t stall_bytes_max = std::size_t{16} << 20;
-/// After 30 s of silence the server closes a socket.
+/// Less than the silence after which the server closes a socket: SocketLimits::idle_us.
 constexpr std::chrono::seconds stall_max{20};
 constexpr const char* socket_lost_ticks = "starling_http_socket_lost_ticks_total";
 const protocol::View everything_moves{.rectangle = {-10, -10, 1000, 1000},
@@ -185,6 +185,7 @@ TEST_F(StalledSocket, CostsAtMost16MiBAndNoSubscriberATick) {
     most_unsent = std::max(most_unsent, unsent);
     most_bytes = std::max(most_bytes, server.resident_bytes() + unsent);
   }
+  ASSERT_GT(ticks, 40) << "this machine is too slow for the test";
   EXPECT_LE(most_bytes, bytes_before + stall_bytes_max + sanitizer_bytes);
   EXPECT_GT(most_unsent, 0u) << "the client has stalled";
   EXPECT_GT(stat(socket_lost_ticks), ticks - 20) << "of the stream that it follows";
