@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the streams of QueryTable: numbers, names, owners, and how they leave.
+// Tests the streams of QueryTable: numbers, names, owners, changes, and how they leave.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests QueryTable by itself: names, limits, leases, slots, and the rows staged for the engine.
+// Tests QueryTable by itself: limits, leases, slots, and the rows staged for the engine.
 #include <algorithm>
 #include <chrono>
 #include <memory>
