@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {

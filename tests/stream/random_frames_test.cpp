@@ -9,6 +9,7 @@
 
 #include "tests/protocol/wire/samples.hpp"
 #include "tests/stream/support/raw_peer.hpp"
+#include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {

@@ -12,8 +12,8 @@
 #include "tests/stream/events/event_world.hpp"
 #include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/http_client.hpp"
+#include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/running_server.hpp"
-#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/http_client.hpp"
+#include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/running_server.hpp"
-#include "tests/stream/support/witness.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::stream {

@@ -10,7 +10,7 @@
 #include "starling/protocol/wire/text_id.hpp"
 #include "tests/stream/support/program.hpp"
 #include "tests/stream/support/raw_peer.hpp"
-#include "tests/stream/support/witness.hpp"
+#include "tests/stream/support/resident_bytes.hpp"
 
 namespace starling::stream {
 namespace {

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
@@ -86,13 +87,7 @@ class Program {
   }
 
   /// Returns the resident memory of the process.
-  std::size_t resident_bytes() const {
-    std::ifstream file("/proc/" + std::to_string(pid_) + "/statm");
-    std::size_t pages = 0;
-    std::size_t resident_pages = 0;
-    file >> pages >> resident_pages;
-    return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  }
+  std::size_t resident_bytes() const { return stream::resident_bytes(pid_); }
 
   void send_signal(int number) const { kill(pid_, number); }
 

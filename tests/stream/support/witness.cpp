@@ -2,10 +2,7 @@
 // Implements Witness: see witness.hpp.
 #include "tests/stream/support/witness.hpp"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "starling/knn/base/clocks.hpp"
 #include "tests/support/words.hpp"
@@ -117,13 +114,6 @@ void Witness::expect_exact() {
     EXPECT_EQ(answers.lists[id].neighbors, expected);
     EXPECT_EQ(subscriber_.state().lists().at({.query = QueryId{id}}).neighbors, expected);
   }
-}
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t pages = 0;
-  statm >> pages >> pages;
-  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace starling::stream

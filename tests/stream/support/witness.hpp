@@ -50,17 +50,4 @@ class Witness {
   std::int64_t time_us_;  ///< the event time of the last move; also tau of manual ticks
 };
 
-/// The memory that a sanitizer adds to the process: its shadow memory, and freed blocks that it
-/// keeps.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::size_t sanitizer_bytes = std::size_t{256} << 20;
-#elif defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t sanitizer_bytes = std::size_t{2} << 30;
-#else
-inline constexpr std::size_t sanitizer_bytes = 0;
-#endif
-
-/// Returns the resident memory of this process in bytes, as the operating system counts it.
-std::size_t resident_bytes();
-
 }  // namespace starling::stream

@@ -15,8 +15,8 @@
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
 #include "tests/stream/support/program.hpp"
+#include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/socket_client.hpp"
-#include "tests/stream/support/witness.hpp"
 
 namespace starling::stream {
 namespace {

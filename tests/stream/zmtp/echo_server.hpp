@@ -176,16 +176,6 @@ inline std::string plain_ready(const std::string& type, const std::string& ident
   return long_frame(4, body);
 }
 
-inline std::size_t resident_bytes() {
-  std::size_t pages = 0;
-  std::size_t resident = 0;
-  if (FILE* const file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%zu %zu", &pages, &resident) != 2) resident = 0;
-    std::fclose(file);
-  }
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
 /// The keys of a server that admits one client.
 struct Keys {
   Keys() {
