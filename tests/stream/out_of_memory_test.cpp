@@ -24,7 +24,7 @@ constexpr std::size_t large_bytes = std::size_t{1} << 20;
 const bool is_address_space_limited = [] {
   rlimit of_addresses{};
   getrlimit(RLIMIT_AS, &of_addresses);
-  of_addresses.rlim_cur = rlim_t{1} << 47;
+  of_addresses.rlim_cur = rlim_t{1} << 60;
   return setrlimit(RLIMIT_AS, &of_addresses) == 0;
 }();
 
