@@ -67,6 +67,7 @@ void Client::Connection::end_session() {
 }
 
 void Client::Connection::open_socket() {
+  watch_.stop();
   socket_ = zmq::socket_t(context_, zmq::socket_type::dealer);
   socket_.set(zmq::sockopt::linger, 0);
   // The session limits the number of unanswered requests, and thereby the length of both queues. A
@@ -150,7 +151,7 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     }
     if (const auto* terms = std::get_if<HelloReply>(&reply->decoded.body)) {
       session_.on_hello(*terms);
-      watch_.stop(socket_);
+      watch_.stop();
       cut_count_ = 0;
       return;
     }

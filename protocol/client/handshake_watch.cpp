@@ -42,12 +42,14 @@ void HandshakeWatch::start(zmq::context_t& context, zmq::socket_t& socket) {
   events_.set(zmq::sockopt::linger, 0);
   if (::zmq_socket_monitor(socket.handle(), address.c_str(), watched_events) != 0)
     throw zmq::error_t();
+  watched_ = socket.handle();
   events_.connect(address);
 }
 
-void HandshakeWatch::stop(zmq::socket_t& socket) {
+void HandshakeWatch::stop() {
   if (!events_) return;
-  ::zmq_socket_monitor(socket.handle(), nullptr, 0);
+  if (watched_ != nullptr) ::zmq_socket_monitor(watched_, nullptr, 0);
+  watched_ = nullptr;
   events_.close();
 }
 

@@ -20,10 +20,18 @@ class HandshakeWatch {
     cut,              ///< the connection ended within the handshake; libzmq connects again
   };
 
+  HandshakeWatch() = default;
+  /// Stops. The socket must still be open.
+  ~HandshakeWatch() { stop(); }
+  HandshakeWatch(const HandshakeWatch&) = delete;
+  HandshakeWatch& operator=(const HandshakeWatch&) = delete;
+
   /// Call before the socket connects. The context must outlive the watch.
   void start(zmq::context_t& context, zmq::socket_t& socket);
-  /// Frees what the watch holds. Call when the server has answered; wait() may still be called.
-  void stop(zmq::socket_t& socket);
+  /// Frees what the watch holds. Call before the socket closes: a thread of libzmq that tells a
+  /// failure waits until somebody can read it, for ever if nobody is there. wait() may be called
+  /// afterwards.
+  void stop();
 
   /// Waits for a message or for the next failure of a handshake.
   Seen wait(zmq::socket_t& socket, std::chrono::steady_clock::time_point until);
@@ -31,6 +39,7 @@ class HandshakeWatch {
  private:
   Seen next_failure();
 
+  void* watched_ = nullptr;  ///< the socket; valid while events_ is open
   zmq::socket_t events_;
 };
 
