@@ -29,10 +29,10 @@ ReportedList removal(const ListDirectory::List& list) {
   return report;
 }
 
-/// A set of ids. It may say of an id that it has it, though the id was not added.
+/// A set of ids that is sometimes wrong: may_have can return true for an id that was not added.
 class IdFilter {
  public:
-  /// Empties the set, and makes room for so many ids.
+  /// Empties the set and makes room for this number of ids.
   void restart(std::size_t ids) {
     const std::size_t bits = std::bit_ceil(std::max<std::size_t>(64, ids * bits_per_id));
     words_.assign(bits / 64, 0);
@@ -72,8 +72,8 @@ class Matcher {
   }
 
  private:
-  /// A list that no list in the same slot continues.
-  struct Come {
+  /// A list of `now_` that has a subject, and that continues no list in the same slot.
+  struct Arrival {
     ObjectId subject{};
     std::uint32_t search = 0;
   };
@@ -85,7 +85,7 @@ class Matcher {
   void match_query(Slot query, bool is_same_query) {
     const auto before = lists_of(last_, query);
     const std::size_t first_removal = matching_.removals.size();
-    come_.clear();
+    arrivals_.clear();
     auto last = before.begin();
     for (const ListDirectory::List& list : lists_of(now_, query)) {
       for (; last != before.end() && key_of(*last) < key_of(list); ++last)
@@ -98,7 +98,7 @@ class Matcher {
       }
       if (is_in_slot) matching_.removals.push_back(removal(*last++));  // of another object
       if (list.subject != no_slot && !before.empty())
-        come_.push_back({list.subject_id, list.search});
+        arrivals_.push_back({list.subject_id, list.search});
     }
     for (; last != before.end(); ++last) matching_.removals.push_back(removal(*last));
     match_moved(before, first_removal, is_same_query);
@@ -110,29 +110,29 @@ class Matcher {
   template <class Lists>
   void match_moved(const Lists& before, std::size_t first_removal, bool is_same_query) {
     const auto removals = std::span(matching_.removals).subspan(first_removal);
-    if (removals.empty() || come_.empty()) return;
+    if (removals.empty() || arrivals_.empty()) return;
     filter_.restart(removals.size());
     for (const ReportedList& each : removals) filter_.add(each.subject);
-    std::erase_if(come_, [&](const Come& each) { return !filter_.may_have(each.subject); });
-    filter_.restart(come_.size());
-    for (const Come& each : come_) filter_.add(each.subject);
-    std::ranges::sort(come_, {}, &Come::subject);
+    std::erase_if(arrivals_, [&](const Arrival& each) { return !filter_.may_have(each.subject); });
+    filter_.restart(arrivals_.size());
+    for (const Arrival& each : arrivals_) filter_.add(each.subject);
+    std::ranges::sort(arrivals_, {}, &Arrival::subject);
     const auto taken_back = std::ranges::remove_if(removals, [&](const ReportedList& each) {
-      return each.has_subject && find_come(each.subject) != nullptr;
+      return each.has_subject && find_arrival(each.subject) != nullptr;
     });
     if (taken_back.empty()) return;
     matching_.removals.resize(matching_.removals.size() - taken_back.size());
     if (!is_same_query) return;
     for (const ListDirectory::List& list : before)
       if (list.subject != no_slot)
-        if (const Come* const come = find_come(list.subject_id))
-          matching_.last_search[come->search] = list.search;
+        if (const Arrival* const arrival = find_arrival(list.subject_id))
+          matching_.last_search[arrival->search] = list.search;
   }
 
-  const Come* find_come(ObjectId subject) const {
+  const Arrival* find_arrival(ObjectId subject) const {
     if (!filter_.may_have(subject)) return nullptr;
-    const auto found = std::ranges::lower_bound(come_, subject, {}, &Come::subject);
-    return found != come_.end() && found->subject == subject ? &*found : nullptr;
+    const auto found = std::ranges::lower_bound(arrivals_, subject, {}, &Arrival::subject);
+    return found != arrivals_.end() && found->subject == subject ? &*found : nullptr;
   }
 
   void report_gone(Slot query) {
@@ -144,7 +144,7 @@ class Matcher {
   const ListDirectory& last_;
   const ListDirectory& now_;
   ListMatching matching_;
-  std::vector<Come> come_;  ///< of the query that is matched now
+  std::vector<Arrival> arrivals_;  ///< of the query that is matched now
   IdFilter filter_;
 };
 

@@ -28,9 +28,9 @@ class HandshakeWatch {
 
   /// Call before the socket connects. The context must outlive the watch.
   void start(zmq::context_t& context, zmq::socket_t& socket);
-  /// Frees what the watch holds. Call before the socket closes: a thread of libzmq that tells a
-  /// failure waits until somebody can read it, for ever if nobody is there. wait() may be called
-  /// afterwards.
+  /// Frees what the watch holds. Call it before the socket closes: libzmq reports a failed
+  /// handshake with a send that blocks, and without the watch that send never returns. wait() may
+  /// still be called.
   void stop();
 
   /// Waits for a message or for the next failure of a handshake.
