@@ -43,26 +43,6 @@ std::optional<SnapshotInfo> newest_snapshot(Files& files);
 void read_snapshot(Files& files, const SnapshotInfo& snapshot,
                    const std::function<bool(const Record&)>& handler);
 
-/// Returns what `read` returns. If `read` throws DamagedLog or IoError, or `is_whole(its result)`
-/// is false, and a snapshot was made meanwhile, calls it again, up to ten times in all: a writer in
-/// another process then removes files that a reader counts on.
-template <class Read, class IsWhole>
-auto read_beside_writer(const Files& files, const Read& read, const IsWhole& is_whole) {
-  constexpr int reads_max = 10;
-  for (int reads = 1;; ++reads) {
-    const std::vector<std::string> before = snapshot_names(files);
-    const auto is_final = [&] { return reads == reads_max || snapshot_names(files) == before; };
-    try {
-      auto result = read();
-      if (is_whole(result) || is_final()) return result;
-    } catch (const DamagedLog&) {
-      if (is_final()) throw;
-    } catch (const IoError&) {
-      if (is_final()) throw;
-    }
-  }
-}
-
 class SnapshotWriter {
  public:
   /// Begins a snapshot that stands for all records before `next_sequence`. `log` is the header of

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#include "starling/log/segment.hpp"
 
 namespace starling::log {
 namespace {
@@ -117,9 +120,9 @@ class SystemFile final : public File {
   std::string path_;
 };
 
-class SystemFiles final : public Files {
+class SystemFiles : public Files {
  public:
-  SystemFiles(std::string path, FolderUse use) : path_(std::move(path)), use_(use) {
+  SystemFiles(std::string path, FolderUse use) : path_(std::move(path)) {
     const bool is_new = use == FolderUse::write && ::mkdir(path_.c_str(), 0700) == 0;
     if (use == FolderUse::write && !is_new && errno != EEXIST)
       fail("cannot make the folder", path_, errno);
@@ -153,8 +156,7 @@ class SystemFiles final : public Files {
   }
 
   std::unique_ptr<File> open(std::string_view name) override {
-    const int access = use_ == FolderUse::write ? O_RDWR : O_RDONLY;
-    return std::make_unique<SystemFile>(open_at(name, access | O_NOFOLLOW, "cannot open"),
+    return std::make_unique<SystemFile>(open_at(name, O_RDWR | O_NOFOLLOW, "cannot open"),
                                         path_of(name));
   }
 
@@ -191,9 +193,17 @@ class SystemFiles final : public Files {
     return std::uint64_t{status.f_bavail} * status.f_frsize;
   }
 
- private:
+ protected:
   std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
 
+  /// On an error returns a closed descriptor and sets errno.
+  Descriptor try_open(std::string_view name, int flags) const {
+    return Descriptor(uninterrupted([&] {
+      return ::openat(folder_.get(), std::string(name).c_str(), flags | O_CLOEXEC, 0600);
+    }));
+  }
+
+ private:
   /// Puts the new folder's own entry on the disk.
   void sync_parent() const {
     const Descriptor parent(uninterrupted(
@@ -203,9 +213,7 @@ class SystemFiles final : public Files {
   }
 
   Descriptor open_at(std::string_view name, int flags, const char* what) const {
-    Descriptor opened(uninterrupted([&] {
-      return ::openat(folder_.get(), std::string(name).c_str(), flags | O_CLOEXEC, 0600);
-    }));
+    Descriptor opened = try_open(name, flags);
     if (opened.is_open()) return opened;
     const int error = errno;
     if ((flags & O_CREAT) != 0) refuse_creation(name, 0, error);
@@ -227,14 +235,64 @@ class SystemFiles final : public Files {
   }
 
   std::string path_;
-  FolderUse use_;
   Descriptor folder_;
   Descriptor lock_;
+};
+
+/// The files of a log at one moment. All are open, so that they stay readable when a writer in
+/// another process removes them.
+class HeldFiles final : public SystemFiles {
+ public:
+  explicit HeldFiles(const std::string& path) : SystemFiles(path, FolderUse::read) {
+    constexpr int tries_max = 100;
+    for (int tries = 0; tries < tries_max; ++tries)
+      if (hold_all()) return;
+    throw IoError("the files in " + path + " change faster than they can be opened. Try again");
+  }
+
+  std::vector<std::string> list() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, descriptor] : held_) names.push_back(name);
+    return names;
+  }
+
+  std::unique_ptr<File> open(std::string_view name) override {
+    const auto found = held_.find(name);
+    if (found == held_.end()) fail("cannot open", path_of(name), ENOENT);
+    Descriptor copy(::fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copy.is_open()) fail("cannot open", path_of(name), errno);
+    return std::make_unique<SystemFile>(std::move(copy), path_of(name));
+  }
+
+ private:
+  /// Returns false if the folder changed meanwhile.
+  bool hold_all() {
+    held_.clear();
+    const std::vector<std::string> names = names_of_log();
+    for (const std::string& name : names) {
+      Descriptor opened = try_open(name, O_RDONLY | O_NOFOLLOW);
+      if (!opened.is_open() && errno == ENOENT) return false;
+      if (!opened.is_open()) fail("cannot open", path_of(name), errno);
+      held_.emplace(name, std::move(opened));
+    }
+    return names_of_log() == names;
+  }
+
+  std::vector<std::string> names_of_log() const {
+    std::vector<std::string> names = SystemFiles::list();
+    std::erase_if(names, [](const std::string& name) {
+      return !sequence_of_name(name) && !sequence_of_snapshot_name(name);
+    });
+    return names;
+  }
+
+  std::map<std::string, Descriptor, std::less<>> held_;
 };
 
 }  // namespace
 
 std::unique_ptr<Files> open_folder(const std::string& path, FolderUse use) {
+  if (use == FolderUse::read) return std::make_unique<HeldFiles>(path);
   return std::make_unique<SystemFiles>(path, use);
 }
 

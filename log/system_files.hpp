@@ -11,7 +11,9 @@ namespace starling::log {
 
 enum class FolderUse {
   write,  ///< makes the folder if it is missing, and locks it against other processes
-  read,   ///< neither makes nor locks; for programs that read beside a writer
+  /// neither makes nor locks; for programs that read beside a writer. Lists the segments and
+  /// snapshots that there were when it was opened. They stay readable when a writer removes them
+  read,
 };
 
 /// Opens a folder. Folders that it makes have mode 0700, files 0600. Throws FolderLocked if another

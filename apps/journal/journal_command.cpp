@@ -141,8 +141,7 @@ Contents read_contents(log::Files& files) {
 
 int info(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
-  const Contents contents = log::read_beside_writer(
-      *files, [&] { return read_contents(*files); }, [](const Contents&) { return true; });
+  const Contents contents = read_contents(*files);
   if (!contents.summary.end)
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json)
@@ -171,9 +170,7 @@ log::LogCheck check_all(log::Files& files) {
 
 int check(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
-  const log::LogCheck found = log::read_beside_writer(
-      *files, [&] { return check_all(*files); },
-      [](const log::LogCheck& read) { return read.damage.empty(); });
+  const log::LogCheck found = check_all(*files);
   if (!found.read.end && found.damage.empty())
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json) {

@@ -2,12 +2,16 @@
 // Tests the log's folder on a real disk.
 #include "starling/log/system_files.hpp"
 
+#include <atomic>
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include "starling/log/recovery.hpp"
+#include "starling/log/snapshot.hpp"
 #include "starling/log/writer.hpp"
 #include "tests/log/support/model.hpp"
 
@@ -65,6 +69,69 @@ TEST_F(SystemFilesTest, RefuseASecondWriter) {
   EXPECT_NO_THROW(open_folder(path_, FolderUse::read));
   first.reset();
   EXPECT_NO_THROW(open_folder(path_, FolderUse::write));
+}
+
+/// A log in a folder, whose writer makes snapshots.
+class SummedLog {
+ public:
+  explicit SummedLog(const std::string& path)
+      : files_(open_folder(path, FolderUse::write)),
+        writer_(*files_, NewLog{.id = test_id(), .user = {}}, test_options(512)) {}
+
+  void write_groups(int count) {
+    for (int i = 0; i < count; ++i, ++written_) commit(writer_, {{1, 0, std::string(200, 'a')}});
+  }
+  void make_snapshot() {
+    SnapshotWriter snapshot(*files_, *newest_header(*files_), written_ + 1, 0);
+    drop_before(*files_, snapshot.finish());
+  }
+
+ private:
+  std::unique_ptr<Files> files_;
+  Writer writer_;
+  std::uint64_t written_ = 0;
+};
+
+TEST_F(SystemFilesTest, StayReadableWhenTheirWriterRemovesThem) {
+  SummedLog log(path_);
+  log.write_groups(10);
+  const auto before = open_folder(path_, FolderUse::read);
+  const std::vector<std::string> names = before->list();
+  ASSERT_GT(names.size(), 2U);
+  log.make_snapshot();
+  log.write_groups(10);
+  log.make_snapshot();
+  EXPECT_EQ(before->list(), names);
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/" + names.front()));
+  for (int reads = 0; reads < 2; ++reads) {
+    const LogCheck check = check_log(*before);
+    EXPECT_THAT(check.damage, testing::IsEmpty());
+    EXPECT_GE(check.read.records, 10U);
+  }
+  const auto after = open_folder(path_, FolderUse::read);
+  EXPECT_EQ(newest_snapshot(*after)->next_sequence, 21U);
+}
+
+TEST_F(SystemFilesTest, AreOpenedAsTheyAreAtOneMoment) {
+  SummedLog log(path_);
+  log.write_groups(1);
+  std::atomic<bool> is_done = false;
+  std::thread writing([&] {
+    while (!is_done) {
+      log.write_groups(5);
+      log.make_snapshot();
+    }
+  });
+  std::set<std::uint64_t> snapshots;
+  for (int reads = 0; reads < 300; ++reads) {
+    const auto files = open_folder(path_, FolderUse::read);
+    const auto snapshot = newest_snapshot(*files);
+    if (snapshot) snapshots.insert(snapshot->next_sequence);
+    EXPECT_THAT(check_log(*files, range_behind(snapshot)).damage, testing::IsEmpty());
+  }
+  is_done = true;
+  writing.join();
+  EXPECT_GT(snapshots.size(), 10U);
 }
 
 TEST_F(SystemFilesTest, ReserveTheirLength) {
