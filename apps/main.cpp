@@ -31,6 +31,7 @@
 #include "starling/apps/subscribe/subscribe.hpp"
 #include "starling/apps/top/top.hpp"
 #include "starling/apps/view/view.hpp"
+#include "starling/stream/sockets/file_limit.hpp"
 
 namespace {
 
@@ -86,6 +87,7 @@ int main(int argument_count, char** arguments) {
   try {
     starling::apps::open_standard_streams();
     starling::apps::report_file_size_limit();
+    starling::stream::raise_file_limit();
     const int status = run(argument_count, arguments);
     if (status == 0) starling::apps::flush_standard_output();
     return status;

@@ -37,7 +37,6 @@
 #include "starling/stream/options.hpp"
 #include "starling/stream/output/dropping_log.hpp"
 #include "starling/stream/server.hpp"
-#include "starling/stream/sockets/file_limit.hpp"
 #include "starling/stream/tls/tls_context.hpp"
 
 namespace starling::apps {
@@ -363,6 +362,7 @@ int check_config(const CLI::App& command, const ServeFlags& flags) {
     const auto engine = choose_engine(flags.engine).make(flags.server.processor.space);
     stream::ServerOptions options = flags.server;
     options.page_folder = page_folder(flags.page);
+    options.journal.make_engine = snapshot_engine;
     faults = stream::faults_of(options, engine->limits());
   } catch (const std::exception& error) {
     faults.emplace_back(error.what());
@@ -412,7 +412,6 @@ stream::ServerOptions::Alive alive_for(const ServiceNotifier& notifier) {
 int serve(const ServeFlags& flags) {
   const ServiceNotifier notifier;
   const ServerLog log(flags.log_level);
-  stream::raise_file_limit();
   const SpaceOptions& space = flags.server.processor.space;
   const EngineChoice engine = choose_engine(flags.engine);
   stream::ServerOptions options = flags.server;

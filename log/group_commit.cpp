@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
@@ -112,6 +113,9 @@ bool GroupCommit::step() {
     return true;
   } catch (const WriterDead& error) {
     fail(error.what());
+    return true;
+  } catch (const std::bad_alloc&) {
+    fail("there is no memory to write what waits");
     return true;
   }
   {

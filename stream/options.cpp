@@ -69,6 +69,18 @@ void check_page_rows(const protocol::Limits& limits) {
            limits.page_rows_max);
 }
 
+/// An engine of its own makes the log's snapshots, and must hold all that the server's may.
+void check_snapshots(const ServerOptions& options) {
+  if (!options.journal.is_on() || !options.journal.make_engine) return;
+  const std::uint64_t most =
+      options.journal.make_engine(options.processor.space)->limits().neighbors_max;
+  if (options.processor.queries.neighbors_max > most)
+    refuse("neighbors-max",
+           "the engine that makes the log's snapshots holds at most " + std::to_string(most) +
+               " neighbours",
+           options.processor.queries.neighbors_max);
+}
+
 }  // namespace
 
 Reach zmtp_reach_allowed(const ServerOptions& options) {
@@ -106,6 +118,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
     throw std::invalid_argument("durability: " + std::string(to_string(*journal.durability)) +
                                 " needs a folder for the log; name one with --journal DIR, or use "
                                 "--durability off");
+  check_snapshots(options);
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.

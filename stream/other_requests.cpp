@@ -133,9 +133,9 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
     if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
     if (!sessions_.has(principal, request.resume_session)) guesses_.take(connection, now_us);
   }
-  if (parts_.journal != nullptr && parts_.journal->refusal() &&
-      !sessions_.has(principal, request.resume_session))
-    return refuse(caller, ErrorCode::busy, *parts_.journal->refusal());
+  if (parts_.journal != nullptr && !sessions_.has(principal, request.resume_session))
+    if (const auto refusal = parts_.journal->refusal_now())
+      return refuse(caller, ErrorCode::busy, *refusal);
   const auto opened = sessions_.open(
       connection, request.resume_session, request.first_sequence, now_us,
       {.principal = principal,

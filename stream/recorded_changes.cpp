@@ -40,9 +40,10 @@ protocol::Problem too_long_for_log(std::uint64_t bytes) {
 bool RequestHandler::refuse_without_log(const Caller& caller, PreparedRequest& request) {
   if (parts_.journal == nullptr || request.request.problem) return false;
   const protocol::RequestBody& body = request.request.body;
-  if (std::holds_alternative<protocol::EndSession>(body) && parts_.journal->refusal()) {
-    request.request.problem = protocol::Problem{ErrorCode::busy, *parts_.journal->refusal()};
-    return true;
+  if (std::holds_alternative<protocol::EndSession>(body)) {
+    if (auto refusal = parts_.journal->refusal_now())
+      request.request.problem = protocol::Problem{ErrorCode::busy, *std::move(refusal)};
+    return request.request.problem.has_value();
   }
   if (!request.request.sequenced) return false;
   const auto& head = caller.head;

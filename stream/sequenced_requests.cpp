@@ -335,8 +335,9 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
           caller,
           error_reply(ErrorCode::tau_too_early,
                       "This server has already ticked at " + time_text(*settled().last_tau_us()) +
-                          ", and its ticks never go back. Advance it to that time or "
-                          "later, or start the server again to begin earlier."));
+                          ", and its ticks never go back. Advance it to that time or later. A "
+                          "server that starts without a log, or with a new one, begins at any "
+                          "time."));
     case Ticker::Begun::tau_too_late: {
       protocol::ReachedLimit limit{"tau-step-max",
                                    static_cast<std::uint64_t>(options_.tau_step_max_us)};

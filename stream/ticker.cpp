@@ -361,6 +361,7 @@ Ticker::~Ticker() = default;
 
 void Ticker::start() {
   if (is_manual()) return;
+  if (const auto last_us = state_->processor.last_tau_us()) state_->time.go_on_from(*last_us);
   state_->clock.emplace(*state_->options.period_us, state_->executor.now_us());
   state_->wait_for_due();
 }

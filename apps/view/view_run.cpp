@@ -27,7 +27,6 @@
 #include "starling/sim/replay/replay.hpp"
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/server.hpp"
-#include "starling/stream/sockets/file_limit.hpp"
 
 namespace starling::apps {
 namespace {
@@ -239,7 +238,6 @@ class View {
 
 void run_view(const ViewPlan& plan) {
   spdlog::set_level(spdlog::level::warn);
-  stream::raise_file_limit();
   View(plan).run();
 }
 

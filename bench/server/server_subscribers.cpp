@@ -22,7 +22,6 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/percentile.hpp"
 #include "starling/protocol/client/connect.hpp"
-#include "starling/stream/sockets/file_limit.hpp"
 
 namespace starling::bench {
 namespace {
@@ -188,7 +187,6 @@ void run(const SubscribersWorkload& workload, const ServerBenchOptions& options,
   const std::uint32_t subscribers = scaled(subscribers_default, options.scale);
   const std::vector<std::string>& streams = workload.streams;
   const Feed feed(workload.load, steps);
-  stream::raise_file_limit();
   const auto period_us = static_cast<std::int64_t>(1e6 / workload.ticks_per_s);
   const ServerChild server(options.program,
                            with_flags({"--tick", std::to_string(period_us) + "us"}, options));

@@ -211,10 +211,10 @@ void QueryTable::enter(Slot slot) {
   if (is_foreign(slot)) ++stream_at(entries_[slot].stream).foreign_count;
   if (definition.anchor.kind == AnchorKind::every_object) {
     OwnerLists& lists = every_object_[definition.owner];
-    every_object_owners_.erase({lists.neighbors_per_object, definition.owner});
+    if (!lists.queries.empty()) every_object_ranks_.erase(lists.rank());
     lists.neighbors_per_object += definition.k;
     lists.queries.emplace(definition.k, slot);
-    every_object_owners_.emplace(lists.neighbors_per_object, definition.owner);
+    every_object_ranks_.insert(lists.rank());
   }
   if (definition.lease_end_us != QueryDefinition::no_lease)
     leases_.emplace(definition.lease_end_us, slot);
@@ -230,13 +230,13 @@ void QueryTable::leave(Slot slot) {
   if (definition.anchor.kind == AnchorKind::every_object) {
     const auto found = every_object_.find(definition.owner);
     OwnerLists& lists = found->second;
-    every_object_owners_.erase({lists.neighbors_per_object, definition.owner});
+    every_object_ranks_.erase(lists.rank());
     lists.neighbors_per_object -= definition.k;
     lists.queries.erase({definition.k, slot});
     if (lists.queries.empty())
       every_object_.erase(found);
     else
-      every_object_owners_.emplace(lists.neighbors_per_object, definition.owner);
+      every_object_ranks_.insert(lists.rank());
   }
   if (definition.lease_end_us != QueryDefinition::no_lease)
     leases_.erase({definition.lease_end_us, slot});
@@ -250,7 +250,8 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
 QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
                             const QueryOwner& owner, ObjectTable& objects, Staging& staging) {
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
-  Slot slot = find(stream, definition.id);
+  const Slot known = registry_.find(stream, definition.id);
+  Slot slot = known != no_slot && is_live(known) ? known : no_slot;
   if (const QueryStatus status = check_owner(definition, owner, slot);
       status != QueryStatus::accepted)
     return status;
@@ -260,19 +261,16 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
   if (!fits(room, objects)) return QueryStatus::too_many_neighbors;
   if (!may_grow_ && slot != no_slot && definition.k > entries_[slot].definition.k)
     return QueryStatus::too_many_neighbors;
+  if (slot == no_slot && !has_place(known)) return QueryStatus::too_many_queries;
   Slot object = no_slot;
   if (definition.anchor.kind == AnchorKind::follow) {
     object = objects.follow(definition.anchor.object, staging);
     if (object == no_slot) return QueryStatus::too_many_objects;
   }
   if (slot == no_slot)
-    slot = allocate(stream, definition.id);
+    slot = allocate(stream, definition.id, known);
   else
     leave(slot);
-  if (slot == no_slot) {
-    if (object != no_slot) objects.unfollow(object);
-    return QueryStatus::too_many_queries;
-  }
   Entry& entry = entries_[slot];
   if (entry.object != no_slot) objects.unfollow(entry.object);
   entry.object = object;
@@ -323,10 +321,8 @@ bool QueryTable::prepare_tick(std::int64_t tau_us, std::size_t queries_max, Obje
 
 std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging) {
   std::uint64_t removed = 0;
-  for (; !every_object_.empty() && !fits(room_, objects); ++removed) {
-    const std::uint64_t owner = every_object_owners_.rbegin()->second;
-    drop(every_object_.at(owner).queries.rbegin()->second, objects, staging);
-  }
+  for (; !every_object_.empty() && !fits(room_, objects); ++removed)
+    drop(every_object_ranks_.rbegin()->largest.second, objects, staging);
   return removed;
 }
 
@@ -400,12 +396,21 @@ QueryTable::SlotList& QueryTable::list_of(Slot slot) {
   return removed_staged_.queries;
 }
 
+/// Returns whether there is a slot for a query that is not in the table. `known` is the slot that
+/// it had last, or no_slot.
+bool QueryTable::has_place(Slot known) const {
+  if (!may_grow_ || count_ >= options_.queries_max) return false;
+  // The slot of a removed query is not free until a tick has reported the removal. There may
+  // therefore be more slots than live queries.
+  return known != no_slot || free_slots_.last != no_slot ||
+         entries_.size() < 2 * options_.queries_max;
+}
+
 // A query that is put again before its removal is reported keeps its slot. The new generation tells
 // the engine that it is another query. The removal then needs no report. Later, it gets the slot
 // back if no other query has it yet.
-Slot QueryTable::allocate(StreamId stream, QueryId id) {
-  if (!may_grow_ || count_ >= options_.queries_max) return no_slot;
-  Slot slot = registry_.find(stream, id);
+Slot QueryTable::allocate(StreamId stream, QueryId id, Slot known) {
+  Slot slot = known;
   if (slot != no_slot) {
     unlink(list_of(slot), slot);
   } else if (free_slots_.last != no_slot) {
@@ -414,9 +419,6 @@ Slot QueryTable::allocate(StreamId stream, QueryId id) {
     registry_.erase(stream_of(slot), id_of(slot));
     registry_.insert(stream, id, slot);
   } else {
-    // The slot of a removed query is not free until a tick has reported the removal. There may
-    // therefore be more slots than live queries.
-    if (entries_.size() >= 2 * options_.queries_max) return no_slot;
     slot = static_cast<Slot>(entries_.size());
     entries_.emplace_back();
     registry_.insert(stream, id, slot);

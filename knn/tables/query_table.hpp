@@ -3,6 +3,7 @@
 // the engine. Processor owns the table.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -94,6 +95,9 @@ struct QueryTableState {
   std::vector<StreamId> free_streams;     ///< numbers of streams that are gone
   std::vector<StreamId> removed_streams;  ///< streams whose removal no tick has taken yet
   std::vector<Entry> entries;             ///< by slot
+  /// The slots of all live queries, those of each stream in the order of its members. Empty in
+  /// states that were written before there was this: then they are in the order of slots.
+  std::vector<Slot> members;
   std::vector<Slot> free_slots;
   std::vector<Slot> removed;  ///< slots of queries whose removal no tick has taken yet
 };
@@ -169,8 +173,10 @@ class QueryTable {
   /// Removes every-object queries until all lists fit neighbors_max. The lists may exceed
   /// neighbors_max if objects were added after the queries. The owner whose every-object queries
   /// hold the most neighbours loses one first, the one with its largest k, so that a small owner
-  /// keeps its queries while a large one has any. Returns the number of removed queries. Call when
-  /// the table of objects is ready for the tick.
+  /// keeps its queries while a large one has any. Of two such owners, it is the one whose largest
+  /// query has the larger k, or else the higher slot: a replay of a log may number owners in
+  /// another way, and must remove the same. Returns the number of removed queries. Call when the
+  /// table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
   /// Call after the engine has swapped its halves. The tick that has begun has then taken all
   /// removals that were staged.
@@ -252,10 +258,19 @@ class QueryTable {
     std::uint64_t queries = 0;
     std::uint64_t neighbors = 0;  ///< the sum of k
   };
+  /// The order in which owners lose every-object queries, the last one first.
+  struct OwnerRank {
+    std::uint64_t neighbors_per_object = 0;
+    std::pair<std::uint32_t, Slot> largest;  ///< k and slot of the query that it loses
+
+    auto operator<=>(const OwnerRank&) const = default;
+  };
   /// Every-object queries of one owner.
   struct OwnerLists {
     std::uint64_t neighbors_per_object = 0;
     std::set<std::pair<std::uint32_t, Slot>> queries;  ///< ordered by k
+
+    OwnerRank rank() const { return {neighbors_per_object, *queries.rbegin()}; }
   };
   /// A stream whose queries are staged again with the next tick, from the member `next` on.
   struct Restaged {
@@ -281,12 +296,14 @@ class QueryTable {
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
   void put_known_stream(StreamId id, const StreamDefinition& definition);
-  Slot allocate(StreamId stream, QueryId id);
+  bool has_place(Slot known) const;
+  Slot allocate(StreamId stream, QueryId id, Slot known);
   void push_back(SlotList& list, Slot slot);
   void unlink(SlotList& list, Slot slot);
   void append(SlotList& list, SlotList& appended);
   SlotList& list_of(Slot slot);
   std::vector<Slot> slots_in(const SlotList& list) const;
+  static std::vector<Slot> members_in(const QueryTableState& state);
   void add_member(Slot slot, QueryId id);
   void drop(Slot slot, ObjectTable& objects, Staging& staging);
   void stage(Slot slot, Staging& staging);
@@ -309,8 +326,7 @@ class QueryTable {
   std::unordered_map<std::uint64_t, OwnerTaken> taken_;  ///< by owner; only owners with queries
   std::set<std::pair<std::int64_t, Slot>> leases_;       ///< ordered by end, in us
   std::map<std::uint64_t, OwnerLists> every_object_;     ///< by owner; only those that have some
-  std::set<std::pair<std::uint64_t, std::uint64_t>>
-      every_object_owners_;  ///< ordered by neighbors_per_object; then the owner
+  std::set<OwnerRank> every_object_ranks_;               ///< of these owners
 };
 
 }  // namespace starling

@@ -18,9 +18,20 @@ QueryTableState QueryTable::export_state() const {
   state.free_streams = free_streams_;
   state.removed_streams = removed_staged_.streams;
   for (Slot slot = 0; slot < entries_.size(); ++slot) state.entries.push_back(entries_[slot]);
+  for (const Stream& stream : streams_)
+    for (const QuerySlot& member : stream.members) state.members.push_back(member.slot);
   state.free_slots = slots_in(free_slots_);
   state.removed = slots_in(removed_staged_.queries);
   return state;
+}
+
+/// Returns the slots in which `state` has live queries, in the order in which they become members.
+std::vector<Slot> QueryTable::members_in(const QueryTableState& state) {
+  if (!state.members.empty()) return state.members;
+  std::vector<Slot> slots;
+  for (Slot slot = 0; slot < state.entries.size(); ++slot)
+    if (is_alive(state.entries[slot].generation)) slots.push_back(slot);
+  return slots;
 }
 
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
@@ -40,11 +51,11 @@ void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
     static_cast<QueryTableState::Entry&>(entry) = state.entries[slot];
     registry_.insert(stream_of(slot), id_of(slot), slot);
     if (!is_alive(entry.generation)) continue;
-    add_member(slot, id_of(slot));
     enter(slot);
     ++count_;
     stage(slot, staging);
   }
+  for (const Slot slot : members_in(state)) add_member(slot, id_of(slot));
   for (const Slot slot : state.free_slots) push_back(free_slots_, slot);
   for (const Slot slot : state.removed) {
     entries_[slot].removals = removed_staged_.number;

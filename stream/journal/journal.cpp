@@ -25,6 +25,8 @@ namespace {
 /// While less than this is free of the buffer, no further change is applied. More than the records
 /// of the updates that are applied together.
 constexpr std::uint64_t behind_bytes = std::uint64_t{32} << 20;
+/// More than the records of a new session, and of all that end at one moment.
+constexpr std::uint64_t session_bytes = std::uint64_t{8} << 20;
 
 std::unique_ptr<log::Files> open(const JournalOptions& options) {
   if (options.open) return options.open(options.folder);
@@ -265,6 +267,11 @@ void Journal::commit_now() {
 
 bool Journal::is_behind() const {
   return !refusal_ && !commits_->has_room(behind_bytes);
+}
+
+std::optional<std::string> Journal::refusal_now() const {
+  if (refusal_ || commits_->has_room(session_bytes)) return refusal_;
+  return "The server's log waits for its disk; send this request again in a while.";
 }
 
 void Journal::became_durable(std::uint64_t place) {

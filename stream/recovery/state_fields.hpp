@@ -192,6 +192,7 @@ void for_each_section(State& state, const Visit& visit) {
   visit(28, state.log_principals);
   visit(29, state.replies);
   visit(31, state.sent);  // 30 is the section of fields(LoggedState)
+  visit(32, queries.members);
 }
 
 }  // namespace starling::stream

@@ -31,8 +31,8 @@ std::int64_t DisciplinedClock::read(std::int64_t steady_us, std::int64_t wall_us
   if (!has_started_) {
     has_started_ = true;
     steady_us_ = steady_us;
-    wall_us_ = time_us_ = wall_us;
-    return time_us_;
+    wall_us_ = wall_us;
+    time_us_ = std::max(wall_us, first_us_);
   }
   const std::int64_t passed_us = std::max<std::int64_t>(steady_us - steady_us_, 0);
   const std::int64_t wall_moved_us = wall_us - wall_us_ - passed_us;  // beside the steady clock
@@ -88,9 +88,11 @@ std::optional<std::string> DisciplinedClock::sentence() {
            "ahead of the server's time, which goes on as before. If the wall clock stays so for " +
            wait + ", the server's time follows it";
   return apart +
-         "behind the server's time, which never goes back. If the wall clock is right, restart the "
-         "server. If not, set it right. After " +
-         wait + " the server's time runs at half speed until the wall clock has caught up";
+         "behind the server's time, which never goes back. If the wall clock is wrong, set it "
+         "right. After " +
+         wait +
+         " the server's time runs at half speed until the wall clock has caught up. A server that "
+         "starts without a log, or with a new one, follows the wall clock at once";
 }
 
 }  // namespace starling::stream

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -21,8 +22,12 @@ class DisciplinedClock {
 
   explicit DisciplinedClock(std::int64_t adopt_after_us) : adopt_after_us_(adopt_after_us) {}
 
+  /// The time goes on from `time_us`, also if the wall clock is behind. Call it before read().
+  void go_on_from(std::int64_t time_us) { first_us_ = time_us; }
+
   /// Returns the time now. `steady_us` never decreases from call to call. The first call returns
-  /// `wall_us`. No call returns less than the one before.
+  /// `wall_us`, or the time of go_on_from() if that is later. No call returns less than the one
+  /// before.
   std::int64_t read(std::int64_t steady_us, std::int64_t wall_us);
 
   /// If the wall clock has been ahead for long enough, moves the time forward to the wall clock of
@@ -45,6 +50,7 @@ class DisciplinedClock {
   std::int64_t part_of(std::int64_t passed_us, std::int64_t divisor);
 
   std::int64_t adopt_after_us_;
+  std::int64_t first_us_ = std::numeric_limits<std::int64_t>::min();
   bool has_started_ = false;
   std::int64_t steady_us_ = 0;  ///< at the last read, like the next two
   std::int64_t wall_us_ = 0;

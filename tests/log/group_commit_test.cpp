@@ -3,6 +3,7 @@
 #include "starling/log/group_commit.hpp"
 
 #include <atomic>
+#include <new>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -225,6 +226,17 @@ TEST_F(GroupCommitTest, AfterAFailureCommitsNothingMore) {
   EXPECT_EQ(files_.syncs(), syncs);
   EXPECT_EQ(durable_, 0U);
   EXPECT_EQ(failures_.size(), 1U);
+}
+
+TEST_F(GroupCommitTest, WithoutMemoryFailsWithASentence) {
+  GroupCommit commit(writer_, options(), handlers());
+  files_.on_sync = [] { throw std::bad_alloc(); };
+  put(commit, "a");
+  commit.commit_now();
+  EXPECT_TRUE(commit.step());
+  EXPECT_THAT(failures_, testing::ElementsAre(testing::HasSubstr("no memory")));
+  EXPECT_FALSE(commit.has_room(1));
+  EXPECT_EQ(durable_, 0U);
 }
 
 TEST_F(GroupCommitTest, StopCommitsWhatWaits) {

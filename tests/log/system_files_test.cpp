@@ -3,6 +3,7 @@
 #include "starling/log/system_files.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -123,7 +124,9 @@ TEST_F(SystemFilesTest, AreOpenedAsTheyAreAtOneMoment) {
     }
   });
   std::set<std::uint64_t> snapshots;
-  for (int reads = 0; reads < 300; ++reads) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (int reads = 0; reads < 300 || snapshots.size() <= 10; ++reads) {
+    if (std::chrono::steady_clock::now() > end) break;
     const auto files = open_folder(path_, FolderUse::read);
     const auto snapshot = newest_snapshot(*files);
     if (snapshot) snapshots.insert(snapshot->next_sequence);

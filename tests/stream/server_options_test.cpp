@@ -125,6 +125,14 @@ TEST(ServerOptions, AllFaultsAreFoundWithoutBindingAnything) {
                            "http cannot listen on tcp://127.0.0.1:7413, as another endpoint does",
                            "http cannot listen on tcp://127.0.0.1:7413, as another endpoint does"));
   options = manual_options();
+  options.journal.folder = "/nowhere/log";
+  options.journal.make_engine = [](const SpaceOptions&) { return make_engine(); };
+  EXPECT_THAT(faults_of(options, engine), testing::IsEmpty());
+  options.processor.queries.neighbors_max = engine.neighbors_max + 1;
+  EXPECT_THAT(faults_of(options, engine),
+              testing::ElementsAre(testing::StartsWith("neighbors-max: the engine that makes the "
+                                                       "log's snapshots holds at most ")));
+  options = manual_options();
   options.page_folder = "/nowhere/page";
   EXPECT_THAT(
       faults_of(options, engine),

@@ -39,6 +39,7 @@ class KeyedRestart : public testing::Test {
     ServerOptions options = journal_options(folder_.path());
     options.journal.durability = Durability::sync;
     options.keys_path = keys_.path();
+    options.processor.queries.neighbors_max = neighbors_max_;
     options.processor.objects.tombstone_ttl_us = 1'000'000;
     server_ = std::make_unique<RunningServer>(options);
   }
@@ -138,6 +139,7 @@ class KeyedRestart : public testing::Test {
   KeysFolder keys_;
   JournalFolder folder_;
   std::map<std::string, protocol::KeyPair> key_pairs_;
+  std::uint64_t neighbors_max_ = 10'000;
   std::unique_ptr<RunningServer> server_;
 };
 
@@ -171,6 +173,32 @@ TEST_F(KeyedRestart, WithTheKeysInAnotherOrderLeavesEverythingToItsOwner) {
     EXPECT_EQ(ask(ann, protocol::PutStream{.name = "ann"})->error(), ErrorCode::none);
     ++id;
   }
+}
+
+// The log names bob before ann, so a replay numbers them in another order than the keys file does.
+TEST_F(KeyedRestart, RemovesOutgrownQueriesOfTheSameOwnerAsBefore) {
+  neighbors_max_ = 20;
+  start({"ann", "bob", "root"});
+  Caller bob = new_caller("bob");
+  Caller ann = new_caller("ann");
+  for (Caller* caller : {&bob, &ann}) {
+    EXPECT_EQ(ask(*caller, protocol::PutStream{.name = caller->name})->error(), ErrorCode::none);
+    protocol::QuerySpec each = nearest_to(1, 3, 0, 0);
+    each.anchor = AnchorKind::every_object;
+    EXPECT_EQ(reason(*caller, protocol::PutQueries{caller->name, {each}}), RowReason::none);
+  }
+  for (std::uint64_t id = 1; id <= 4; ++id) EXPECT_EQ(put_object(bob, id), RowReason::none);
+  Caller root = new_caller("root");
+  EXPECT_EQ(ask(bob, protocol::AdvanceTick{1000})->error(), ErrorCode::none);
+  const std::vector<std::string> before = state(root);
+  for (const auto& order :
+       {std::vector<std::string>{"ann", "bob", "root"}, {"bob", "ann", "root"}}) {
+    start(order);
+    EXPECT_TRUE(connect(root));
+    EXPECT_EQ(state(root), before);
+  }
+  EXPECT_EQ(remove_query(root, "bob", 1), RowReason::none);
+  EXPECT_EQ(remove_query(root, "ann", 1), RowReason::unknown_query);
 }
 
 TEST_F(KeyedRestart, DoesNotResumeTheSessionOfAnotherPrincipal) {

@@ -123,6 +123,28 @@ TEST_F(Clocks, AStepBackThatLastsIsMadeUpForAtHalfSpeed) {
   EXPECT_EQ(time_us, wall_us());
 }
 
+TEST_F(Clocks, ATimeOfALogAheadOfTheWallClockIsMadeUpForAtHalfSpeed) {
+  clock = DisciplinedClock(wait_us);
+  clock.go_on_from(wall_us() + 100 * second_us);
+  const std::int64_t first_us = clock.read(steady_us, wall_us());
+  EXPECT_EQ(first_us, wall_us() + 100 * second_us);
+  EXPECT_EQ(clock.steps(), 1u);
+  EXPECT_TRUE(clock.sentence());
+  pass(wait_us);
+  EXPECT_NEAR(static_cast<double>(time_us - first_us), wait_us, 200'000);
+  pass(199 * second_us);
+  EXPECT_NEAR(static_cast<double>(time_us - wall_us()), 500'000, 200'000);
+  pass(20 * second_us);
+  EXPECT_EQ(time_us, wall_us());
+}
+
+TEST_F(Clocks, ATimeOfALogBehindTheWallClockChangesNothing) {
+  clock = DisciplinedClock(wait_us);
+  clock.go_on_from(wall_us() - hour_us);
+  EXPECT_EQ(clock.read(steady_us, wall_us()), wall_us());
+  EXPECT_EQ(clock.steps(), 0u);
+}
+
 TEST_F(Clocks, TheLogHasASentenceForEachStepAndOneAMinute) {
   const auto count = [&](std::int64_t duration_us) {
     int sentences = 0;
