@@ -212,12 +212,32 @@ SequencedReply Model::reply_of(const OwnedRequest& request) {
       definition.with = request.with;
       const std::uint32_t number = oracle_.put_stream(definition);
       streams_[request.stream] = number;
+      removed_streams_.erase(request.stream);
       columns_[number] = request.with;
       return protocol::Done{};
     }
+    case Kind::stream_removal:
+      return reply_to_stream_removal(request);
     default:
       return protocol::ErrorReply{};
   }
+}
+
+std::optional<std::uint32_t> Model::find_stream(const std::string& name) const {
+  const auto found = streams_.find(name);
+  if (found == streams_.end() || removed_streams_.contains(name)) return std::nullopt;
+  return found->second;
+}
+
+/// Its queries leave with it. The oracle keeps its number, for when it is put again.
+SequencedReply Model::reply_to_stream_removal(const OwnedRequest& request) {
+  const auto stream = find_stream(request.stream);
+  if (!stream) return protocol::ErrorReply{};
+  for (std::uint64_t id = 0; id < SimulatedRequests::queries; ++id)
+    if (oracle_.remove_query(*stream, QueryId{id}) == QueryStatus::accepted)
+      note_change(*stream, QueryId{id});
+  removed_streams_.insert(request.stream);
+  return protocol::Done{};
 }
 
 SequencedReply Model::reply_to_rows(const OwnedRequest& request) {
@@ -247,8 +267,8 @@ SequencedReply Model::reply_to_rows(const OwnedRequest& request) {
 }
 
 SequencedReply Model::reply_to_queries(const OwnedRequest& request) {
-  const auto stream = streams_.find(request.stream);
-  if (stream == streams_.end()) return protocol::ErrorReply{};
+  const auto stream = find_stream(request.stream);
+  if (!stream) return protocol::ErrorReply{};
   // Before the first tick a lease has no time to count from.
   const auto has_lease = [](const protocol::QuerySpec& spec) { return spec.lease_ms != 0; };
   if (!tau_us_ && std::ranges::any_of(request.queries, has_lease)) return protocol::ErrorReply{};
@@ -263,23 +283,22 @@ SequencedReply Model::reply_to_queries(const OwnedRequest& request) {
     query.filter.tags = spec.tags;
     if (spec.lease_ms != 0)
       query.lease_end_us = *tau_us_ + static_cast<std::int64_t>(spec.lease_ms) * 1000;
-    const bool is_put = oracle_.put_query(stream->second, query) == QueryStatus::accepted;
+    const bool is_put = oracle_.put_query(*stream, query) == QueryStatus::accepted;
     ++(is_put ? reply.accepted : reply.rejected);
-    if (is_put) note_change(stream->second, spec.id);
-    if (is_put) lease_ends_us_[{stream->second, spec.id}] = query.lease_end_us;
+    if (is_put) note_change(*stream, spec.id);
+    if (is_put) lease_ends_us_[{*stream, spec.id}] = query.lease_end_us;
   }
   return reply;
 }
 
 SequencedReply Model::reply_to_removals(const OwnedRequest& request) {
-  const auto stream = streams_.find(request.stream);
-  if (stream == streams_.end()) return protocol::ErrorReply{};
+  const auto stream = find_stream(request.stream);
+  if (!stream) return protocol::ErrorReply{};
   protocol::BatchReply reply;
   for (const std::uint64_t id : request.ids) {
-    const bool is_removed =
-        oracle_.remove_query(stream->second, QueryId{id}) == QueryStatus::accepted;
+    const bool is_removed = oracle_.remove_query(*stream, QueryId{id}) == QueryStatus::accepted;
     ++(is_removed ? reply.accepted : reply.rejected);
-    if (is_removed) note_change(stream->second, QueryId{id});
+    if (is_removed) note_change(*stream, QueryId{id});
   }
   return reply;
 }

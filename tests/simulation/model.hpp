@@ -49,6 +49,8 @@ class Model {
   stream::SequencedReply reply_to_rows(const stream::OwnedRequest& request);
   stream::SequencedReply reply_to_queries(const stream::OwnedRequest& request);
   stream::SequencedReply reply_to_removals(const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_stream_removal(const stream::OwnedRequest& request);
+  std::optional<std::uint32_t> find_stream(const std::string& name) const;
   std::optional<std::uint64_t> client_of(std::uint64_t session);
   void note_change(std::uint32_t stream, QueryId query);
   bool has_changed(Tick from, Tick until, std::uint32_t stream, QueryId query) const;
@@ -68,7 +70,8 @@ class Model {
   Lattice lattice_{SpaceOptions{}};
   test::Oracle oracle_;
   std::vector<stream::JournalRecord> records_;
-  std::map<std::string, std::uint32_t> streams_;
+  std::map<std::string, std::uint32_t> streams_;  ///< the oracle's numbers; also of removed ones
+  std::set<std::string> removed_streams_;
   std::map<std::uint32_t, ReportWith> columns_;
   std::set<Tick> failed_;
   std::map<Tick, Ticked> ticks_;

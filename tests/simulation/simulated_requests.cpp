@@ -24,6 +24,8 @@ OwnedRequest SimulatedRequests::next() {
   if (choice < 10) return rows(Kind::tags, 4);
   if (choice < 11) return rows(Kind::removals, 3);
   if (choice < 12) return a_stream(world_.random().below(streams));
+  if (choice < 13 && world_.random().chance(0.4))
+    return {.kind = Kind::stream_removal, .stream = stream_name(streams - 1)};
   if (choice < 15) return some_queries();
   if (choice < 16)
     return {.kind = Kind::query_removals,

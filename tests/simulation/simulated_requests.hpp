@@ -3,6 +3,7 @@
 // need not round.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -20,6 +21,9 @@ class SimulatedRequests {
   SimulatedRequests(VirtualWorld& world, bool has_manual_ticks, bool may_tick)
       : world_(world), has_manual_ticks_(has_manual_ticks), may_tick_(may_tick) {}
 
+  /// The ids of queries are below this number.
+  static constexpr std::uint64_t queries = 6;
+
   stream::OwnedRequest next();
   stream::OwnedRequest tick();
   /// A question around a place.
@@ -27,7 +31,6 @@ class SimulatedRequests {
 
  private:
   static constexpr std::uint64_t objects = 24;
-  static constexpr std::uint64_t queries = 6;
 
   stream::OwnedRequest rows(stream::OwnedRequest::Kind kind, std::uint64_t count_max);
   stream::OwnedRequest a_stream(std::uint64_t number);
@@ -41,10 +44,13 @@ class SimulatedRequests {
   std::uint64_t new_streams_ = 0;  ///< each client begins with the streams
 };
 
-/// The names of the streams. Clients share them.
-inline constexpr std::uint64_t streams = 2;
+/// The names of the streams. Clients share them. The last one has no subscriber, and is removed and
+/// put again, so that the slots of queries are given anew.
+inline constexpr std::uint64_t streams = 3;
+inline constexpr std::uint64_t followed_streams = 2;
 inline std::string stream_name(std::uint64_t number) {
-  return number == 0 ? "all" : "members";
+  constexpr std::array names{"all", "members", "passing"};
+  return names[number];
 }
 /// Whether the stream reports each change, so that its subscribers hold the direct answer.
 inline bool stream_reports_all(const std::string& name) {

@@ -40,7 +40,7 @@ class Simulation {
       clients_.push_back(std::make_unique<SimulatedClient>(
           world_, network_, history_, i, SimulatedRequests(world_, has_manual_ticks_, i == 0),
           options_.requests / options_.clients + (i < options_.requests % options_.clients)));
-    for (std::uint64_t i = 0; i < streams; ++i)
+    for (std::uint64_t i = 0; i < followed_streams; ++i)
       subscribers_.push_back(
           std::make_unique<SimulatedSubscriber>(world_, network_, history_, stream_name(i)));
   }

@@ -24,7 +24,9 @@ constexpr std::uint64_t ids = 12;
 
 /// Tables that take random calls, with few ids, so that slots are used again.
 struct Tables {
-  QueryTable queries{QueryTableOptions{.hash_seed = 1}};
+  explicit Tables(std::uint64_t hash_seed) : queries(QueryTableOptions{.hash_seed = hash_seed}) {}
+
+  QueryTable queries;
   ObjectTable objects{ObjectTableOptions{}};
   Staging half;
 
@@ -61,11 +63,11 @@ struct Tables {
 TEST(QueryTableState, AnImportedTableGivesTheSameSlotsAsTheOldOne) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     test::Random random(seed);
-    Tables old_ones;
+    Tables old_ones(seed);
     std::unique_ptr<Tables> imported;
     for (int step = 0; step < 200; ++step) {
       if (step == 100) {
-        imported = std::make_unique<Tables>();
+        imported = std::make_unique<Tables>(~seed);
         imported->queries.import_state(old_ones.queries.export_state(), imported->half);
       }
       const std::uint64_t choice = random.below(15);
