@@ -137,10 +137,11 @@ TEST_F(ServerTest, ATickBeforeTheLastOnesTimeIsRefused) {
   const auto refused = client.advance_tick(999);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.problem().code, ErrorCode::tau_too_early);
-  EXPECT_EQ(refused.problem().sentence,
-            "This server has already ticked at 1000 us (1970-01-01T00:00:00Z), and its ticks "
-            "never go back. Advance it to that time or later, or start the server again to begin "
-            "earlier.");
+  EXPECT_EQ(
+      refused.problem().sentence,
+      "This server has already ticked at 1000 us (1970-01-01T00:00:00Z), and its ticks "
+      "never go back. Advance it to that time or later. A server that starts without a log, or "
+      "with a new one, begins at any time.");
   EXPECT_EQ(to_number(client.advance_tick(1000).value().tick), 2u);
 }
 
