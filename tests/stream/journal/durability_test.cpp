@@ -19,6 +19,8 @@
 #include "starling/knn/engine/forwarding_engine.hpp"
 #include "starling/log/group_commit.hpp"
 #include "tests/stream/journal/journal_world.hpp"
+#include "tests/stream/journal/told_state.hpp"
+#include "tests/stream/support/raw_peer.hpp"
 
 namespace starling::stream {
 namespace {
@@ -96,6 +98,40 @@ TEST(Durability, TheMarkOfATickIsOnItsWayToTheDiskBeforeTheEngineBegins) {
     if (asked == starts.begun) starts.commits->step();
   server.stop();
   EXPECT_THAT(starts.commit_due_in_us, testing::ElementsAre(0, 0, 0, 0, 0));
+}
+
+/// Requests of a session wait while much waits for the disk. A new session has none to wait in.
+TEST(Durability, WhileMuchWaitsForTheDiskANewSessionIsToldToComeBack) {
+  log::GroupCommit* commits = nullptr;
+  ServerOptions options = journal_options(std::make_shared<TestDisk>());
+  options.processor.objects.objects_max = 100'000;
+  options.journal.buffer_bytes_max = std::uint64_t{9} << 20;
+  options.journal.run_commits = [&](log::GroupCommit& made) { commits = &made; };
+  RunningServer server(options);
+  const auto commit_until = [&](const auto& asking) {
+    while (asking.wait_for(std::chrono::microseconds(100)) != std::future_status::ready)
+      commits->step();
+  };
+  RawPeer known(server.context(), server.endpoints().commands);
+  auto opening = std::async(std::launch::async, [&] { return known.hello(); });
+  commit_until(opening);
+  Fixes fixes;
+  for (std::uint64_t id = 0; id < 60'000; ++id) fixes.add(id, 1, double(id), 0);
+  known.send(encoded({.request_id = 1, .session = opening.get(), .sequence = 1}, fixes.batch()));
+  const std::string hello = encoded({.request_id = 2}, protocol::Hello{.client = "late"});
+  RawPeer late(server.context(), server.endpoints().commands);
+  ASSERT_TRUE(happens([&] { return !commits->has_room(std::uint64_t{8} << 20); }));
+  const auto refused = late.ask(hello);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->error(), protocol::ErrorCode::busy);
+  EXPECT_THAT(told_reply(*refused), testing::HasSubstr("The server's log waits for its disk"));
+
+  auto acknowledging = std::async(std::launch::async, [&] { return known.receive(); });
+  commit_until(acknowledging);
+  EXPECT_EQ(std::get<protocol::BatchReply>(acknowledging.get()->decoded.body).accepted, 60'000u);
+  auto asking = std::async(std::launch::async, [&] { return late.ask(hello); });
+  commit_until(asking);
+  EXPECT_EQ(asking.get()->error(), protocol::ErrorCode::none);
 }
 
 }  // namespace
