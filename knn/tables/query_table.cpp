@@ -251,7 +251,7 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
                             const QueryOwner& owner, ObjectTable& objects, Staging& staging) {
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
   const Slot known = registry_.find(stream, definition.id);
-  Slot slot = known != no_slot && is_live(known) ? known : no_slot;
+  Slot slot = if_live(known);
   if (const QueryStatus status = check_owner(definition, owner, slot);
       status != QueryStatus::accepted)
     return status;
@@ -355,8 +355,7 @@ void QueryTable::tick_failed() {
 }
 
 Slot QueryTable::find(StreamId stream, QueryId id) const {
-  const Slot slot = registry_.find(stream, id);
-  return slot != no_slot && is_live(slot) ? slot : no_slot;
+  return if_live(registry_.find(stream, id));
 }
 
 void QueryTable::prefetch(Slot slot) const {

@@ -296,6 +296,8 @@ class QueryTable {
   void leave(Slot slot);
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
   void put_known_stream(StreamId id, const StreamDefinition& definition);
+  /// Returns `slot` if it has a live query, else no_slot.
+  Slot if_live(Slot slot) const { return slot != no_slot && is_live(slot) ? slot : no_slot; }
   bool has_place(Slot known) const;
   Slot allocate(StreamId stream, QueryId id, Slot known);
   void push_back(SlotList& list, Slot slot);
