@@ -9,6 +9,7 @@
 
 #include "starling/cpu/backend.hpp"
 #include "tests/simulation/simulated_engine.hpp"
+#include "tests/support/failing_new.hpp"
 
 namespace starling::simulation {
 
@@ -209,6 +210,7 @@ void SimulatedServer::fail(const std::exception_ptr& error) {
 
 /// What runs now may be a task of the server, so its end is an event of its own.
 void SimulatedServer::end_then_start(bool has_crashed) {
+  const test::SparedAllocations spared;  // the server's may fail, the simulation's own must not
   if (std::exchange(is_ending_, true)) return;
   if (executor_) executor_->end();
   network_.cut_all();
