@@ -134,7 +134,7 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
     if (!sessions_.has(principal, request.resume_session)) guesses_.take(connection, now_us);
   }
   if (parts_.journal != nullptr && !sessions_.has(principal, request.resume_session))
-    if (const auto refusal = parts_.journal->refusal_now())
+    if (const auto refusal = parts_.journal->refusal_of_session())
       return refuse(caller, ErrorCode::busy, *refusal);
   const auto opened = sessions_.open(
       connection, request.resume_session, request.first_sequence, now_us,

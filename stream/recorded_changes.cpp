@@ -41,7 +41,7 @@ bool RequestHandler::refuse_without_log(const Caller& caller, PreparedRequest& r
   if (parts_.journal == nullptr || request.request.problem) return false;
   const protocol::RequestBody& body = request.request.body;
   if (std::holds_alternative<protocol::EndSession>(body)) {
-    if (auto refusal = parts_.journal->refusal_now())
+    if (auto refusal = parts_.journal->refusal_of_session())
       request.request.problem = protocol::Problem{ErrorCode::busy, *std::move(refusal)};
     return request.request.problem.has_value();
   }

@@ -269,7 +269,7 @@ bool Journal::is_behind() const {
   return !refusal_ && !commits_->has_room(behind_bytes);
 }
 
-std::optional<std::string> Journal::refusal_now() const {
+std::optional<std::string> Journal::refusal_of_session() const {
   if (refusal_ || commits_->has_room(session_bytes)) return refusal_;
   return "The server's log waits for its disk; send this request again in a while.";
 }

@@ -99,8 +99,8 @@ class Journal {
 
   /// Returns why the log takes no changes now; std::nullopt: it does.
   const std::optional<std::string>& refusal() const { return refusal_; }
-  /// The same for requests that do not wait while is_behind(), such as those for a new session.
-  std::optional<std::string> refusal_now() const;
+  /// The same for the begin and the end of a session, which do not wait while is_behind().
+  std::optional<std::string> refusal_of_session() const;
   /// Returns whether so much waits for the disk that no further change should be applied.
   bool is_behind() const;
   /// A function that is called when is_behind() or refusal() may have changed, or when records came
