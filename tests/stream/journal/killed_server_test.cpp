@@ -2,8 +2,8 @@
 // Kills the program at random moments while a client sends rows as fast as it takes them, and now
 // and then while it starts. After each restart, looks for every row that was acknowledged, and
 // sends requests again.
-// STARLING_KILLS says how many times, and STARLING_KILL_ROWS how many rows a request has: 5,000 for
-// millions of rows a second.
+// STARLING_KILLS says how many times, STARLING_KILL_ROWS how many rows a request has, and
+// STARLING_KILL_MS when it is killed at the latest: 5,000 and 500 for millions of rows a second.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -27,6 +27,8 @@ std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
 }
 
 const std::uint64_t rows_per_request = number_in_environment("STARLING_KILL_ROWS", 200);
+const auto longest_run_us =
+    static_cast<std::int64_t>(1000 * number_in_environment("STARLING_KILL_MS", 120));
 constexpr std::uint64_t moving_objects = 2'000;  // few, because a restart runs all ticks again
 constexpr std::size_t unanswered_requests = 24;
 constexpr std::size_t answered_requests_kept = 32;
@@ -155,7 +157,7 @@ TEST_P(KilledServer, HasEveryAcknowledgedRowAfterItsRestart) {
     ASSERT_NO_FATAL_FAILURE(expect_rows());
     ASSERT_NO_FATAL_FAILURE(send_again());
     if (i == kills) break;
-    std::thread killer([&, wait_us = random.between(1'000, 120'000)] {
+    std::thread killer([&, wait_us = random.between(1'000, longest_run_us)] {
       std::this_thread::sleep_for(std::chrono::microseconds(wait_us));
       program->send_signal(SIGKILL);
       is_killed = true;
