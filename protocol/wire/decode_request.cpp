@@ -271,6 +271,7 @@ Refusal read(const wire::GetNeighbors& table, const Limits& limits, GetNeighbors
   for (const QuerySpec& question : request.questions)
     if (question.anchor == AnchorKind::every_object)
       return bad_value("A one-shot question can't ask for every object; put a query instead.");
+  if (table.has_at()) request.at_us = table.at_us();
   return std::nullopt;
 }
 

@@ -79,7 +79,8 @@ Offset<wire::GetSnapshot> add(FlatBufferBuilder& builder, const GetSnapshot& req
 }
 
 Offset<wire::GetNeighbors> add(FlatBufferBuilder& builder, const GetNeighbors& request) {
-  return wire::CreateGetNeighbors(builder, add_queries(builder, request.questions));
+  return wire::CreateGetNeighbors(builder, add_queries(builder, request.questions),
+                                  request.at_us.has_value(), request.at_us.value_or(0));
 }
 
 Offset<wire::GetStats> add(FlatBufferBuilder& builder, const GetStats&) {

@@ -117,6 +117,8 @@ struct GetSnapshot {
 /// and leases are ignored.
 struct GetNeighbors {
   std::vector<QuerySpec> questions{};
+  /// tau, in microseconds since 1970: about the last tick at or before it, from the server's log.
+  std::optional<std::int64_t> at_us{};
 };
 
 struct GetStats {};
