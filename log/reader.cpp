@@ -114,9 +114,13 @@ LogSummary read_log(Files& files, const GroupHandler& handler, const LogRange& r
   return std::move(reading.summary());
 }
 
-LogCheck check_log(Files& files, const LogRange& range) {
-  const GroupHandler ignore = [](const Group&) {};
-  LogReading reading(files, ignore, range);
+bool has_first_record(const Files& files) {
+  const auto names = segment_names(files);
+  return !names.empty() && sequence_of_name(names[0]) == 1;
+}
+
+LogCheck check_log(Files& files, const LogRange& range, const GroupHandler& handler) {
+  LogReading reading(files, handler, range);
   LogCheck check;
   const auto note_damage = [&](const auto& function) {
     try {

@@ -74,7 +74,12 @@ struct LogCheck {
   std::vector<DamagedLog> damage;  ///< the first of each segment
 };
 
-/// Reads everything within the range, and goes on with the next segment after a bad place.
-LogCheck check_log(Files& files, const LogRange& range = {});
+/// Gives all whole groups within the range to the handler, and goes on with the next segment after
+/// a bad place. Throws what the handler throws.
+LogCheck check_log(
+    Files& files, const LogRange& range = {}, const GroupHandler& handler = [](const Group&) {});
+
+/// Whether the log still has its first record, so that it can be read without a snapshot.
+bool has_first_record(const Files& files);
 
 }  // namespace starling::log

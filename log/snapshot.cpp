@@ -32,16 +32,26 @@ std::vector<std::string> snapshot_names(const Files& files) {
   return names;
 }
 
+SnapshotInfo snapshot_info(Files& files, const std::string& name) {
+  const auto file = files.open(name);
+  const SegmentHeader header = header_of_snapshot(*file, name);
+  return {.file = name,
+          .next_sequence = header.begin.next_sequence,
+          .created_us = header.created_us,
+          .bytes = file->bytes(),
+          .log = header.id};
+}
+
+std::vector<SnapshotInfo> snapshots(Files& files) {
+  std::vector<SnapshotInfo> all;
+  for (const std::string& name : snapshot_names(files)) all.push_back(snapshot_info(files, name));
+  return all;
+}
+
 std::optional<SnapshotInfo> newest_snapshot(Files& files) {
   const auto names = snapshot_names(files);
   if (names.empty()) return std::nullopt;
-  const auto file = files.open(names.back());
-  const SegmentHeader header = header_of_snapshot(*file, names.back());
-  return SnapshotInfo{.file = names.back(),
-                      .next_sequence = header.begin.next_sequence,
-                      .created_us = header.created_us,
-                      .bytes = file->bytes(),
-                      .log = header.id};
+  return snapshot_info(files, names.back());
 }
 
 LogRange range_behind(const std::optional<SnapshotInfo>& snapshot) {
@@ -118,15 +128,16 @@ SnapshotInfo SnapshotWriter::finish() {
   return info_;
 }
 
-std::uint64_t drop_before(Files& files, const SnapshotInfo& newest) {
-  std::uint64_t dropped = drop_segments_before(files, newest.next_sequence);
+std::uint64_t drop_before(Files& files, const SnapshotInfo& oldest) {
+  std::uint64_t dropped = 0;
+  // Snapshots first, or power loss could leave one without the records behind it.
   for (const std::string& name : snapshot_names(files)) {
-    if (name >= newest.file) break;
+    if (name >= oldest.file) break;
     files.remove(name);
     ++dropped;
   }
   files.sync_folder();
-  return dropped;
+  return dropped + drop_segments_before(files, oldest.next_sequence);
 }
 
 }  // namespace starling::log

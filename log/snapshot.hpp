@@ -34,8 +34,15 @@ struct SnapshotInfo {
 /// Returns the part of the log behind the snapshot. Without a snapshot, returns the whole log.
 LogRange range_behind(const std::optional<SnapshotInfo>& snapshot);
 
+/// Reads the header of a snapshot. Throws DamagedLog, LogFromTheFuture, IoError, as do the next
+/// two.
+SnapshotInfo snapshot_info(Files& files, const std::string& name);
+
+/// Returns all snapshots, oldest first. Reads their headers only.
+std::vector<SnapshotInfo> snapshots(Files& files);
+
 /// Returns the newest snapshot, or std::nullopt if the folder has no snapshot. Reads its header
-/// only. Throws DamagedLog, LogFromTheFuture, IoError.
+/// only.
 std::optional<SnapshotInfo> newest_snapshot(Files& files);
 
 /// Gives all records of the snapshot to the handler, in order, until it returns false. Throws
@@ -74,8 +81,8 @@ class SnapshotWriter {
 /// The longest payload of a snapshot's record.
 constexpr std::uint64_t snapshot_payload_bytes_max = std::uint64_t{8} << 20;
 
-/// Removes the snapshots that are older than the newest one, and the segments whose records it all
-/// stands for; never the last segment. Returns how many files. Throws IoError.
-std::uint64_t drop_before(Files& files, const SnapshotInfo& newest);
+/// Removes the snapshots that are older than this one, and the segments whose records it all stands
+/// for; never the last segment. Returns how many files. Throws IoError.
+std::uint64_t drop_before(Files& files, const SnapshotInfo& oldest);
 
 }  // namespace starling::log

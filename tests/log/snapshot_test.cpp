@@ -191,6 +191,10 @@ TEST(SnapshotPowerCut, LeavesTheOldFilesOrTheNewOne) {
     ASSERT_TRUE(newest);
     if (newest->file != old.file) ++kept_new;
     EXPECT_NO_THROW(read_snapshot(files, *newest, [](const Record&) { return true; }));
+    for (const SnapshotInfo& each : snapshots(files))
+      EXPECT_NO_THROW(read_log(
+          files, [](const Group&) {}, range_behind(each)))
+          << "the records behind " << each.file << " are missing";
     std::uint64_t last = 0;
     recover_log(
         files, [&](const Group& group) { last = group.records.back().sequence; },
