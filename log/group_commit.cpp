@@ -10,6 +10,22 @@
 #include "starling/knn/base/assert.hpp"
 
 namespace starling::log {
+namespace {
+
+/// Calls a handler, again and again until there is memory for what it does. Nothing that waits is
+/// acknowledged meanwhile.
+template <class Function>
+void tell(const Function& handler) {
+  for (;;) {
+    try {
+      return handler();
+    } catch (const std::bad_alloc&) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+}  // namespace
 
 GroupCommit::GroupCommit(Writer& writer, GroupCommitOptions options, GroupCommitHandlers handlers)
     : writer_(writer),
@@ -115,7 +131,7 @@ bool GroupCommit::step() {
     fail(error.what());
     return true;
   } catch (const std::bad_alloc&) {
-    fail("there is no memory to write what waits");
+    fail("there is no memory to write what waits; give the server more, and start it again");
     return true;
   }
   {
@@ -124,7 +140,7 @@ bool GroupCommit::step() {
     taken_bytes_ = 0;
     is_full_ = false;
   }
-  if (handlers_.on_durable) handlers_.on_durable(writer_.next_sequence());
+  if (handlers_.on_durable) tell([&] { handlers_.on_durable(writer_.next_sequence()); });
   return true;
 }
 
@@ -137,16 +153,16 @@ void GroupCommit::end_without_space(const NoSpace& error) {
     is_stopping = is_stopping_;
     retry_us_ = options_.now_us() + options_.space_retry_us;
   }
-  if (is_stopping) return fail(error.what());
-  if (!was_full && handlers_.on_no_space) handlers_.on_no_space(error.what());
+  if (is_stopping) return fail(error.what(), "; make room, and start the server again");
+  if (!was_full && handlers_.on_no_space) tell([&] { handlers_.on_no_space(error.what()); });
 }
 
-void GroupCommit::fail(const std::string& sentence) {
+void GroupCommit::fail(const char* sentence, const char* advice) {
   {
     const std::lock_guard lock(mutex_);
     has_failed_ = true;
   }
-  if (handlers_.on_failure) handlers_.on_failure(sentence);
+  if (handlers_.on_failure) tell([&] { handlers_.on_failure(std::string(sentence) + advice); });
 }
 
 void GroupCommit::start() {

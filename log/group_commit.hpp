@@ -75,7 +75,7 @@ class GroupCommit {
   bool has_room_locked(std::uint64_t payload_bytes) const;
   bool take_records();
   void end_without_space(const NoSpace& error);
-  void fail(const std::string& sentence);
+  void fail(const char* sentence, const char* advice = "");
   void run();
 
   Writer& writer_;

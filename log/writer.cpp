@@ -91,7 +91,7 @@ void Writer::make_room(std::uint64_t bytes) {
 void Writer::die(const IoError& error) {
   dead_ = std::string(error.what()) +
           ". Nothing more is written to the log, since it is unknown what is on the disk. See to "
-          "the disk, then start again: the log is then read from the disk";
+          "the disk, then start the server again: it goes on with what the disk holds";
   throw WriterDead(dead_);
 }
 

@@ -101,7 +101,7 @@ TEST(Writer, IsDeadForEverAfterAWriteOrASyncThatFailed) {
       FAIL();
     } catch (const WriterDead& dead) {
       EXPECT_THAT(dead.what(), HasSubstr("Input/output error"));
-      EXPECT_THAT(dead.what(), HasSubstr("start again"));
+      EXPECT_THAT(dead.what(), HasSubstr("start the server again"));
     }
     EXPECT_EQ(files.writes(), writes);
     EXPECT_EQ(files.syncs(), syncs);
