@@ -32,28 +32,47 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
     const auto replace = session_to_replace(now_us, whose);
     if (replace == sessions_.end()) return std::nullopt;
     replaced = {replace->first, replace->second.number};
-    forget(replace);
   }
+  const auto forget_replaced = [&] {
+    if (replaced) forget(replaced->session);
+  };
   if (resumes) {
     Session& resumed = sessions_.at(resume_session);
     move_to(connection, resumed);
     touch(connection, resume_session, now_us);
-    return Opened{resume_session, true, resumed.last_sequence, replaced};
+    forget_replaced();
+    return Opened{resume_session, true, last_answered(resumed), replaced};
   }
   std::uint64_t id = 0;
   while (id == 0 || sessions_.contains(id)) id = random_();
-  sessions_[id] = {.number = ++last_number_,
-                   .connection = connection,
-                   .principal = owner.principal,
-                   .heard_us = now_us,
-                   .last_sequence = first_sequence - 1,
-                   .taken = {},
-                   .sent = {},
-                   .is_used = false,
-                   .place = unused_.insert(unused_.end(), id)};
-  ++counts_[owner.principal];
-  ++connection_counts_[connection];
+  add(id, {.connection = connection,
+           .principal = owner.principal,
+           .heard_us = now_us,
+           .last_sequence = first_sequence - 1,
+           .is_used = false});
+  forget_replaced();
   return Opened{id, false, first_sequence - 1, replaced};
+}
+
+/// All of it, or nothing if memory runs out.
+void SessionTable::add(std::uint64_t id, Session session) {
+  std::list<std::uint64_t> entry{id};
+  std::size_t& of_principal = counts_[session.principal];
+  std::size_t& of_connection = connection_counts_[session.connection];
+  session.number = last_number_ + 1;
+  session.place = entry.begin();
+  auto& list = list_of(session);
+  sessions_.emplace(id, std::move(session));
+  list.splice(list.end(), entry);
+  ++last_number_;
+  ++of_principal;
+  ++of_connection;
+}
+
+std::uint64_t SessionTable::last_answered(const Session& session) {
+  const auto unanswered =
+      std::ranges::find_if(session.sent, [](const Sent& sent) { return !sent.reply; });
+  return session.last_sequence - static_cast<std::uint64_t>(session.sent.end() - unanswered);
 }
 
 bool SessionTable::has(zmtp::PrincipalId principal, std::uint64_t session) const {
@@ -170,17 +189,11 @@ void SessionTable::import_session(const SessionState& state, std::int64_t now_us
 void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
                            zmtp::PrincipalId principal) {
   if (sessions_.contains(session)) return;
-  ++connection_counts_[no_connection];
-  sessions_[session] = {.number = ++last_number_,
-                        .connection = no_connection,
-                        .principal = principal,
-                        .heard_us = now_us,
-                        .last_sequence = first_sequence - 1,
-                        .taken = {},
-                        .sent = {},
-                        .is_used = true,
-                        .place = used_.insert(used_.end(), session)};
-  ++counts_[principal];
+  add(session, {.connection = no_connection,
+                .principal = principal,
+                .heard_us = now_us,
+                .last_sequence = first_sequence - 1,
+                .is_used = true});
 }
 
 void SessionTable::restore_begun(std::uint64_t session_id, std::uint64_t sequence,
@@ -235,8 +248,8 @@ void SessionTable::begin(std::uint64_t session_id, std::uint64_t sequence,
                          std::uint64_t body_hash) {
   Session& session = sessions_.at(session_id);
   check_invariant(sequence == session.last_sequence + 1, "sequence numbers are used up in order");
-  session.last_sequence = sequence;
   session.sent.push_back({body_hash, std::nullopt});
+  session.last_sequence = sequence;
   if (session.sent.size() > limits_.replies_max) session.sent.pop_front();
 }
 

@@ -80,7 +80,7 @@ class SessionTable {
   struct Opened {
     std::uint64_t session = 0;
     bool resumed = false;
-    std::uint64_t last_sequence = 0;      ///< the session's next request has the next number
+    std::uint64_t last_sequence = 0;      ///< up to here, all requests are answered
     std::optional<Forgotten> replaced{};  ///< the session that was forgotten for the new one
   };
   /// Resumes `resume_session` for `connection` if the session exists and belongs to the same
@@ -203,10 +203,10 @@ class SessionTable {
     zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
-    SessionTaken taken;
-    std::deque<Sent> sent;                     ///< ends with last_sequence
-    bool is_used = false;                      ///< it is in used_, otherwise in unused_
-    std::list<std::uint64_t>::iterator place;  ///< its entry there
+    SessionTaken taken{};
+    std::deque<Sent> sent{};                     ///< ends with last_sequence
+    bool is_used = false;                        ///< it is in used_, otherwise in unused_
+    std::list<std::uint64_t>::iterator place{};  ///< its entry there
   };
   using Sessions = std::unordered_map<std::uint64_t, Session>;
 
@@ -219,6 +219,8 @@ class SessionTable {
     std::optional<std::uint64_t> connection{};
   };
 
+  void add(std::uint64_t id, Session session);
+  static std::uint64_t last_answered(const Session& session);
   void forget(Sessions::iterator session);
   /// Of sessions that the log had, until a client resumes them.
   static constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();

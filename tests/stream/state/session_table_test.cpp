@@ -55,6 +55,17 @@ TEST_F(Sessions, AGapIsRefusedWithTheNumberExpected) {
   EXPECT_EQ(table.admit(session, 2, body).kind, Kind::fresh) << "a gap must not use up a number";
 }
 
+TEST_F(Sessions, WhoResumesIsToldOnlyOfRequestsThatAreAnswered) {
+  apply(1);
+  table.begin(session, 2, body);
+  table.begin(session, 3, body);
+  table.answered(session, 3, protocol::Done{});
+  EXPECT_EQ(table.open(other, session, 1, 10)->last_sequence, 1u);
+  EXPECT_EQ(table.admit(session, 2, body).kind, Kind::unanswered);
+  table.answered(session, 2, protocol::Done{});
+  EXPECT_EQ(table.open(me, session, 1, 20)->last_sequence, 3u);
+}
+
 TEST_F(Sessions, RepliesAreKeptUpToALimit) {
   for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) apply(sequence);
   EXPECT_EQ(table.admit(session, 1, body).kind, Kind::forgotten);
