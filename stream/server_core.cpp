@@ -174,8 +174,7 @@ void ServerCore::refuse_malformed(const Peer& peer) {
 void ServerCore::receive(Peer peer, ReceivedBytes received) {
   if (received.bytes.size() > decode_on_loop_bytes_max) return decode(peer, std::move(received));
   PreparedRequest prepared = prepare(peer, std::move(received));
-  if (!prepared.request.sequenced ||
-      (decoder_.waiting() == 0 && handler_.is_free() && !handler_.is_behind())) {
+  if (!prepared.request.sequenced || (decoder_.waiting() == 0 && handler_.has_room())) {
     handler_.handle(peer, std::move(prepared));
     return handler_.apply_updates();
   }

@@ -143,5 +143,48 @@ TEST(UpdateGroups, AServerStopsWhileUpdatesAreUnderWay) {
   server.stop();
 }
 
+/// A group that is applied in slices begins when a short request looks at the tables. That request
+/// must wait until the group ends.
+TEST(UpdateGroups, AShortChangeBehindALongUpdateIsAppliedAfterIt) {
+  constexpr std::uint64_t rounds = 8;
+  constexpr std::uint64_t beside = 50'000;  // rows that are applied beside the loop
+  constexpr std::uint64_t sliced = 150'000;
+  ServerOptions options = with_update_threads(2);
+  options.processor.objects.objects_max = rounds * (beside + sliced);
+  RunningServer server(options);
+  RawPeer peer(server.context(), server.endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  std::uint64_t sequence = 0;
+  std::uint64_t next_id = 0;
+  const auto update = [&](std::uint64_t rows) {
+    Fixes fixes;
+    for (std::uint64_t row = 0; row < rows; ++row) fixes.add(next_id++, 1000, 1, 1);
+    ++sequence;
+    return encoded({.request_id = sequence, .session = session, .sequence = sequence},
+                   fixes.batch());
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const std::string first = update(beside);
+    const std::vector<std::uint64_t> ids{next_id, next_id + sliced - 1};
+    const std::string second = update(sliced);
+    const std::vector<std::int64_t> times_us(ids.size(), 2000);
+    ++sequence;
+    const std::string removal =
+        encoded({.request_id = sequence, .session = session, .sequence = sequence},
+                protocol::RemoveObjects{ids, times_us});
+    peer.send(first);
+    peer.send(second);
+    peer.send(removal);
+    for (std::uint64_t answered = sequence - 2; answered <= sequence; ++answered) {
+      const auto reply = peer.receive();
+      ASSERT_NE(reply, nullptr);
+      EXPECT_EQ(reply->decoded.head.request_id, answered) << "in round " << round;
+      const auto* batch = std::get_if<protocol::BatchReply>(&reply->decoded.body);
+      ASSERT_NE(batch, nullptr);
+      EXPECT_EQ(batch->rejected + batch->late, 0u);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace starling::stream
