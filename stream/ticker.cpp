@@ -121,6 +121,7 @@ struct Ticker::State {
   /// leases move with it between two requests.
   std::int64_t time_of_tick() {
     std::int64_t now_us = read_time();
+    if (time.is_behind_for_long()) options.settle();  // which may begin a long update
     const std::int64_t moved_us = options.may_move_leases() ? time.adopt() : 0;
     if (moved_us > 0) {
       now_us += moved_us;

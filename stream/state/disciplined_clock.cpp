@@ -68,7 +68,7 @@ void DisciplinedClock::notice_step(std::int64_t wall_moved_us) {
 }
 
 std::int64_t DisciplinedClock::adopt() {
-  if (!has_lasted() || wall_us_ <= time_us_) return 0;
+  if (!is_behind_for_long()) return 0;
   const std::int64_t moved_us = wall_us_ - time_us_;
   time_us_ = wall_us_;
   apart_since_us_.reset();

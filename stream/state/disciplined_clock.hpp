@@ -30,6 +30,9 @@ class DisciplinedClock {
   /// before.
   std::int64_t read(std::int64_t steady_us, std::int64_t wall_us);
 
+  /// Returns whether the wall clock has been ahead for long enough, so that adopt() would follow
+  /// it.
+  bool is_behind_for_long() const { return has_lasted() && wall_us_ > time_us_; }
   /// If the wall clock has been ahead for long enough, moves the time forward to the wall clock of
   /// the last read(), and returns how far. Otherwise returns 0.
   std::int64_t adopt();
