@@ -2,6 +2,7 @@
 // The functions of RequestHandler that update objects. The updates of several requests are applied
 // together, so that several threads have enough to do, and beside the loop, which gathers the next
 // updates meanwhile. Each request gets its own reply, in order.
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
@@ -54,11 +55,13 @@ bool RequestHandler::add_update(const Caller& caller, PreparedRequest& request) 
     const std::uint64_t hash = request.request.hash;
     const auto admission = sessions_.admit(caller.head.session, caller.head.sequence, hash);
     if (admission.kind != SessionTable::Admission::Kind::fresh) return false;
+    // What a row keeps if memory runs out before it is applied.
+    std::vector<UpdateStatus> statuses(set.rows.size(), UpdateStatus::too_many_objects);
+    if (updates_.size() == updates_.capacity())
+      updates_.reserve(std::max<std::size_t>(2 * updates_.size(), 16));
     sessions_.begin(caller.head.session, caller.head.sequence, hash);
     update_rows_ += set.rows.size();
     update_bytes_ += request.received.bytes.size();
-    // What a row keeps if memory runs out before it is applied.
-    std::vector<UpdateStatus> statuses(set.rows.size(), UpdateStatus::too_many_objects);
     updates_.push_back({caller, std::move(request), std::move(statuses)});
     return true;
   };

@@ -39,7 +39,8 @@ RequestHandler::~RequestHandler() = default;
 
 void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const protocol::DecodedRequest& decoded = request.request;
-  const Caller caller{peer, decoded.head, request.principal, name_of(decoded.body)};
+  Caller caller{peer, decoded.head, request.principal, name_of(decoded.body)};
+  if (!decoded.sequenced) caller.head.sequence = 0;
   const std::uint64_t session = caller.head.session;
   const std::int64_t now_us = parts_.executor.now_us();
   const bool is_known = sessions_.touch(peer.connection, session, now_us);
@@ -49,7 +50,14 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
   const bool is_beyond_rates =
       is_known && (refuse_beyond_rates(caller, request) || refuse_without_log(caller, request));
 
-  if (decoded.sequenced && is_known && add_update(caller, request)) return;
+  if (decoded.sequenced && is_known) {
+    try {
+      if (add_update(caller, request)) return;
+    } catch (const std::bad_alloc&) {  // nothing was changed
+      parts_.credit.give_back(session, request.credit);
+      return refuse(caller, protocol::out_of_memory());
+    }
+  }
   settled();  // updates that came before this request are applied and answered before it
   try {
     // Who asks again too soon is not charged, or would never come to an end.

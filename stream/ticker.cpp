@@ -220,8 +220,9 @@ struct Ticker::State {
     auto encode = [this, report, timeline, published_after, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {
       timeline.encode_us = executor.now_us();
-      const auto encoded = std::make_shared<Encoded>();
+      std::shared_ptr<Encoded> encoded;
       try {
+        encoded = std::make_shared<Encoded>();
         encoded->messages = encode_report(plans, *report, space, helpers);
       } catch (const std::bad_alloc&) {
         return [this, report, published_after, finished] {
