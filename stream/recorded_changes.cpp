@@ -18,13 +18,25 @@ using protocol::ErrorCode;
 
 namespace {
 
-/// What a row takes in a record beside its texts and vectors, at most.
+/// What a row takes in a record beside its text and its vector, at most.
 constexpr std::uint64_t record_bytes_per_row = 128;
 /// What a record takes beside its rows, at most.
 constexpr std::uint64_t record_bytes_besides = std::uint64_t{1} << 20;
 
 /// What a reply that waits takes beside its frame, about.
 constexpr std::uint64_t held_bytes_per_reply = 256;
+
+/// Returns the bytes of the texts or vectors of a request's rows. In a frame, rows may share one;
+/// in a record, each has its own.
+std::uint64_t shared_bytes(const protocol::RequestBody& body) {
+  std::uint64_t bytes = 0;
+  if (const auto* const names = std::get_if<protocol::PutNames>(&body))
+    for (const std::string_view text : names->texts) bytes += text.size();
+  if (const auto* const queries = std::get_if<protocol::PutQueries>(&body))
+    for (const protocol::QuerySpec& query : queries->queries)
+      bytes += query.vector.size() * sizeof(float);
+  return bytes;
+}
 
 protocol::Problem too_long_for_log(std::uint64_t bytes) {
   return {ErrorCode::too_many_rows, "The record of this request in the server's log could have " +
@@ -49,8 +61,9 @@ bool RequestHandler::refuse_without_log(const Caller& caller, PreparedRequest& r
   const auto& head = caller.head;
   const auto kind = sessions_.admit(head.session, head.sequence, request.request.hash).kind;
   if (kind != SessionTable::Admission::Kind::fresh) return false;
-  const std::uint64_t bytes = 2 * request.received.bytes.size() + record_bytes_besides +
-                              protocol::credit_rows(body) * record_bytes_per_row;
+  const std::uint64_t bytes = 2 * request.received.bytes.size() + shared_bytes(body) +
+                              protocol::credit_rows(body) * record_bytes_per_row +
+                              record_bytes_besides;
   if (parts_.journal->refusal())
     request.request.problem = protocol::Problem{ErrorCode::busy, *parts_.journal->refusal()};
   else if (bytes > log::payload_bytes_max)

@@ -18,9 +18,11 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/engine/forwarding_engine.hpp"
 #include "starling/log/group_commit.hpp"
+#include "starling/protocol/wire/text_id.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/journal/told_state.hpp"
 #include "tests/stream/support/raw_peer.hpp"
+#include "wire/starling_generated.h"
 
 namespace starling::stream {
 namespace {
@@ -132,6 +134,29 @@ TEST(Durability, WhileMuchWaitsForTheDiskANewSessionIsToldToComeBack) {
   auto asking = std::async(std::launch::async, [&] { return late.ask(hello); });
   commit_until(asking);
   EXPECT_EQ(asking.get()->error(), protocol::ErrorCode::none);
+}
+
+/// In a frame, the rows of names may share one text, and in a record each has its own. A record
+/// that could be too long is refused.
+TEST(Durability, NamesThatShareATextHaveNoRecordThatIsTooLong) {
+  RunningServer server(journal_options(std::make_shared<TestDisk>()));
+  RawPeer peer(server.context(), server.endpoints().commands);
+  const std::uint64_t session = peer.hello();
+  const std::string text(255, 'n');
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<flatbuffers::Offset<flatbuffers::String>> texts(262'144,
+                                                                    builder.CreateString(text));
+  const std::vector<std::uint64_t> ids(texts.size(), to_number(protocol::id_of_text(text)));
+  const auto body = wire::CreatePutNamesDirect(builder, &ids, &texts);
+  builder.Finish(
+      wire::CreateRequest(builder, 1, 1, session, 1, wire::RequestBody::PutNames, body.Union()),
+      "STRQ");
+  const std::string frame(reinterpret_cast<const char*>(builder.GetBufferPointer()),
+                          builder.GetSize());
+  const auto refused = peer.ask(frame);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->error(), protocol::ErrorCode::too_many_rows) << told_reply(*refused);
+  EXPECT_NE(peer.hello(), 0u);
 }
 
 }  // namespace
