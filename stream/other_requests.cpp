@@ -133,26 +133,20 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
     if (has_guessed_too_often(caller, request.resume_session)) return refuse_guess(caller);
     if (!sessions_.has(principal, request.resume_session)) guesses_.take(connection, now_us);
   }
-  if (parts_.journal != nullptr && !sessions_.has(principal, request.resume_session))
-    if (const auto refusal = parts_.journal->refusal_of_session())
-      return refuse(caller, ErrorCode::busy, *refusal);
+  const bool resumes = sessions_.has(principal, request.resume_session);
+  // The reply would tell of requests that are not on the disk.
+  if (resumes && !unrecorded_sessions_.contains(request.resume_session) &&
+      parts_.journal != nullptr && parts_.journal->refusal() &&
+      !parts_.journal->is_durable(parts_.journal->end()))
+    return refuse(caller, ErrorCode::busy, *parts_.journal->refusal());
   const auto opened = sessions_.open(
       connection, request.resume_session, request.first_sequence, now_us,
       {.principal = principal,
        .sessions_max = caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max),
        .has_connection = !caller.peer.in_process});
   if (!opened) return refuse(caller, beyond_sessions(caller));
-  if (!opened->resumed && parts_.journal != nullptr) {
-    know(caller);
-    parts_.journal->append(
-        SessionOpenedRecord{.session = opened->session,
-                            .principal = static_cast<std::uint32_t>(principal),
-                            .first_sequence = request.first_sequence,
-                            .replaced = opened->replaced ? opened->replaced->session : 0});
-  }
+  record_begin_of_session(caller, *opened, request.first_sequence);
   if (opened->replaced) {
-    if (opened->resumed && parts_.journal != nullptr)
-      parts_.journal->append(SessionEndedRecord{opened->replaced->session});
     if (may_log(caller.peer))
       spdlog::info("session {} closed: it was silent, and a new session takes its place",
                    opened->replaced->number);
@@ -172,16 +166,20 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .manual_ticks = parts_.ticker.is_manual(),
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
-  send_when_logged(caller, protocol::encode_hello_reply(caller.reply_head(), reply));
+  const protocol::Frame frame = protocol::encode_hello_reply(caller.reply_head(), reply);
+  if (unrecorded_sessions_.contains(opened->session)) return parts_.send(caller.peer, frame);
+  send_when_logged(caller, frame);
 }
 
 void RequestHandler::end_session(const Caller& caller) {
   const std::uint64_t number = sessions_.number_of(caller.head.session);
   sessions_.end(caller.peer.connection, caller.head.session);
   forget_session(caller.head.session);
-  if (parts_.journal != nullptr) parts_.journal->append(SessionEndedRecord{caller.head.session});
+  const bool is_recorded = !unrecorded_sessions_.contains(caller.head.session);
+  record_end_of_session(caller.head.session);
   if (may_log(caller.peer)) spdlog::info("session {} ended by its client", number);
-  send_when_logged(caller, protocol::encode_done(caller.reply_head()));
+  const protocol::Frame frame = protocol::encode_done(caller.reply_head());
+  is_recorded ? send_when_logged(caller, frame) : parts_.send(caller.peer, frame);
 }
 
 void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request,

@@ -53,6 +53,7 @@ bool RequestHandler::refuse_without_log(const Caller& caller, PreparedRequest& r
   if (parts_.journal == nullptr || request.request.problem) return false;
   const protocol::RequestBody& body = request.request.body;
   if (std::holds_alternative<protocol::EndSession>(body)) {
+    if (unrecorded_sessions_.contains(caller.head.session)) return false;
     if (auto refusal = parts_.journal->refusal_of_session())
       request.request.problem = protocol::Problem{ErrorCode::busy, *std::move(refusal)};
     return request.request.problem.has_value();
@@ -77,9 +78,47 @@ void RequestHandler::know(const Caller& caller) {
   parts_.journal->know(static_cast<std::uint32_t>(caller.principal->id), caller.principal->name);
 }
 
+/// The log gets the record of a session that begins while it has no room with the session's first
+/// request that changes something. Sessions that only ask need no room.
+void RequestHandler::record_begin_of_session(const Caller& caller,
+                                             const SessionTable::Opened& opened,
+                                             std::uint64_t first_sequence) {
+  if (parts_.journal == nullptr) return;
+  const std::uint64_t replaced = opened.replaced ? opened.replaced->session : 0;
+  if (opened.resumed || parts_.journal->refusal_of_session()) {
+    if (replaced != 0) record_end_of_session(replaced);
+    if (!opened.resumed) unrecorded_sessions_[opened.session] = first_sequence;
+    return;
+  }
+  know(caller);
+  parts_.journal->append(
+      SessionOpenedRecord{.session = opened.session,
+                          .principal = static_cast<std::uint32_t>(caller.principal->id),
+                          .first_sequence = first_sequence,
+                          .replaced = unrecorded_sessions_.erase(replaced) == 0 ? replaced : 0});
+}
+
+/// Call it before a request of the session is appended.
+void RequestHandler::record_session_late(const Caller& caller) {
+  const auto session = unrecorded_sessions_.extract(caller.head.session);
+  if (session.empty()) return;
+  know(caller);
+  parts_.journal->append(
+      SessionOpenedRecord{.session = session.key(),
+                          .principal = static_cast<std::uint32_t>(caller.principal->id),
+                          .first_sequence = session.mapped(),
+                          .replaced = 0});
+}
+
+void RequestHandler::record_end_of_session(std::uint64_t session) {
+  if (parts_.journal == nullptr || unrecorded_sessions_.erase(session) != 0) return;
+  parts_.journal->append(SessionEndedRecord{session});
+}
+
 /// Appends the request with what note_change() got since the last call.
 void RequestHandler::record(const Caller& caller, const protocol::Frame& reply) {
   if (parts_.journal == nullptr) return;
+  record_session_late(caller);
   know(caller);
   const auto hash = sessions_.body_hash_of(caller.head.session, caller.head.sequence);
   parts_.journal->append(

@@ -177,7 +177,7 @@ void RequestHandler::expire(std::int64_t now_us) {
   settled();
   for (const auto& [session, number] : sessions_.expire(now_us)) {
     spdlog::info("session {} closed: it was idle", number);
-    if (parts_.journal != nullptr) parts_.journal->append(SessionEndedRecord{session});
+    record_end_of_session(session);
     forget_session(session);
   }
   guesses_.expire(now_us);

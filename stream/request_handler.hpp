@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "starling/knn/tables/processor.hpp"
@@ -228,6 +229,10 @@ class RequestHandler {
   }
   void record(const Caller& caller, const protocol::Frame& reply);
   void know(const Caller& caller);
+  void record_begin_of_session(const Caller& caller, const SessionTable::Opened& opened,
+                               std::uint64_t first_sequence);
+  void record_session_late(const Caller& caller);
+  void record_end_of_session(std::uint64_t session);
   void send_when_logged(const Caller& caller, const protocol::Frame& frame);
   void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
   void send_after(const Caller& caller, const protocol::Frame& frame,
@@ -353,8 +358,10 @@ class RequestHandler {
   TickBegunRecord asked_tick_;          ///< the request whose tick begins now, if any
   std::uint64_t waiting_bytes_ = 0;     ///< of replies that wait for the log
   RecordBytes change_;                  ///< what the request changed that is answered next
-  SlicedWork slices_;                   ///< long requests, and ticks that are prepared
-  OrderedPool beside_;                  ///< encodes snapshots; destroyed first
+  /// Sessions that the log does not know yet, and the number of the first request of each.
+  std::unordered_map<std::uint64_t, std::uint64_t> unrecorded_sessions_;
+  SlicedWork slices_;   ///< long requests, and ticks that are prepared
+  OrderedPool beside_;  ///< encodes snapshots; destroyed first
 };
 
 }  // namespace starling::stream

@@ -317,6 +317,7 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
     answer(to, reply_to_tick(outcome));
     if (parts_.journal != nullptr) parts_.journal->commit_now();  // the reply waits for it
   };
+  record_session_late(caller);
   asked_tick_ = {
       .session = caller.head.session, .sequence = caller.head.sequence, .body_hash = hash};
   const Ticker::Begun begun = parts_.ticker.advance(tau_us, finished);

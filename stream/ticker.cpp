@@ -95,8 +95,11 @@ struct Ticker::State {
         helpers(the_options.encode_threads - 1),
         encoder(the_executor, 1) {}
 
+  /// Whether no tick may begin because the log's disk is full.
+  bool is_log_full() const { return options.journal != nullptr && options.journal->refusal(); }
+
   bool is_busy() const {
-    if (options.journal != nullptr && options.journal->refusal()) return true;
+    if (is_log_full()) return true;
     if (options.journal != nullptr && options.journal->wants_pause() && !under_way.empty())
       return true;
     return preparing || !processor.has_room() || under_way.size() + publishing_count() >= ticks_max;
@@ -125,7 +128,6 @@ struct Ticker::State {
     const std::int64_t moved_us = options.may_move_leases() ? time.adopt() : 0;
     if (moved_us > 0) {
       now_us += moved_us;
-      options.settle();
       processor.move_leases(moved_us);
       if (options.journal != nullptr) options.journal->append(LeasesMovedRecord{moved_us});
       spdlog::warn(
@@ -141,8 +143,10 @@ struct Ticker::State {
     timer->wait_until(clock->next_due_us(), [this] {
       if (stopping) return;
       const auto decision = clock->poll(executor.now_us(), time_of_tick(), is_busy());
-      metrics.overrun(decision.overruns);
-      overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
+      if (!is_log_full()) {
+        metrics.overrun(decision.overruns);
+        overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
+      }
       if (const auto sentence = overrun_log.sentence(executor.now_us()))
         spdlog::warn("{}", *sentence);
       if (decision.begin_tau_us)

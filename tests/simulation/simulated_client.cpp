@@ -96,9 +96,9 @@ void SimulatedClient::take(const Bytes& bytes) {
 void SimulatedClient::take_hello(const protocol::DecodedReply& reply) {
   const auto* hello = std::get_if<protocol::HelloReply>(&reply.body);
   if (is_greeted_ || hello == nullptr) return;  // a reply that came twice, or a refusal
-  if (known_session_ && !hello->resumed)
+  if (is_session_used_ && !hello->resumed)
     history_.violated("client " + std::to_string(number_) + " has lost its session");
-  known_session_ = hello->session;
+  is_session_used_ = is_session_used_ && hello->resumed;
   history_.opened(hello->session, number_);
   session_.on_hello(*hello);
   is_greeted_ = true;
@@ -114,6 +114,7 @@ void SimulatedClient::note_reply(const protocol::DecodedReply& reply) {
     for (const ErrorCode code : {ErrorCode::busy, ErrorCode::sequence_gap, ErrorCode::out_of_credit,
                                  ErrorCode::unknown_session, ErrorCode::shutting_down})
       if (error->problem.code == code) return;
+  is_session_used_ = true;
   stream::RawReply told;
   told.decoded = reply;
   history_.replied({number_, sequence->second}, stream::told_reply(told));

@@ -52,7 +52,7 @@ class SimulatedClient {
   std::uint64_t acknowledged_ = 0;
   protocol::ClientSession session_;
   std::uint64_t connection_ = 0;
-  std::optional<std::uint64_t> known_session_;
+  bool is_session_used_ = false;  ///< a request that changes something was answered
   bool is_greeted_ = false;
   std::uint64_t oldest_id_ = 0;  ///< of the requests without a reply
   std::int64_t oldest_us_ = 0;   ///< since when it is the oldest one, or is sent again

@@ -170,7 +170,8 @@ TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRo
   const auto& refused = std::get<protocol::ErrorReply>(reply->decoded.body);
   EXPECT_THAT(refused.problem.sentence, testing::HasSubstr("make room there"));
   EXPECT_EQ(refused.sequence_expected, last_sent) << "the request may be sent again";
-  // A question is answered meanwhile, and a new session is refused.
+  // Questions are answered meanwhile, also of a new session. The log gets to know it when there is
+  // room.
   peer.send(encoded({.request_id = 2, .session = session},
                     protocol::GetNeighbors{{nearest_to(0, 1, 0, 0)}}));
   do reply = peer.receive();
@@ -178,8 +179,15 @@ TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRo
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->error(), ErrorCode::none);
   RawPeer newcomer(context, server->endpoints().commands);
-  EXPECT_EQ(newcomer.ask(encoded({.request_id = 1}, protocol::Hello{.client = "new"}))->error(),
-            ErrorCode::busy);
+  const std::uint64_t late = newcomer.hello();
+  EXPECT_EQ(newcomer
+                .ask(encoded({.request_id = 1, .session = late},
+                             protocol::GetNeighbors{{nearest_to(0, 1, 0, 0)}}))
+                ->error(),
+            ErrorCode::none);
+  const std::string put = encoded({.request_id = 2, .session = late, .sequence = 1},
+                                  protocol::PutStream{.name = "late"});
+  EXPECT_EQ(newcomer.ask(put)->error(), ErrorCode::busy);
   disk->is_full = false;
   ASSERT_TRUE(happens([&] {
     send(last_sent);
@@ -188,6 +196,31 @@ TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRo
     return reply && reply->error() == ErrorCode::none;
   }));
   EXPECT_EQ(std::get<protocol::BatchReply>(reply->decoded.body).accepted, 20u);
+  EXPECT_EQ(newcomer.ask(put)->error(), ErrorCode::none);
+  stop();
+  start(options());
+  RawPeer again(context, server->endpoints().commands);
+  const auto resumed =
+      again.ask(encoded({}, protocol::Hello{.client = "new", .resume_session = late}));
+  EXPECT_TRUE(std::get<protocol::HelloReply>(resumed->decoded.body).resumed);
+  EXPECT_EQ(std::get<protocol::HelloReply>(resumed->decoded.body).last_sequence, 1u);
+}
+
+TEST_F(DiskFaults, TicksThatWaitForRoomAreNoOverruns) {
+  ServerOptions ticking = options();
+  ticking.tick_period_us = 2000;
+  RunningServer running(ticking);
+  disk->is_full = true;
+  auto asking = running.client();
+  ASSERT_TRUE(happens([&] { return running.stat("starling_journal_full") == 1; }));
+  const double before = running.stat("starling_tick_overruns_total");
+  const auto since = std::chrono::steady_clock::now();
+  ASSERT_TRUE(happens([&] {  // many ticks are due
+    EXPECT_EQ(running.stat("starling_tick_overruns_total"), before);
+    return std::chrono::steady_clock::now() - since > std::chrono::milliseconds(50);
+  }));
+  disk->is_full = false;
+  EXPECT_TRUE(happens([&] { return running.stat("starling_journal_full") == 0; }));
 }
 
 TEST_F(DiskFaults, AFailedSyncAcknowledgesNothingAndEndsTheServer) {
