@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include <spdlog/spdlog.h>
+
 #include "starling/log/record.hpp"
 #include "starling/stream/request_handler.hpp"
 
@@ -145,14 +147,20 @@ void RequestHandler::send_after(const Caller& caller, const protocol::Frame& fra
   if (parts_.journal == nullptr) return parts_.send(caller.peer, frame);
   const std::uint64_t place = (parts_.journal->*place_of)(tick);
   if (!parts_.journal->is_durable(place) && parts_.journal->refusal())
-    return refuse(caller, ErrorCode::answer_failed,
-                  "The server's log finds no room on the disk, so that what this answer would tell "
-                  "is not in it yet; make room there, and ask again.");
+    return refuse_without_room(caller);
   send_when_durable(caller.peer, frame, place);
 }
 
+void RequestHandler::refuse_without_room(const Caller& caller) {
+  refuse(
+      caller, ErrorCode::answer_failed,
+      "The server's log finds no room on the disk, so that what this answer would tell is not in "
+      "it yet; make room there, and ask again.");
+}
+
 /// If too many bytes wait for a slow disk, the reply is dropped, as for a client that does not
-/// read. The client sends its request again, and is then answered.
+/// read. The client sends its request again, and is then answered. The server's own HTTP endpoint
+/// does not send again, and has limits of its own.
 void RequestHandler::send_when_durable(const Peer& peer, const protocol::Frame& frame,
                                        std::uint64_t place) {
   if (parts_.journal->is_durable(place)) return parts_.send(peer, frame);
@@ -186,13 +194,30 @@ LoggedTables RequestHandler::logged_tables() {
           .principal_id = parts_.principal_id};
 }
 
+/// A tick under way that fails now may have succeeded before, and subscribers may have its lists. A
+/// further tick, whose messages nobody gets, makes them ask for all lists.
+void RequestHandler::skip_a_tick(LogReplay& replay, const std::string& error) {
+  const TickBegunRecord mark{.tick = Tick{to_number(parts_.processor.last_tick()) + 1},
+                             .tau_us = *parts_.processor.last_tau_us()};
+  parts_.journal->append(mark);
+  parts_.journal->append(TickFinishedRecord{mark.tick, error});
+  replay.apply(JournalRecord(mark));
+  replay.apply(JournalRecord(TickFinishedRecord{mark.tick, error}));
+}
+
 void RequestHandler::end_recovery(LogReplay& replay) {
   LogReplay::Open& open = replay.open();
+  std::string failure;
   while (!open.ticks.empty()) {
     const Tick tick = open.ticks.front().tick;
-    replay.finish_tick({});
-    parts_.journal->append(TickFinishedRecord{tick, {}});
+    const std::string error = replay.finish_open_tick();
+    parts_.journal->append(TickFinishedRecord{tick, error});
+    if (error.empty()) continue;
+    failure = error;
+    spdlog::error("tick {}, which was under way when the server stopped, fails now: {}",
+                  to_number(tick), error);
   }
+  if (!failure.empty()) skip_a_tick(replay, failure);
   for (auto& [request, reply] : open.replies) {
     Caller caller;
     caller.head.session = request.first;

@@ -237,6 +237,8 @@ class RequestHandler {
   void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
   void send_after(const Caller& caller, const protocol::Frame& frame,
                   std::uint64_t (Journal::*place_of)(Tick) const, Tick tick);
+  void refuse_without_room(const Caller& caller);
+  void skip_a_tick(LogReplay& replay, const std::string& error);
   void check_memory_for_log() const;
 
   // Whom things belong to, and what a principal may take of the server (owners.cpp)

@@ -78,9 +78,19 @@ void LogReplay::apply_begun(const TickBegunRecord& record) {
 
 void LogReplay::finish_tick(const std::string& error) {
   if (open_.ticks.empty()) refuse_log("a tick ends that has not begun");
+  finish_oldest(ticks_.finish(error));
+}
+
+std::string LogReplay::finish_open_tick() {
+  TickReport report = ticks_.finish_open();
+  std::string error = report.error;
+  finish_oldest(std::move(report));
+  return error;
+}
+
+void LogReplay::finish_oldest(TickReport report) {
   const TickBegunRecord begun = open_.ticks.front();
   open_.ticks.pop_front();
-  TickReport report = ticks_.finish(error);
   std::vector<StreamPlan> plans = tables_.publisher.plan(report, tables_.processor.queries());
   if (begun.session != 0)
     open_.replies[{begun.session, begun.sequence}] = reply_to_tick(outcome_of(report));

@@ -67,14 +67,16 @@ class LogReplay {
     std::map<std::uint32_t, PrincipalId> principals;
   };
   Open& open() { return open_; }
-  /// Finishes the oldest tick of open().
-  void finish_tick(const std::string& error);
+  /// Finishes the oldest tick of open(), and returns why it fails now; empty: it succeeds.
+  std::string finish_open_tick();
 
  private:
   /// Applies a record that is no update of objects.
   void apply_other(const JournalRecord& record);
   void apply_session(const SessionOpenedRecord& record);
   void apply_begun(const TickBegunRecord& record);
+  void finish_tick(const std::string& error);
+  void finish_oldest(TickReport report);
   void apply_request(const RequestRecord& record);
   void apply_updates(std::span<const JournalRecord> records);
   void answered(const RequestRecord& record);

@@ -43,18 +43,30 @@ void RecoveredTicks::begin(std::int64_t tau_us) {
 }
 
 TickReport RecoveredTicks::finish(const std::string& error) {
-  auto result = results_->take(Tick{to_number(processor_.last_tick()) + 1});
+  auto result = take_oldest();
   const std::uint64_t objects = objects_.front();
   objects_.pop_front();
   if (error.empty() && !result->error.empty())
     throw std::runtime_error("tick " + std::to_string(to_number(result->tick)) +
-                             " of the log, which once succeeded, fails now: " + result->error);
+                             " of the log, which once succeeded, fails now: " + result->error +
+                             ". Nothing was changed; give the server more memory, or the engine "
+                             "that it had (--engine), and start it again");
   if (!error.empty()) {
     result->error = error;
     result->lists = {};
     result->objects = objects;
   }
   return processor_.finish_tick(std::move(result));
+}
+
+TickReport RecoveredTicks::finish_open() {
+  auto result = take_oldest();
+  objects_.pop_front();
+  return processor_.finish_tick(std::move(result));
+}
+
+std::unique_ptr<TickResult> RecoveredTicks::take_oldest() {
+  return results_->take(Tick{to_number(processor_.last_tick()) + 1});
 }
 
 }  // namespace starling::stream

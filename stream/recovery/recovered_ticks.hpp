@@ -45,10 +45,15 @@ class RecoveredTicks {
   /// not empty, the tick failed when it was logged, and the tables learn no result now either.
   /// Throws std::runtime_error if the tick fails now and did not fail then.
   TickReport finish(const std::string& error);
+  /// The same for a tick that was under way when the log ended. If it fails now, the report says
+  /// so.
+  TickReport finish_open();
   /// From now on, results are not kept.
   void end() { results_->set_keeping(false); }
 
  private:
+  std::unique_ptr<TickResult> take_oldest();
+
   Processor& processor_;
   std::shared_ptr<RecoveredResults> results_;
   std::deque<std::uint64_t> objects_;  ///< alive, in each tick under way
