@@ -165,7 +165,8 @@ void RequestHandler::send_when_durable(const Peer& peer, const protocol::Frame& 
                                        std::uint64_t place) {
   if (parts_.journal->is_durable(place)) return parts_.send(peer, frame);
   const std::uint64_t bytes = frame.size() + held_bytes_per_reply;
-  if (waiting_bytes_ + bytes > options_.reply_bytes_max) return parts_.metrics.reply_dropped();
+  if (!peer.in_process && waiting_bytes_ + bytes > options_.reply_bytes_max)
+    return parts_.metrics.reply_dropped();
   waiting_bytes_ += bytes;
   parts_.journal->when_durable(place, [this, peer, frame, bytes] {
     waiting_bytes_ -= bytes;
