@@ -189,6 +189,10 @@ void add_journal_flags(CLI::App& app, ServeFlags& flags) {
       "Make a snapshot of the log when the last one is older than this, and remove what it "
       "stands for",
       "1h", [&journal](std::int64_t us) { journal.tail_age_max_us = us; });
+  add_duration(app, "--journal-keep",
+               "Keep enough of the log to answer questions about the last hours or days: ask --at, "
+               "replay --journal. Without this flag, it begins at the last snapshot",
+               "", [&journal](std::int64_t us) { journal.keep_us = us; });
 }
 
 void add_time_limit_flags(CLI::App& app, ServeFlags& flags) {

@@ -229,6 +229,11 @@ struct Metrics::State {
             "How far the wall clock is ahead of the server's time; less than 0: behind.");
   prometheus::Gauge& journal_tail =
       gauge("starling_journal_tail_bytes", "Bytes of the log's records behind its last snapshot.");
+  prometheus::Gauge& journal_tail_age =
+      gauge("starling_journal_tail_age_seconds",
+            "Time since the last snapshot of the log, or since its begin.");
+  prometheus::Gauge& journal_free =
+      gauge("starling_journal_free_bytes", "Free bytes of the file system that holds the log.");
   prometheus::Gauge& journal_waiting =
       gauge("starling_journal_waiting_records", "Records of the log that are not on the disk yet.");
   prometheus::Counter& journal_commits = counter(registry, "starling_journal_commits_total",
@@ -305,6 +310,8 @@ void Metrics::State::set(const Gauges& gauges) {
   clock_steps.Increment(gauges.clock_steps - clock_steps.Value());
   clock_offset.Set(gauges.clock_offset_s);
   journal_tail.Set(gauges.journal_tail_bytes);
+  journal_tail_age.Set(gauges.journal_tail_age_s);
+  journal_free.Set(gauges.journal_free_bytes);
   journal_waiting.Set(gauges.journal_waiting_records);
   journal_commits.Increment(gauges.journal_commits - journal_commits.Value());
   journal_full.Set(gauges.journal_full);

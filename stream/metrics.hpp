@@ -47,6 +47,8 @@ struct Gauges {
   double clock_offset_s = 0;  ///< of the wall clock, from the server's time
   // Of the log; all 0 without one.
   double journal_tail_bytes = 0;        ///< of records behind the last snapshot
+  double journal_tail_age_s = 0;        ///< since the last snapshot, or the begin of the log
+  double journal_free_bytes = 0;        ///< of the file system with the log
   double journal_waiting_records = 0;   ///< that are not on the disk yet
   double journal_commits = 0;           ///< so far
   double journal_full = 0;              ///< 1: the disk is full, and changes are refused

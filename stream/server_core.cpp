@@ -41,7 +41,9 @@ SkippingEngine* wrapped(std::unique_ptr<Engine>& engine) {
 
 OpenedLog open_log(Executor& executor, const ServerOptions& options) {
   if (!options.journal.is_on()) return {};
-  auto journal = std::make_unique<Journal>(executor, options.journal,
+  JournalOptions journal_options = options.journal;
+  journal_options.wall_now_us = options.wall_now_us;
+  auto journal = std::make_unique<Journal>(executor, journal_options,
                                            to_text(kept_options(options)), options.random);
   if (!journal->snapshot()) {
     journal->look_through();
@@ -147,7 +149,12 @@ void ServerCore::recover() {
   });
   if (!options_.journal.make_engine) return;
   snapshots_ = std::make_unique<SnapshotMaker>(
-      parts_.executor, journal->files(), options_.journal.make_engine, options_.sessions,
+      parts_.executor,
+      SnapshotTask{.files = journal->files(),
+                   .make_engine = options_.journal.make_engine,
+                   .sessions = options_.sessions,
+                   .keep_us = options_.journal.keep_us},
+      options_.wall_now_us,
       [journal](const std::optional<log::SnapshotInfo>& made) { journal->snapshot_ended(made); });
   journal->make_snapshots([this](std::uint64_t place) { snapshots_->make(place); });
 }

@@ -53,6 +53,8 @@ Gauges Server::State::gauges() {
           .clock_steps = number(core.ticker().clock_steps()),
           .clock_offset_s = core.ticker().clock_offset_s(),
           .journal_tail_bytes = number(logged.tail_bytes),
+          .journal_tail_age_s = static_cast<double>(logged.tail_age_us) / 1e6,
+          .journal_free_bytes = number(logged.free_bytes),
           .journal_waiting_records = number(logged.waiting_records),
           .journal_commits = number(logged.commits),
           .journal_full = logged.is_full ? 1.0 : 0.0,

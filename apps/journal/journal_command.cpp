@@ -19,12 +19,15 @@
 #include "starling/apps/journal/journal_export.hpp"
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
+#include "starling/apps/shared/text/time_line.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "starling/log/reader.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
+#include "starling/stream/recovery/state_codec.hpp"
 
 namespace starling::apps {
 namespace {
@@ -83,7 +86,8 @@ void print_text(const Contents& contents) {
   const std::string options(reinterpret_cast<const char*>(header.user.data()), header.user.size());
   std::cout << "log              " << id_text(header.id) << '\n'
             << "snapshot         "
-            << (snapshot ? snapshot->file + ", " + std::to_string(snapshot->bytes) + " bytes"
+            << (snapshot ? snapshot->file + ", " + std::to_string(snapshot->bytes) +
+                               " bytes, made at " + format_time(snapshot->created_us)
                          : "none")
             << '\n'
             << "files            " << summary.segments << '\n'
@@ -122,7 +126,10 @@ void print_json(const Contents& contents) {
       .number("ticks", ticks);
   if (ticks > 0)
     line.number("last_tick", to_number(last_tick.tick)).number("last_tau_us", last_tick.tau_us);
-  if (snapshot) line.text("snapshot", snapshot->file).number("snapshot_bytes", snapshot->bytes);
+  if (snapshot)
+    line.text("snapshot", snapshot->file)
+        .number("snapshot_bytes", snapshot->bytes)
+        .number("snapshot_created_us", snapshot->created_us);
   line.number("unfinished_bytes", summary.torn_tail ? summary.torn_tail->bytes : 0);
   std::cout << line.str() << '\n';
 }
@@ -151,19 +158,31 @@ int info(const JournalFlags& flags) {
   return 0;
 }
 
-/// Reads the last snapshot and the log behind it.
+void check_snapshot(log::Files& files, const std::string& name) {
+  log::read_snapshot(files, log::snapshot_info(files, name), [](const log::Record& record) {
+    stream::LoggedState ignored;
+    if (record.type != stream::record_type::epoch) stream::decode_state(record, ignored);
+    return true;
+  });
+}
+
+/// Reads all snapshots, and the log from the oldest one on.
 log::LogCheck check_all(log::Files& files) {
   std::vector<log::DamagedLog> damage;
-  log::LogRange range;
-  try {
-    if (const auto snapshot = log::newest_snapshot(files)) {
-      range = log::range_behind(snapshot);
-      log::read_snapshot(files, *snapshot, [](const log::Record&) { return true; });
+  const std::vector<std::string> snapshots = log::snapshot_names(files);
+  for (const std::string& name : snapshots) {
+    try {
+      check_snapshot(files, name);
+    } catch (const log::DamagedLog& found) {
+      damage.push_back(found);
     }
-  } catch (const log::DamagedLog& found) {
-    damage.push_back(found);
   }
-  log::LogCheck check = log::check_log(files, range);
+  log::LogRange range;
+  if (!snapshots.empty() && !log::has_first_record(files))
+    range.from = *log::sequence_of_snapshot_name(snapshots.front());
+  log::LogCheck check = log::check_log(files, range, [](const log::Group& group) {
+    for (const log::Record& record : group.records) stream::decode(record);
+  });
   check.damage.insert(check.damage.begin(), damage.begin(), damage.end());
   return check;
 }
@@ -209,8 +228,13 @@ int compact(const JournalFlags& flags) {
   // As a server does at a start: what a failed sync left in memory only is written again.
   log::recover_log(
       *files, [](const log::Group&) {}, log::range_behind(log::newest_snapshot(*files)));
-  const auto made = stream::make_snapshot(
-      {.files = *files, .make_engine = snapshot_engine, .sessions = {.replies_max = replies_max}});
+  const auto made = stream::make_snapshot({.files = *files,
+                                           .make_engine = snapshot_engine,
+                                           .sessions = {.replies_max = replies_max},
+                                           .created_us = wall_now_us()});
+  if (made && !made->not_dropped.empty())
+    throw std::runtime_error("the snapshot " + made->snapshot.file +
+                             " is made, but older files stay: " + made->not_dropped);
   if (flags.json) {
     JsonLine line;
     line.boolean("made", made.has_value());
@@ -256,10 +280,12 @@ std::function<int()> add_journal(CLI::App& program) {
       *command.add_subcommand("check", "Read every byte of the log, and name what is damaged");
   add_flags(info_command, *flags);
   CLI::App& compact_command = *command.add_subcommand(
-      "compact", "Make a snapshot of what the log holds, and remove the files it stands for");
+      "compact",
+      "Make a snapshot of what the log holds, and remove all before it, --journal-keep or not");
   CLI::App& export_command = *command.add_subcommand(
       "export",
-      "Write the rows of objects as a trace, without removals, for view, replay and convert");
+      "Write the rows of objects as a trace for view, replay and convert. It has no removals, and "
+      "no changes of tags alone");
   add_flags(check_command, *flags);
   add_flags(compact_command, *flags);
   add_flags(export_command, *flags);

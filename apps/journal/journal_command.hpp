@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling journal info` and `starling journal check`: read the log of `serve --journal`, and
-// change nothing. Called by main.
+// `starling journal`: looks into the log of `serve --journal`, checks it, writes its rows as a
+// trace and makes it smaller. Called by main.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,6 @@
 #include "starling/knn/base/assert.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/segment.hpp"
-#include "starling/log/system_files.hpp"
 #include "starling/stream/journal/decoded_log.hpp"
 #include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/log_scan.hpp"
@@ -28,9 +27,13 @@ constexpr std::uint64_t behind_bytes = std::uint64_t{32} << 20;
 /// More than the records of a new session, and of all that end at one moment.
 constexpr std::uint64_t session_bytes = std::uint64_t{8} << 20;
 
-std::unique_ptr<log::Files> open(const JournalOptions& options) {
-  if (options.open) return options.open(options.folder);
-  return log::open_folder(options.folder, log::FolderUse::write);
+/// Returns 0 if the system does not say it.
+std::uint64_t free_bytes(const log::Files& files) {
+  try {
+    return files.free_bytes();
+  } catch (const log::IoError&) {
+    return 0;
+  }
 }
 
 log::CommitPolicy policy_of(const JournalOptions& options) {
@@ -61,7 +64,7 @@ Journal::Journal(Executor& executor, const JournalOptions& options, std::string 
                  const std::function<std::uint64_t()>& random)
     : executor_(executor), options_(options), kept_(std::move(kept)), random_(random) {
   try {
-    files_ = open(options_);
+    files_ = options_.open(options_.folder, log::FolderUse::write);
     snapshot_ = log::newest_snapshot(*files_);
   } catch (...) {
     explain();
@@ -90,6 +93,9 @@ void Journal::explain() const {
   } catch (const log::IoError& error) {
     throw std::runtime_error("journal: " + std::string(error.what()) +
                              "; let the server read and write that folder, or name another one");
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error("journal: there is no memory to read " + options_.folder +
+                             "; give the server more, and start it again");
   } catch (const std::exception& error) {
     throw std::runtime_error("journal: " + std::string(error.what()));
   }
@@ -121,21 +127,34 @@ void Journal::look_at_all() {
 void Journal::check_kept(const std::vector<std::byte>& user) const {
   const std::string old(reinterpret_cast<const char*>(user.data()), user.size());
   if (old == kept_) return;
+  kept_options_from(old);  // says so if the log has options of a later version
   throw std::runtime_error("the log in " + options_.folder +
                            " was written with other options: " + difference(old, kept_) +
                            "; start with the old ones, or with another folder");
 }
 
 void Journal::recover(const std::function<void(std::span<const JournalRecord>)>& apply) {
+  try {
+    begin_writing(read_and_mend(apply));
+  } catch (const log::IoError&) {
+    explain();
+  } catch (const log::DamagedLog&) {
+    explain();
+  }
+  if (is_epoch_new_) append(EpochRecord{epoch_});
+}
+
+log::LogSummary Journal::read_and_mend(
+    const std::function<void(std::span<const JournalRecord>)>& apply) {
   const std::int64_t since_us = executor_.now_us();
   const auto read = options_.has_threads() ? &read_decoded : &read_decoded_here;
-  const log::LogSummary summary =
+  log::LogSummary summary =
       read(*files_, log::range_behind(snapshot_), [&](const DecodedRecords& part) {
         tail_bytes_ += part.bytes;
         apply(part.records);
       });
   log::mend_log(*files_, summary);
-  tail_since_us_ = since_us;
+  tail_since_us_ = since_us - tail_age_us();
   if (summary.torn_tail)
     spdlog::warn(
         "the log ends with a group that was not finished when the server or the machine stopped: "
@@ -145,16 +164,24 @@ void Journal::recover(const std::function<void(std::span<const JournalRecord>)>&
     spdlog::info("the log is read: {} records in {} files, {} MB, in {} ms", summary.records,
                  summary.segments, summary.bytes / 1'000'000,
                  (executor_.now_us() - since_us) / 1000);
-  try {
-    begin_writing(summary);
-  } catch (const log::IoError& error) {
-    throw std::runtime_error("journal: " + std::string(error.what()));
+  return summary;
+}
+
+/// Returns the age of the last snapshot, or of the log if it has none. 0 if the wall clock was set
+/// back since.
+std::int64_t Journal::tail_age_us() const {
+  std::int64_t begun_us = options_.wall_now_us();
+  if (snapshot_) {
+    begun_us = snapshot_->created_us;
+  } else if (const auto names = log::segment_names(*files_); !names.empty()) {
+    begun_us = log::read_segment_header(*files_->open(names[0]), names[0]).created_us;
   }
-  if (is_epoch_new_) append(EpochRecord{epoch_});
+  return std::max<std::int64_t>(options_.wall_now_us() - begun_us, 0);
 }
 
 void Journal::begin_writing(const log::LogSummary& summary) {
-  const log::WriterOptions writer_options{.segment_bytes = options_.segment_bytes};
+  const log::WriterOptions writer_options{.segment_bytes = options_.segment_bytes,
+                                          .wall_us = options_.wall_now_us};
   if (summary.end) {
     writer_ = std::make_unique<log::Writer>(*files_, *summary.end, writer_options);
   } else {
@@ -200,8 +227,7 @@ void Journal::begin_writing(const log::LogSummary& summary) {
 
 std::string Journal::failure_sentence(const std::string& sentence) const {
   return "the log in " + options_.folder + " cannot be written: " + sentence +
-         ". The server stops, and what it has not acknowledged may be lost. Mend the disk and "
-         "start the server again: it goes on with what the log holds";
+         ". The server stops, and what it has not acknowledged may be lost";
 }
 
 void Journal::append_record(log::RecordType type) {
@@ -238,8 +264,9 @@ void Journal::append(const TickFinishedRecord& record) {
 }
 
 void Journal::know(std::uint32_t principal, std::string_view name) {
-  if (known_principals_.insert(principal).second)
-    append(PrincipalRecord{principal, std::string(name)});
+  if (known_principals_.contains(principal)) return;
+  append(PrincipalRecord{principal, std::string(name)});
+  known_principals_.insert(principal);
 }
 
 std::uint64_t Journal::end_of_mark(Tick tick) const {
@@ -277,6 +304,7 @@ std::optional<std::string> Journal::refusal_of_session() const {
 void Journal::became_durable(std::uint64_t place) {
   durable_ = std::max(durable_, place);
   ++commit_count_;
+  if (refusal_) spdlog::info("the log finds room again: changes are taken and ticks begin");
   refusal_.reset();
   while (!marks_.empty() && marks_.front().second <= durable_) marks_.pop_front();
   while (!waiting_.empty() && waiting_.begin()->first <= durable_) {
@@ -325,6 +353,8 @@ void Journal::snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot) {
 
 Journal::Counts Journal::counts() const {
   return {.tail_bytes = tail_bytes_,
+          .tail_age_us = executor_.now_us() - tail_since_us_,
+          .free_bytes = free_bytes(*files_),
           .waiting_records = end_ - durable_,
           .commits = commit_count_,
           .is_full = refusal_.has_value(),

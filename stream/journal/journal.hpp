@@ -59,7 +59,7 @@ class Journal {
   const LogScan& scan() const { return scan_; }
 
   /// Gives all records behind the snapshot to `apply`, in order, cuts a torn tail, and begins to
-  /// take records. Call it once, before anything is appended. Throws std::runtime_error, and what
+  /// take records. Call it once, before anything is appended. Throws as explain() does, and what
   /// `apply` throws; the log is then as before.
   void recover(const std::function<void(std::span<const JournalRecord>)>& apply);
 
@@ -118,6 +118,8 @@ class Journal {
 
   struct Counts {
     std::uint64_t tail_bytes = 0;       ///< of the records behind the last snapshot
+    std::int64_t tail_age_us = 0;       ///< since the last snapshot, or the begin of the log
+    std::uint64_t free_bytes = 0;       ///< of the folder's file system
     std::uint64_t waiting_records = 0;  ///< that are not on the disk yet
     std::uint64_t commits = 0;          ///< so far
     bool is_full = false;               ///< the disk has no room
@@ -141,6 +143,8 @@ class Journal {
 
   void look_at_all();
   void check_kept(const std::vector<std::byte>& user) const;
+  log::LogSummary read_and_mend(const std::function<void(std::span<const JournalRecord>)>& apply);
+  std::int64_t tail_age_us() const;
   bool is_snapshot_due() const;
   void make_snapshot_if_due();
   void append_record(log::RecordType type);

@@ -9,10 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include "starling/knn/base/clocks.hpp"
 #include "starling/knn/engine/engine.hpp"
 #include "starling/knn/words/space.hpp"
 #include "starling/log/files.hpp"
 #include "starling/log/group_commit.hpp"
+#include "starling/log/system_files.hpp"
 
 namespace starling::stream {
 
@@ -34,15 +36,22 @@ struct JournalOptions {
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< of records that wait for the disk
   std::uint64_t begin_bytes = log::GroupCommitOptions{}.begin_bytes;  ///< see there
   // A snapshot is made when the records behind the last one have more bytes than this and than the
-  // snapshot, or when the last one is older than this. Then what it stands for is removed.
+  // snapshot, or when the last one is older than this.
   std::uint64_t tail_bytes_max = std::uint64_t{1} << 30;
   std::int64_t tail_age_max_us = 3'600'000'000;
+  /// How far back the log can tell of the past at least. Older snapshots and segments are removed.
+  /// 0: all before the last snapshot is.
+  std::int64_t keep_us = 0;
   std::int64_t retry_us = 60'000'000;  ///< after a snapshot that failed, until the next try
   /// Makes the engine for snapshots, which are made beside the server. Empty: there are none, and
   /// the log grows.
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space)> make_engine{};
-  /// Opens the folder. Tests give one that fails. Empty: log::open_folder.
-  std::function<std::unique_ptr<log::Files>(const std::string& folder)> open{};
+  /// Opens the folder, to write or to read beside the writer. Tests give one that fails.
+  std::function<std::unique_ptr<log::Files>(const std::string& folder, log::FolderUse use)> open =
+      log::open_folder;
+
+  /// The server gives its own clock. Any thread.
+  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
 
   /// Sees to it that GroupCommit::step() is called when a commit is due. Empty: a thread does.
   std::function<void(log::GroupCommit&)> run_commits{};

@@ -2,11 +2,11 @@
 // Runs the log on tables of its own, and writes what they hold: see make_snapshot.hpp.
 #include "starling/stream/recovery/make_snapshot.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/stream/journal/log_scan.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/state_codec.hpp"
@@ -32,7 +32,7 @@ LogScan scan_of(const SnapshotTask& task, const log::LogRange& range) {
 
 log::SnapshotInfo write(const SnapshotTask& task, const log::SegmentHeader& header,
                         std::uint64_t until, const SnapshotState& state) {
-  log::SnapshotWriter writer(task.files, header, until, wall_now_us());
+  log::SnapshotWriter writer(task.files, header, until, task.created_us);
   RecordBytes epoch;
   encode(EpochRecord{state.epoch}, epoch);
   writer.append(record_type::epoch, record_version, epoch);
@@ -41,6 +41,27 @@ log::SnapshotInfo write(const SnapshotTask& task, const log::SegmentHeader& head
     writer.append(type, state_version, payload);
   });
   return writer.finish();
+}
+
+/// Removes what is not needed to go back to a time: all before the last snapshot of then.
+SnapshotMade drop_old_files(const SnapshotTask& task, const log::SnapshotInfo& made) {
+  SnapshotMade result{.snapshot = made};
+  try {
+    if (task.keep_us == 0) {
+      result.dropped_files = log::drop_before(task.files, made);
+      return result;
+    }
+    const auto all = log::snapshots(task.files);
+    const auto oldest = std::find_if(all.rbegin(), all.rend(), [&](const log::SnapshotInfo& each) {
+      return each.created_us <= task.created_us - task.keep_us;
+    });
+    if (oldest != all.rend()) result.dropped_files = log::drop_before(task.files, *oldest);
+  } catch (const log::IoError& error) {
+    result.not_dropped = error.what();
+  } catch (const log::DamagedLog& error) {
+    result.not_dropped = error.what();
+  }
+  return result;
 }
 
 }  // namespace
@@ -55,6 +76,16 @@ SnapshotState read_state(log::Files& files, const log::SnapshotInfo& snapshot) {
     return true;
   });
   return read;
+}
+
+std::optional<std::int64_t> last_tau_us(log::Files& files, const log::SnapshotInfo& snapshot) {
+  LoggedState state;
+  log::read_snapshot(files, snapshot, [&](const log::Record& record) {
+    if (record.type == record_type::epoch) return true;
+    decode_state(record, state);
+    return false;  // the first section has it
+  });
+  return state.processor.last_tau_us;
 }
 
 std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task) {
@@ -85,7 +116,7 @@ std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task) {
     state.state = tables.export_state();
   }
   const log::SnapshotInfo made = write(task, *header, range.until, state);
-  return SnapshotMade{made, log::drop_before(task.files, made)};
+  return drop_old_files(task, made);
 }
 
 }  // namespace starling::stream

@@ -9,32 +9,34 @@
 
 namespace starling::stream {
 
-SnapshotMaker::SnapshotMaker(Executor& executor, log::Files& files, EngineMaker make_engine,
-                             const SessionLimits& sessions, Ended ended)
+SnapshotMaker::SnapshotMaker(Executor& executor, SnapshotTask task,
+                             std::function<std::int64_t()> wall_now_us, Ended ended)
     : executor_(executor),
-      files_(files),
-      make_engine_(std::move(make_engine)),
-      sessions_(sessions),
+      task_(std::move(task)),
+      wall_now_us_(std::move(wall_now_us)),
       ended_(std::move(ended)),
-      thread_(executor.make_threads(1, ThreadPriority::lowest)) {}
-
-void SnapshotMaker::make(std::uint64_t until) {
-  thread_->post(
-      [this, until] { executor_.post([this, made = make_beside(until)] { ended_(made); }); });
+      thread_(executor.make_threads(1, ThreadPriority::lowest)) {
+  task_.is_cancelled = [this] { return is_cancelled_.load(); };
 }
 
-std::optional<log::SnapshotInfo> SnapshotMaker::make_beside(std::uint64_t until) const {
+void SnapshotMaker::make(std::uint64_t until) {
+  SnapshotTask task = task_;
+  task.until = until;
+  task.created_us = wall_now_us_();
+  thread_->post(
+      [this, task] { executor_.post([this, made = make_beside(task)] { ended_(made); }); });
+}
+
+std::optional<log::SnapshotInfo> SnapshotMaker::make_beside(const SnapshotTask& task) const {
   const std::int64_t since_us = executor_.now_us();
   try {
-    const auto made = make_snapshot({.files = files_,
-                                     .make_engine = make_engine_,
-                                     .sessions = sessions_,
-                                     .until = until,
-                                     .is_cancelled = [this] { return is_cancelled_.load(); }});
+    const auto made = make_snapshot(task);
     if (!made) return std::nullopt;
     spdlog::info("the log has a new snapshot, {}: {} MB, made in {} ms; {} older files are removed",
                  made->snapshot.file, made->snapshot.bytes / 1'000'000,
                  (executor_.now_us() - since_us) / 1000, made->dropped_files);
+    if (!made->not_dropped.empty())
+      spdlog::error("files of the log that are not needed any more stay: {}", made->not_dropped);
     return made->snapshot;
   } catch (const SnapshotCancelled&) {
   } catch (const std::exception& error) {

@@ -20,8 +20,9 @@ class SnapshotMaker {
   /// `ended` is called on the loop after each make(), with the snapshot if there is one. What went
   /// wrong has then been said in the server's log.
   using Ended = std::function<void(const std::optional<log::SnapshotInfo>& snapshot)>;
-  SnapshotMaker(Executor& executor, log::Files& files, EngineMaker make_engine,
-                const SessionLimits& sessions, Ended ended);
+  /// `task` is that of each snapshot but for its place and time.
+  SnapshotMaker(Executor& executor, SnapshotTask task, std::function<std::int64_t()> wall_now_us,
+                Ended ended);
   /// Cancels a snapshot that is being made, and waits until its thread has ended.
   ~SnapshotMaker() { is_cancelled_ = true; }
 
@@ -29,12 +30,11 @@ class SnapshotMaker {
   void make(std::uint64_t until);
 
  private:
-  std::optional<log::SnapshotInfo> make_beside(std::uint64_t until) const;
+  std::optional<log::SnapshotInfo> make_beside(const SnapshotTask& task) const;
 
   Executor& executor_;
-  log::Files& files_;
-  EngineMaker make_engine_;
-  SessionLimits sessions_;
+  SnapshotTask task_;
+  std::function<std::int64_t()> wall_now_us_;
   Ended ended_;
   std::atomic<bool> is_cancelled_{false};
   std::unique_ptr<Threads> thread_;  ///< ends first

@@ -32,19 +32,21 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
     if (is_ended || tasks.empty()) return;
     const std::function<void()> task = std::move(tasks.front());
     tasks.pop_front();
-    try {
-      run(task);
-    } catch (...) {
-      is_ended = true;
-      return failed(std::current_exception());
-    }
+    run(task);
     if (!tasks.empty() && !is_ended && !std::exchange(is_scheduled, true)) schedule();
   }
 
+  /// A task of the loop or of a thread. What it throws ends the server.
   void run(const std::function<void()>& task) {
-    if (!world.happens(Fault::memory, 0.001)) return task();
-    const test::FailingAllocation failing(1 + world.random().below(100));
-    task();
+    try {
+      if (!world.happens(Fault::memory, 0.001)) return task();
+      const test::FailingAllocation failing(1 + world.random().below(100));
+      task();
+    } catch (...) {
+      const test::SparedAllocations spared;
+      is_ended = true;
+      failed(std::current_exception());
+    }
   }
 
   VirtualWorld& world;
@@ -96,7 +98,7 @@ class SimulatedThreads final : public stream::Threads {
                                       : static_cast<std::int64_t>(world.random().below(500));
     free_us = std::max(free_us, world.now_us()) + takes_us;
     world.at(free_us, [loop = loop_, is_ended = is_ended_, task = std::move(task)] {
-      if (!loop->is_ended && !*is_ended) task();
+      if (!loop->is_ended && !*is_ended) loop->run(task);
     });
   }
 

@@ -15,7 +15,7 @@ namespace starling::simulation {
 
 class SimulatedExecutor final : public stream::Executor {
  public:
-  /// `failed` gets what a task of the loop has thrown. No further task runs then.
+  /// `failed` gets what a task of the loop or of a thread has thrown. No further task runs then.
   using Failed = std::function<void(std::exception_ptr)>;
   SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed);
   ~SimulatedExecutor() override;

@@ -9,6 +9,7 @@
 
 #include "starling/cpu/backend.hpp"
 #include "tests/simulation/simulated_engine.hpp"
+#include "tests/simulation/spared_files.hpp"
 #include "tests/support/failing_new.hpp"
 
 namespace starling::simulation {
@@ -26,7 +27,9 @@ SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network,
       disk_fault_(disk_fault) {
   disk_.files.keep_removed();
   options_.journal.folder = "simulated";
-  options_.journal.open = [this](const std::string&) { return disk_.open(); };
+  options_.journal.open = [this](const std::string&, log::FolderUse) {
+    return std::make_unique<SparedFiles>(disk_.open());
+  };
   options_.journal.run_commits = [this](log::GroupCommit& commits) { commits_ = &commits; };
   options_.random = [this] { return world_.random().next(); };
   options_.boot_now_us = [this] { return world_.now_us(); };
@@ -47,6 +50,11 @@ void SimulatedServer::start() {
   is_recovering_ = std::make_shared<bool>(true);
   executor_ = std::make_unique<SimulatedExecutor>(
       world_, clock_us_, [this](const std::exception_ptr& error) { fail(error); });
+  std::optional<test::FailingAllocation> failing;
+  // The disk may be full later, and then a server without a log may not start.
+  const bool has_log = !log::segment_names(disk_.files).empty();
+  if (has_log && world_.happens(Fault::memory, 0.05))
+    failing.emplace(1 + world_.random().below(3000));
   try {
     auto engine = std::make_unique<SimulatedEngine>(
         world_, cpu::make_engine({.space = options_.processor.space, .threads = 1}),
@@ -73,11 +81,14 @@ void SimulatedServer::start() {
                      .stopped = [this] { end_then_start(false); }});
     core_->recover();
   } catch (const std::exception& error) {
-    // Only its disk may keep a server from starting.
-    if (!has_disk_fault())
+    const bool had_memory = !failing || !failing->has_failed();
+    failing.reset();
+    // Only its disk and want of memory may keep a server from starting.
+    if (had_memory && !has_disk_fault())
       history_.violated(std::string("the server does not start: ") + error.what());
     return end_then_start(true);
   }
+  failing.reset();
   *is_recovering_ = false;
   network_.serve(
       [this](std::uint64_t connection, const Bytes& bytes) { receive(connection, bytes); });
@@ -155,7 +166,10 @@ void SimulatedServer::look_at_commits() {
   world_.at(due_us + takes_us, [this, starts = starts_, number = ++commit_number_] {
     if (starts != starts_ || number != commit_number_) return;
     commit_due_us_.reset();
-    if (commits_ != nullptr && !is_ending_) commits_->step();
+    if (commits_ == nullptr || is_ending_) return;
+    std::optional<test::FailingAllocation> failing;
+    if (world_.happens(Fault::memory, 0.001)) failing.emplace(1 + world_.random().below(20));
+    commits_->step();
   });
 }
 
@@ -200,7 +214,9 @@ void SimulatedServer::fail(const std::exception_ptr& error) {
   } catch (const std::bad_alloc&) {
     // Without memory for it the server ends, as after a crash.
   } catch (const std::exception& caught) {
-    const bool is_out_of_memory = std::string_view(caught.what()).starts_with("memory ran out");
+    const std::string_view what = caught.what();
+    const bool is_out_of_memory =
+        what.starts_with("memory ran out") || what.find("there is no memory") != what.npos;
     if (is_out_of_memory) return end_then_start(true);
     if (!has_disk_fault())
       history_.violated(std::string("the server ends by itself: ") + caught.what());

@@ -24,7 +24,7 @@ enum class Fault : std::uint8_t {
   failing_engine,  ///< ticks fail
   full_disk,       ///< new files find no room for a while
   slow_disk,       ///< a sync takes long
-  memory,          ///< an allocation of the server's loop fails
+  memory,          ///< an allocation of the loop, a thread, a commit or a start fails
 };
 
 inline constexpr std::array fault_names{

@@ -88,7 +88,9 @@ ServerOptions journal_options(const std::shared_ptr<TestDisk>& disk) {
   ServerOptions options = journal_options("simulated");
   options.journal.segment_bytes = 4096;
   options.journal.begin_bytes = 300;
-  options.journal.open = [disk](const std::string&) { return std::make_unique<SharedFiles>(disk); };
+  options.journal.open = [disk](const std::string&, log::FolderUse) {
+    return std::make_unique<SharedFiles>(disk);
+  };
   return options;
 }
 

@@ -80,7 +80,7 @@ class ServerLife {
     options_.journal.segment_bytes = 4096;
     options_.journal.begin_bytes = seed % 2 == 0 ? 300 : 4096;
     options_.journal.durability = random_.chance(0.9) ? Durability::sync : Durability::tick;
-    options_.journal.open = [this](const std::string&) { return disk_.open(); };
+    options_.journal.open = [this](const std::string&, log::FolderUse) { return disk_.open(); };
   }
 
   /// Runs the server until its power fails, or until it is stopped.

@@ -242,7 +242,7 @@ TEST(Snapshot, AServerThatCannotMakeOneGoesOnAndTriesAgain) {
   options.journal.make_engine = engine_for;
   options.journal.tail_bytes_max = 1000;
   options.journal.retry_us = 20'000;
-  options.journal.open = [](const std::string& path) {
+  options.journal.open = [](const std::string& path, log::FolderUse) {
     return std::make_unique<NoSnapshots>(path);
   };
   NoSnapshots::refusals = 2;
@@ -270,6 +270,61 @@ TEST(Snapshot, AnOldLogGetsOneThoughItIsSmall) {
     EXPECT_EQ(client.update(fixes.batch()).value().accepted, 1u);
     return snapshots_in(folder.path()) == 1;
   }));
+}
+
+TEST(Snapshot, TheAgeOfTheLogGoesOnWhileNoServerRuns) {
+  const JournalFolder folder;
+  constexpr std::int64_t hour_us = 3'600'000'000;
+  std::atomic<std::int64_t> wall_us = hour_us;
+  ServerOptions options = journal_options(folder.path());
+  options.journal.make_engine = engine_for;
+  options.wall_now_us = [&] { return wall_us.load(); };
+  const auto age_s = [](RunningServer& server) {
+    return server.stat("starling_journal_tail_age_seconds");
+  };
+  for (int start = 0; start < 3; ++start) {
+    RunningServer server(options);
+    auto client = server.client();
+    Fixes fixes;
+    fixes.add(1, start + 1, 0, 0);
+    ASSERT_EQ(client.update(fixes.batch()).value().accepted, 1u);
+    if (start < 2)
+      EXPECT_NEAR(age_s(server), 2000.0 * start, 20);
+    else  // it is more than an hour old
+      EXPECT_TRUE(happens([&] { return age_s(server) < 20 && snapshots_in(folder.path()) == 1; }));
+    wall_us += 2'000'000'000;
+  }
+}
+
+TEST(Snapshot, OldOnesStayAsLongAsTheLogIsKept) {
+  const JournalFolder folder;
+  ServerOptions options = journal_options(folder.path());
+  options.journal.segment_bytes = 4096;
+  std::int64_t tick = 0;
+  // Snapshots at 10 s, 20 s, ...; the log should tell of the last 25 s.
+  for (std::int64_t part = 1; part <= 5; ++part) {
+    {
+      RunningServer server(options);
+      auto client = server.client();
+      for (const std::int64_t last = tick + 12; tick < last;) {
+        Fixes fixes;
+        for (std::uint64_t id = 0; id < 10; ++id) fixes.add(id, tick, double(tick), 0);
+        ASSERT_TRUE(client.update(fixes.batch()));
+        ASSERT_TRUE(client.advance_tick(++tick));
+      }
+    }
+    const auto files = log::open_folder(folder.path(), log::FolderUse::write);
+    ASSERT_TRUE(make_snapshot({.files = *files,
+                               .make_engine = engine_for,
+                               .created_us = part * 10'000'000,
+                               .keep_us = 25'000'000}));
+  }
+  const auto files = log::open_folder(folder.path(), log::FolderUse::read);
+  const auto kept = log::snapshots(*files);
+  ASSERT_EQ(kept.size(), 4u);
+  EXPECT_EQ(kept.front().created_us, 20'000'000) << "the last one before the last 25 s";
+  EXPECT_FALSE(log::has_first_record(*files));
+  EXPECT_TRUE(log::check_log(*files, log::range_behind(kept.front())).damage.empty());
 }
 
 }  // namespace
