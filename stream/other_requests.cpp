@@ -396,6 +396,7 @@ protocol::Frame RequestHandler::encode_page(const Caller& caller, const Snapshot
 
 void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,
                                    std::vector<OneShotQuery> questions) {
+  if (request.at_us) return ask_past(caller, request, std::move(questions));
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (questions[i].anchor == AnchorKind::follow)
       questions[i].object = settled().find_object(request.questions[i].object);

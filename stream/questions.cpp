@@ -55,6 +55,52 @@ void RequestHandler::search(const Caller& caller, const protocol::GetNeighbors& 
                 parts_.executor.now_us());
 }
 
+/// One question about the past is answered at a time, because each needs the memory of further
+/// tables. It waits until the log's files have all ticks that have been published.
+void RequestHandler::ask_past(const Caller& caller, const protocol::GetNeighbors& request,
+                              std::vector<OneShotQuery> questions) {
+  if (parts_.past == nullptr)
+    return refuse(caller, ErrorCode::bad_value,
+                  "This server has no log, so it knows only its last tick; ask without a time, or "
+                  "start it with --journal DIR.");
+  if (!let_grow(0)) {
+    auto limit = reached("memory-bytes-max", options_);
+    return refuse(caller,
+                  {ErrorCode::busy,
+                   "The server's memory is as full as " + to_string(limit) +
+                       " allows, and an answer from the log needs tables of its own; ask "
+                       "again later, or read a copy of the log with starling ask --journal.",
+                   std::move(limit)});
+  }
+  Journal& journal = *parts_.journal;
+  if (journal.refusal() && !journal.is_durable(journal.end())) return refuse_without_room(caller);
+  const auto asked = std::make_shared<PastQuestions>(
+      PastQuestions{.at_us = *request.at_us, .questions = std::move(questions), .objects = {}});
+  for (const auto& question : request.questions) asked->objects.push_back(question.object);
+  journal.commit_now();
+  journal.when_durable(journal.end(), [this, caller, asked] {
+    if (parts_.past->is_busy())
+      return refuse(caller, ErrorCode::busy,
+                    "The server reads its log for another question about the past; ask again in a "
+                    "second.");
+    parts_.past->ask(std::move(*asked), [this, caller](const PastReader::Outcome& outcome) {
+      send_past(caller, outcome);
+    });
+  });
+}
+
+void RequestHandler::send_past(const Caller& caller, const PastReader::Outcome& outcome) {
+  try {
+    if (!outcome.refusal.empty()) return refuse(caller, ErrorCode::bad_value, outcome.refusal);
+    if (!outcome.failure.empty())
+      return refuse(caller, ErrorCode::answer_failed,
+                    "The server could not read its log: " + outcome.failure + ".");
+    send_neighbors(caller, outcome.answers);
+  } catch (const std::bad_alloc&) {
+    refuse_for_memory(caller);
+  }
+}
+
 /// Passes the questions to the engine. Returns false if they are answered already: with a refusal,
 /// because memory has run out.
 bool RequestHandler::begin_search(AskedQuestions& asked) try {

@@ -35,6 +35,7 @@
 #include "starling/stream/prepare.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/recovery/log_replay.hpp"
+#include "starling/stream/recovery/past_reader.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/fair_queue.hpp"
@@ -76,6 +77,7 @@ class RequestHandler {
     bool has_keys;
     Audit& audit;      ///< gets each refusal for want of rights
     Journal* journal;  ///< null if the server has no log
+    PastReader* past;  ///< null if the server has no log
     /// Returns the id of the principal of this name.
     std::function<PrincipalId(const std::string& name)> principal_id;
   };
@@ -300,6 +302,9 @@ class RequestHandler {
   void search(const Caller& caller, const protocol::GetNeighbors& request,
               std::vector<OneShotQuery> questions);
   bool begin_search(AskedQuestions& asked);
+  void ask_past(const Caller& caller, const protocol::GetNeighbors& request,
+                std::vector<OneShotQuery> questions);
+  void send_past(const Caller& caller, const PastReader::Outcome& outcome);
   void send_neighbors(const Caller& caller, const Answers& answers);
   void refuse_unanswered(const Caller& caller, const Answers& answers);
   void get_names(const Caller& caller, const protocol::GetNames& request);

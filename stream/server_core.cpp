@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connects decode workers, requests, ticks and the log: see server_core.hpp. On a stop, each
-// request that was already read is still answered.
+// request that was already read is still answered, but for questions about the past.
 #include "starling/stream/server_core.hpp"
 
 #include <algorithm>
@@ -71,11 +71,20 @@ ServerCore::ServerCore(const ServerOptions& options, Parts parts)
       credit_({options_.limits.credit_rows, options_.limits.credit_bytes}),
       skipping_(parts_.log.journal ? wrapped(parts_.engine) : nullptr),
       processor_(options_.processor, std::move(parts_.engine)),
+      past_(past_reader()),
       updates_(parts_.executor),
       ticker_(parts_.executor, ticker_options(), processor_, space_, publisher_, parts_.results,
               parts_.metrics, parts_.trace),
       handler_(options_, handler_parts()),
       decoder_(parts_.executor, options_.decode_threads, decoder_rounds()) {}
+
+std::unique_ptr<PastReader> ServerCore::past_reader() {
+  const JournalOptions& journal = options_.journal;
+  if (!parts_.log.journal || !journal.make_engine) return nullptr;
+  return std::make_unique<PastReader>(
+      parts_.executor, [&journal] { return journal.open(journal.folder, log::FolderUse::read); },
+      journal.make_engine);
+}
 
 TickerOptions ServerCore::ticker_options() {
   return {
@@ -121,6 +130,7 @@ RequestHandler::Parts ServerCore::handler_parts() {
       .has_keys = parts_.access.has_keys(),
       .audit = parts_.access.audit(),
       .journal = parts_.log.journal.get(),
+      .past = past_.get(),
       .principal_id = [this](const std::string& name) { return parts_.access.ring().id_of(name); }};
 }
 

@@ -23,6 +23,7 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/recovery/logged_state.hpp"
+#include "starling/stream/recovery/past_reader.hpp"
 #include "starling/stream/recovery/skipping_engine.hpp"
 #include "starling/stream/recovery/snapshot_maker.hpp"
 #include "starling/stream/request_handler.hpp"
@@ -105,6 +106,7 @@ class ServerCore {
   std::size_t decoding_bytes() const { return decoding_bytes_; }
 
  private:
+  std::unique_ptr<PastReader> past_reader();
   RequestHandler::Parts handler_parts();
   TickerOptions ticker_options();
   OrderedPool::Rounds decoder_rounds();
@@ -122,6 +124,7 @@ class ServerCore {
   CreditLedger credit_;
   SkippingEngine* skipping_;  ///< owned by the processor; null: there is no log
   Processor processor_;
+  std::unique_ptr<PastReader> past_;  ///< null: there is no log
   BesideLoop updates_;
   Ticker ticker_;
   RequestHandler handler_;

@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "starling/apps/ask/ask_log.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/server_names.hpp"
+#include "starling/apps/shared/trace_flags.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/replay/result_csv.hpp"
@@ -23,9 +25,8 @@ namespace starling::apps {
 namespace {
 
 void check_flags(const AskFlags& flags) {
-  if (flags.journal.empty() != flags.at.empty())
-    throw CLI::ValidationError(
-        "ask", "--at and --journal belong together: a time, and the folder of a server's log");
+  if (!flags.journal.empty() && flags.at.empty())
+    throw CLI::ValidationError("ask", "--journal needs --at: the time that the question is about");
   if (flags.place.is_given() == !flags.object.empty())
     throw CLI::ValidationError(
         "ask",
@@ -47,10 +48,10 @@ void say_empty(const AskFlags& flags, const Answer& answer) {
     std::cerr
         << "no tick has finished yet, so nothing can be seen; ask again after the next tick\n";
   else if (!flags.object.empty())
-    std::cerr << "the server has no object " << sim::quoted_text(flags.object)
-              << ", or no other object passes the filter\n";
+    std::cerr << "there is no object " << sim::quoted_text(flags.object)
+              << " in this tick, or no other object passes the filter\n";
   else
-    std::cerr << "no object passes the filter, or the server has none\n";
+    std::cerr << "no object passes the filter, or this tick has none\n";
 }
 
 NamedAnswer ask_server(const AskFlags& flags) {
@@ -58,8 +59,13 @@ NamedAnswer ask_server(const AskFlags& flags) {
   protocol::Client client(zmq, client_options(flags.server, "starling ask"));
   const SpaceOptions& space = client.server().space;
   const protocol::QuerySpec question = question_of(flags, space);
+  std::optional<std::int64_t> at_us;
+  if (!flags.at.empty()) at_us = trace_time_us("--at", flags.at, {});
   const protocol::NeighborAnswers answers =
-      value_of(client.get_neighbors({.questions = {question}}));
+      value_of(client.get_neighbors({.questions = {question}, .at_us = at_us}));
+  if (at_us && answers.tau_us > *at_us)
+    throw std::runtime_error(
+        "the server does not know --at: it is of an earlier version than this program");
   if (answers.lists.size() != 1)
     throw std::runtime_error("the server's answer has " + std::to_string(answers.lists.size()) +
                              " lists for one question");
@@ -115,23 +121,20 @@ std::function<int()> add_ask(CLI::App& program) {
                 "Print CSV: tick,time_us,query_id,rank,object_id,distance_m, with query_id 0")
       ->excludes(json);
   command
-      .add_option(
-          "--journal", flags->journal,
-          "With --at: answer from the log in this folder (serve --journal), also beside its "
-          "server")
+      .add_option("--journal", flags->journal,
+                  "With --at: read the log in this folder (serve --journal), and ask no server")
       ->type_name("DIR");
   command
       .add_option("--at", flags->at,
                   "Answer from the last tick at or before this time: 2022-01-03T00:10:00Z, or "
-                  "seconds since 1970")
+                  "seconds since 1970. The server reads its log for it")
       ->type_name("TIME");
   add_server_flags(command, flags->server);
   command.footer(
       "Examples:\n"
       "  starling ask --lon 10.75 --lat 59.91 -k 2\n"
       "  starling ask --x 0 --y 0 -k 10 --distance-max 500 --age-max 1m\n"
-      "  starling ask --at 2026-11-26T12:00:00Z --journal /var/lib/starling/journal --object "
-      "bus-3\n"
+      "  starling ask --at 2026-11-26T12:00:00Z --object bus-3\n"
       "The answer is of the last finished tick, or of the tick of --at. Exit status: 0 done, also "
       "if no object passes;\n"
       "1 if the server failed, 2 wrong usage.");

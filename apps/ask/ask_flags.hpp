@@ -20,7 +20,7 @@ struct AskFlags {
   std::string object;
   FilterFlags filter;
   std::string journal;  ///< the folder of a log; empty: the server is asked
-  std::string at;       ///< a time; only with `journal`
+  std::string at;       ///< a time; empty: the last tick
   bool json = false;
   bool csv = false;
 };

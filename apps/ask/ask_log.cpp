@@ -13,16 +13,16 @@
 #include "starling/log/system_files.hpp"
 #include "starling/protocol/rows/conversions.hpp"
 #include "starling/protocol/rows/served_space.hpp"
-#include "starling/stream/recovery/log_run.hpp"
+#include "starling/stream/recovery/past_reader.hpp"
 
 namespace starling::apps {
 namespace {
 
-[[noreturn]] void refuse_time(const AskFlags& flags, const stream::LogRun& log) {
-  const auto span = log.span();
-  throw std::runtime_error("the log in " + flags.journal + " has no tick at or before " + flags.at +
-                           (span ? ": its first one is of " + format_time(span->from_us) : "") +
-                           ". What is older than the last snapshot is removed from a log");
+[[noreturn]] void refuse_time(const AskFlags& flags, const stream::BeforeTheLog& error) {
+  throw std::runtime_error(
+      "the log in " + flags.journal + " has no tick at or before " + flags.at +
+      (error.first_us ? ": its first one is of " + format_time(*error.first_us) : "") +
+      ". What is older than serve --journal-keep says is removed from a log");
 }
 
 Answer answer_of(const Answers& answers, const Processor& processor) {
@@ -43,17 +43,20 @@ Answer answer_of(const Answers& answers, const Processor& processor) {
 NamedAnswer ask_log(const AskFlags& flags) {
   const std::int64_t at_us = trace_time_us("--at", flags.at, {});
   const auto files = log::open_folder(flags.journal, log::FolderUse::read);
-  stream::LogRun log(*files, snapshot_engine);
-  if (!log.go_to(at_us)) refuse_time(flags, log);
-  const Processor& processor = log.tables().processor();
-  const protocol::GetNeighbors request{.questions = {question_of(flags, processor.space())}};
-  std::vector<OneShotQuery> questions;
-  const protocol::ServedSpace space(processor.space());
-  if (const auto problem = protocol::convert_questions(request, space, questions))
+  stream::LogRun log(*files, {.make_engine = snapshot_engine, .from_us = at_us, .until_us = at_us});
+  const protocol::GetNeighbors request{.questions = {question_of(flags, log.space())}};
+  stream::PastQuestions asked{
+      .at_us = at_us, .questions = {}, .objects = {request.questions[0].object}};
+  const protocol::ServedSpace space(log.space());
+  if (const auto problem = protocol::convert_questions(request, space, asked.questions))
     throw std::runtime_error(problem->sentence);
-  if (!flags.object.empty())
-    questions[0].object = processor.find_object(request.questions[0].object);
-  NamedAnswer named{answer_of(log.tables().ask(std::move(questions)), processor), {}};
+  NamedAnswer named;
+  try {
+    const Answers answers = stream::answer_from(log, std::move(asked));
+    named.answer = answer_of(answers, log.tables().processor());
+  } catch (const stream::BeforeTheLog& error) {
+    refuse_time(flags, error);
+  }
   for (const protocol::HeldNeighbor& each : named.answer.list.neighbors)
     if (const auto text = log.tables().names().find(each.object); !text.empty())
       named.names.put(to_number(each.object), text);

@@ -108,12 +108,13 @@ int replay_journal(const ReplayFlags& flags) {
   const auto since = std::chrono::steady_clock::now();
   const auto files = log::open_folder(flags.journal, log::FolderUse::read);
   const EngineChoice engine = choose_engine(flags.engine);
-  stream::LogRun log(*files, engine.make);
+  const stream::LogSpan span = span_of(flags);
+  stream::LogRun log(*files, {.make_engine = engine.make, .from_us = span.from_us});
   const std::optional<double> speed = speed_of(flags.speed);
   std::unique_ptr<ListWriter> writer;
   std::optional<std::int64_t> first_us;
   const auto begin = std::chrono::steady_clock::now();
-  const auto counts = log.run(span_of(flags), [&](const stream::RanTick& tick) {
+  const auto counts = log.run(span, [&](const stream::RanTick& tick) {
     if (!first_us) first_us = tick.report.tau_us;
     if (speed) std::this_thread::sleep_until(due_at(begin, tick.report.tau_us - *first_us, *speed));
     if (!writer && !flags.out.empty())
@@ -124,11 +125,11 @@ int replay_journal(const ReplayFlags& flags) {
   });
   if (writer) writer->close();
   if (counts.ticks + counts.failed_ticks == 0) {
-    const auto span = log.span();
+    const auto there = log.span();
     throw std::runtime_error(
-        span ? "no tick of the log is between --from and --until: it has those from " +
-                   format_time(span->from_us) + " to " + format_time(span->until_us)
-             : "the log in " + flags.journal + " has no tick behind its last snapshot");
+        there ? "no tick of the log is between --from and --until: it has those from " +
+                    format_time(there->from_us) + " to " + format_time(there->until_us)
+              : "the log in " + flags.journal + " has no tick behind its last snapshot");
   }
   print_line("log", flags.journal);
   print_line("answered by", engine.name + " engine (" + engine.why + ")");

@@ -95,7 +95,7 @@ class HttpApi {
   void get_network(HttpCall call);
 
  private:
-  void ask(protocol::QuerySpec question, HttpCall call);
+  void ask(protocol::GetNeighbors question, HttpCall call);
   std::int64_t base_time_us() const;
   WireGateway& gateway(const HttpCall& call) { return gateway(call.request.head.principal); }
   void send_one_row(WireGateway& gateway, WireGateway::Make make, std::string_view what,

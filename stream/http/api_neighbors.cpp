@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/http/media_types.hpp"
@@ -25,10 +26,15 @@ namespace {
 std::vector<std::string_view> question_fields(Space space) {
   std::vector<std::string_view> known{"k"};
   for (const std::string_view name : place_names(space)) known.push_back(name);
-  known.insert(known.end(),
-               {"object", distance_max_name(space), "age_max", "tags_required", "tags_forbidden"});
+  known.insert(known.end(), {"object", distance_max_name(space), "age_max", "tags_required",
+                             "tags_forbidden", "at"});
   if (space == Space::vector) known.insert(known.end(), {"vote", "regress"});
   return known;
+}
+
+std::optional<std::int64_t> parse_time(std::string_view text) {
+  const auto time_us = parse_int64(text);
+  return time_us ? time_us : parse_iso_time_us(text);
 }
 
 /// Reads parameters with the functions of JsonFields.
@@ -45,6 +51,11 @@ class QuestionParameters {
   bool boolean(std::string_view name) const { return get(name, parse_bool, "true or false"); }
   std::int64_t duration_us(std::string_view name) const {
     return get(name, parse_duration_us, "a duration such as 30s");
+  }
+  std::int64_t time_us(std::string_view name) const {
+    return get(name, parse_time,
+               "an ISO 8601 time with a zone, such as 2026-03-01T12:00:00Z, or whole microseconds "
+               "since 1970");
   }
   std::string_view text(std::string_view name) const { return *parameters_.find(name); }
   std::vector<float> components(std::string_view name, std::uint32_t dimension) const {
@@ -101,8 +112,9 @@ void read_anchor(const Fields& fields, const protocol::Limits& limits,
 
 /// Fields is JsonFields or QuestionParameters.
 template <class Fields>
-protocol::QuerySpec question_of(const Fields& fields, const protocol::Limits& limits) {
-  protocol::QuerySpec question;
+protocol::GetNeighbors question_of(const Fields& fields, const protocol::Limits& limits) {
+  protocol::GetNeighbors asked;
+  protocol::QuerySpec& question = asked.questions.emplace_back();
   if (!fields.has("k"))
     throw BadRequest{"k is missing; say how many neighbours you want, such as k=5."};
   question.k = fields.uint32("k");
@@ -113,7 +125,8 @@ protocol::QuerySpec question_of(const Fields& fields, const protocol::Limits& li
   if (fields.has("tags_required")) question.tags.required = fields.uint32("tags_required");
   if (fields.has("tags_forbidden")) question.tags.forbidden = fields.uint32("tags_forbidden");
   if (limits.space == Space::vector) read_predictions(fields, question);
-  return question;
+  if (fields.has("at")) asked.at_us = fields.time_us("at");
+  return asked;
 }
 
 JsonText& append_finite(JsonText& json, double number) {
@@ -226,19 +239,23 @@ void HttpApi::post_neighbors(HttpCall call) {
   ask(question_of(fields, parts_.limits), std::move(call));
 }
 
-void HttpApi::ask(protocol::QuerySpec question, HttpCall call) {
+void HttpApi::ask(protocol::GetNeighbors question, HttpCall call) {
   const bool is_geo = wants_geo_json(call.request.head.accept, parts_.limits.space);
+  if (is_geo && question.at_us)
+    throw BadRequest{
+        "at has no GeoJSON: the server would have to give the positions of now; ask for "
+        "application/json."};
   WireGateway& gateway = this->gateway(call);
-  gateway.send(
-      [question = std::move(question)] { return protocol::GetNeighbors{.questions = {question}}; },
-      [this, &gateway, is_geo,
-       respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
-        const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
-        if (neighbors == nullptr) return respond(refusal_answer(reply));
-        if (!is_geo) return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
-        const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);
-        std::make_shared<GeoNeighbors>(gateway, rows_max, *neighbors, respond)->ask_next();
-      });
+  gateway.send([question = std::move(question)] { return question; },
+               [this, &gateway, is_geo,
+                respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
+                 const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
+                 if (neighbors == nullptr) return respond(refusal_answer(reply));
+                 if (!is_geo)
+                   return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
+                 const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);
+                 std::make_shared<GeoNeighbors>(gateway, rows_max, *neighbors, respond)->ask_next();
+               });
 }
 
 }  // namespace starling::stream

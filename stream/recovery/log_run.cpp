@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "starling/log/reader.hpp"
+#include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/publishing/tick_outcome.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
@@ -16,39 +17,61 @@
 namespace starling::stream {
 namespace {
 
-/// Returns the number behind the last record.
-template <class Function>
-std::uint64_t for_each_record(log::Files& files, const log::LogRange& range,
-                              const Function& function) {
-  const log::LogSummary summary = log::read_log(
-      files,
-      [&](const log::Group& group) {
-        for (const log::Record& record : group.records) function(record);
-      },
-      range);
-  return summary.end ? summary.end->position.next_sequence : range.from;
+/// Returns the last snapshot whose ticks are all before tau; else std::nullopt if the log is whole,
+/// or the oldest one.
+std::optional<log::SnapshotInfo> snapshot_before(log::Files& files, std::int64_t tau_us) {
+  const auto all = log::snapshots(files);
+  for (auto each = all.rbegin(); each != all.rend(); ++each)
+    if (const auto last_us = last_tau_us(files, *each); !last_us || *last_us < tau_us) return *each;
+  if (all.empty() || log::has_first_record(files)) return std::nullopt;
+  return all.front();
 }
 
 }  // namespace
 
-LogRun::LogRun(log::Files& files, EngineMaker make_engine)
-    : files_(files), make_engine_(std::move(make_engine)), snapshot_(log::newest_snapshot(files)) {
+/// Returns the number behind the last record.
+template <class Function>
+std::uint64_t LogRun::for_each_record(const Function& function) {
+  const log::LogSummary summary = log::read_log(
+      files_,
+      [&](const log::Group& group) {
+        if (options_.is_cancelled()) throw LogRunCancelled();
+        for (const log::Record& record : group.records) function(record);
+      },
+      range_);
+  return summary.end ? summary.end->position.next_sequence : range_.from;
+}
+
+LogRun::LogRun(log::Files& files, LogRunOptions options)
+    : files_(files),
+      options_(std::move(options)),
+      snapshot_(snapshot_before(files, options_.from_us)) {
+  if (snapshot_) snapshot_tau_us_ = last_tau_us(files, *snapshot_);
   const auto header = log::newest_header(files);
   if (!header) throw std::runtime_error("the folder holds no log");
   kept_.assign(reinterpret_cast<const char*>(header->user.data()), header->user.size());
-  std::map<Tick, std::int64_t> begun;
   range_ = log::range_behind(snapshot_);
-  // A server may go on writing.
-  range_.until = for_each_record(files_, range_, [&](const log::Record& record) {
-    scan_.look_at(record);
-    if (record.type == record_type::tick_begun) {
-      const auto mark = std::get<TickBegunRecord>(decode(record));
-      begun[mark.tick] = mark.tau_us;
-    } else if (record.type == record_type::tick_finished) {
-      const Tick tick = std::get<TickFinishedRecord>(decode(record)).tick;
-      taus_[tick] = begun[tick];
-    }
-  });
+  try {
+    // A server may go on writing.
+    range_.until = for_each_record([&](const log::Record& record) { look_at(record); });
+  } catch (const Stop&) {
+  }
+}
+
+/// Notes the ticks of the record. Throws Stop behind the last tick that is looked for.
+void LogRun::look_at(const log::Record& record) {
+  scan_.look_at(record);
+  if (record.type == record_type::tick_begun) {
+    const auto mark = std::get<TickBegunRecord>(decode(record));
+    is_beyond_ = is_beyond_ || mark.tau_us > options_.until_us;
+    if (!is_beyond_) begun_[mark.tick] = mark.tau_us;
+  } else if (record.type == record_type::tick_finished) {
+    auto mark = begun_.extract(std::get<TickFinishedRecord>(decode(record)).tick);
+    if (!mark.empty()) taus_.insert(std::move(mark));
+  }
+  if (!is_beyond_ || !begun_.empty()) return;
+  range_.until = record.sequence + 1;
+  throw Stop();
 }
 
 std::optional<LogSpan> LogRun::span() const {
@@ -56,9 +79,14 @@ std::optional<LogSpan> LogRun::span() const {
   return LogSpan{taus_.begin()->second, taus_.rbegin()->second};
 }
 
+std::optional<std::int64_t> LogRun::first_us() const {
+  if (snapshot_tau_us_ || taus_.empty()) return snapshot_tau_us_;
+  return taus_.begin()->second;
+}
+
 /// Makes the tables, and gives them the snapshot. Ticks before `first_searched` are skipped.
 void LogRun::begin(Tick first_searched) {
-  tables_ = std::make_unique<ReplayedTables>(kept_, make_engine_, SessionLimits{});
+  tables_ = std::make_unique<ReplayedTables>(kept_, options_.make_engine, SessionLimits{});
   space_.emplace(tables_->processor().space());
   if (snapshot_) {
     SnapshotState read = read_state(files_, *snapshot_);
@@ -80,7 +108,7 @@ LogRunCounts LogRun::run(const LogSpan& span, const Handler& handler) {
   tables_->replay().watch(
       [this](TickReport& report, const std::vector<StreamPlan>& plans) { ran(report, plans); });
   try {
-    for_each_record(files_, range_, [&](const log::Record& record) { apply(record); });
+    for_each_record([&](const log::Record& record) { apply(record); });
   } catch (const Stop&) {
   }
   counts_.unhashed += hashes_.size();
@@ -123,21 +151,22 @@ void LogRun::check(Tick tick, std::uint64_t hash) {
   hashes_.erase(ran);
 }
 
+SpaceOptions LogRun::space() const {
+  return kept_options_from(kept_).space;
+}
+
 bool LogRun::go_to(std::int64_t tau_us) {
   std::optional<Tick> last;
   for (const auto& [tick, tick_tau_us] : taus_)
     if (tick_tau_us <= tau_us && !scan_.failed_ticks().contains(tick)) last = tick;
   begin(last.value_or(Tick{}));
   if (last) tables_->engine().skip_after(*last);
-  if (!last) {
-    const auto of_snapshot_us = tables_->processor().last_tau_us();
-    return of_snapshot_us && *of_snapshot_us <= tau_us;
-  }
+  if (!last) return snapshot_tau_us_ && *snapshot_tau_us_ <= tau_us;
   bool is_there = false;
   tables_->replay().watch(
       [&](TickReport& report, const std::vector<StreamPlan>&) { is_there = report.tick == *last; });
   try {
-    for_each_record(files_, range_, [&](const log::Record& record) {
+    for_each_record([&](const log::Record& record) {
       if (is_there) throw Stop();
       tables_->replay().apply(decode(record));
     });

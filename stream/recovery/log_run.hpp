@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,14 +47,34 @@ struct LogRunCounts {
   std::optional<std::int64_t> last_us;
 };
 
+/// A run was asked to end.
+class LogRunCancelled : public std::runtime_error {
+ public:
+  LogRunCancelled() : std::runtime_error("the reading of the log was cancelled") {}
+};
+
+struct LogRunOptions {
+  EngineMaker make_engine;
+  /// The run begins at the last snapshot whose ticks are all before this tau, or as early as the
+  /// log can: with all of it or with its oldest snapshot.
+  std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
+  /// For go_to(): later ticks are not looked for.
+  std::int64_t until_us = std::numeric_limits<std::int64_t>::max();
+  /// Asked now and then, on the same thread.
+  std::function<bool()> is_cancelled = [] { return false; };
+};
+
 class LogRun {
  public:
   /// Reads the log once, to find its ticks. Throws std::runtime_error with a sentence if there is
-  /// no log, and log::DamagedLog, log::IoError, UnknownRecord.
-  LogRun(log::Files& files, EngineMaker make_engine);
+  /// no log, and LogRunCancelled, log::DamagedLog, log::IoError, UnknownRecord, as do the functions
+  /// below.
+  LogRun(log::Files& files, LogRunOptions options);
 
-  /// tau of the first and the last tick behind the last snapshot; std::nullopt: there are none.
+  /// tau of the first and the last tick that can run again; std::nullopt: there are none.
   std::optional<LogSpan> span() const;
+  /// tau of the first tick that go_to() can reach; std::nullopt: there is none.
+  std::optional<std::int64_t> first_us() const;
 
   /// Runs the ticks within the span, and gives each to the handler until it returns false. Call it
   /// once.
@@ -63,23 +84,31 @@ class LogRun {
   /// Brings the tables to the last tick at or before this time, and returns whether there is one.
   /// Call it once, instead of run().
   bool go_to(std::int64_t tau_us);
+  /// The space of the objects.
+  SpaceOptions space() const;
   ReplayedTables& tables() { return *tables_; }
 
  private:
   struct Stop {};
 
+  template <class Function>
+  std::uint64_t for_each_record(const Function& function);
+  void look_at(const log::Record& record);
   void begin(Tick first_searched);
   void apply(const log::Record& record);
   void ran(TickReport& report, const std::vector<StreamPlan>& plans);
   void check(Tick tick, std::uint64_t hash);
 
   log::Files& files_;
-  EngineMaker make_engine_;
-  std::optional<log::SnapshotInfo> snapshot_;
+  LogRunOptions options_;
+  std::optional<log::SnapshotInfo> snapshot_;  ///< with which the run begins
+  std::optional<std::int64_t> snapshot_tau_us_;
   log::LogRange range_;  ///< behind it, up to the last record that the constructor saw
   std::string kept_;
   LogScan scan_;
-  std::map<Tick, std::int64_t> taus_;  ///< of the ticks that finished
+  std::map<Tick, std::int64_t> begun_;  ///< tau of ticks that have not finished yet
+  bool is_beyond_ = false;              ///< a tick has begun that is not looked for
+  std::map<Tick, std::int64_t> taus_;   ///< of the ticks that finished
   std::unique_ptr<ReplayedTables> tables_;
   std::optional<protocol::ServedSpace> space_;
   EncodeHelpers helpers_{0};

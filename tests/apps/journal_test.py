@@ -138,7 +138,7 @@ class JournalTest(ServerCase):
         rows = self.run_program(*place, "--at", "2100-01-01T00:00:00Z").stdout.splitlines()
         self.assertEqual([row.split(",")[4] for row in rows[1:]], ["10", "9"])
         self.assertIn("no tick at or before", self.run_program(*place, "--at", "1990-01-01T00:00:00Z", status=1).stderr)
-        self.assertIn("belong together", self.run_program(*place, status=2).stderr)
+        self.assertIn("--journal needs --at", self.run_program(*place, status=2).stderr)
 
     def test_a_folder_without_a_log_is_refused_with_a_sentence(self):
         self.log.mkdir()

@@ -33,6 +33,20 @@ class PutAskTest(ServerCase):
                                      "   1  truck-7     0.000",
                                      "   2  日本丸   1246.674"])
 
+    def test_a_server_with_a_log_is_asked_about_the_past(self):
+        place = ["ask", "--x", "0", "--y", "0", "--csv"]
+        self.serve()
+        refused = self.ask_server(*place, "--at", "2100-01-01T00:00:00Z", status=1)
+        self.assertIn("start it with --journal DIR", refused.stderr)
+        self.serve("--journal", self.folder / "log", "--journal-keep", "1h")
+        for x in "1", "2":
+            self.ask_server("put", "--id", "a", "--x", x, "--y", "0")
+        now = self.ask_server(*place).stdout.splitlines()
+        time_us = int(now[1].split(",")[1])
+        self.assertEqual(self.ask_server(*place, "--at", str(time_us / 1e6)).stdout.splitlines(), now)
+        refused = self.ask_server(*place, "--at", "1990-01-01T00:00:00Z", status=1)
+        self.assertIn("no tick at or before", refused.stderr)
+
     def test_any_number_of_runs_find_room_for_their_sessions(self):
         self.serve("--sessions-max", "3")
         for run in range(5):
@@ -245,7 +259,7 @@ class PutAskTest(ServerCase):
                 (["ask", "--object", "a", "--lon", "1", "--lat", "2"], 2, "give either a place"),
                 (["ask", "--object", "a", "-k", "5"], 1, "^starling: k is 5; it must be 1 to k-max"),
                 (["ask", "--object", "a", "-k", "0"], 2, "-k|--k"),
-                (["ask", "--object", "nobody", "-k", "2"], 0, "the server has no object 'nobody'"),
+                (["ask", "--object", "nobody", "-k", "2"], 0, "there is no object 'nobody'"),
                 (["ask", "--lon", "1", "--lat", "2", "--age-max", "soon"], 2, "is not a duration")]:
             done = self.ask_server(*arguments, status=status)
             self.assertRegex(done.stderr + done.stdout, sentence, arguments)

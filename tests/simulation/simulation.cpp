@@ -121,9 +121,9 @@ class Simulation {
     if (!history_.violations().empty()) return;
     log::SimulatedFiles all = server_.files().with_removed_segments();
     model_.check(all);
-    stream::LogRun again(all, [](const SpaceOptions& space) {
-      return cpu::make_engine({.space = space, .threads = 1});
-    });
+    stream::LogRun again(all, {.make_engine = [](const SpaceOptions& space) {
+                           return cpu::make_engine({.space = space, .threads = 1});
+                         }});
     const stream::LogRunCounts counts = again.run({}, [](const auto&) { return true; });
     if (counts.different > 0)
       history_.violated("a replay of the log gives other bytes at tick " +

@@ -63,7 +63,7 @@ class CudaJournal : public ::testing::Test {
 
   LogRunCounts run_again(const EngineMaker& engine) const {
     const auto files = log::open_folder(folder_, log::FolderUse::read);
-    return LogRun(*files, engine).run({}, [](const RanTick&) { return true; });
+    return LogRun(*files, {.make_engine = engine}).run({}, [](const RanTick&) { return true; });
   }
 
   double place() { return static_cast<double>(random_.below(1000)); }

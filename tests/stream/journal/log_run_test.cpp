@@ -16,7 +16,7 @@ namespace {
 
 LogRunCounts run(const std::string& folder, const LogSpan& span = {}) {
   const auto files = log::open_folder(folder, log::FolderUse::read);
-  return LogRun(*files, engine_for).run(span, [](const RanTick&) { return true; });
+  return LogRun(*files, {.make_engine = engine_for}).run(span, [](const RanTick&) { return true; });
 }
 
 class LogOfAScript : public testing::TestWithParam<std::uint64_t> {
@@ -40,7 +40,7 @@ TEST_P(LogOfAScript, PublishesTheSameBytesWhenItRunsAgain) {
 TEST_P(LogOfAScript, PublishesThemFromAndUntilAnyTick) {
   std::vector<std::int64_t> taus;
   const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
-  LogRun(*files, engine_for).run({}, [&](const RanTick& tick) {
+  LogRun(*files, {.make_engine = engine_for}).run({}, [&](const RanTick& tick) {
     taus.push_back(tick.report.tau_us);
     return true;
   });
@@ -63,11 +63,14 @@ class LogOfAMovingObject : public testing::Test {
   static constexpr int ticks = 20;
 
   LogOfAMovingObject() {
-    RunningServer server(journal_options(folder_.path()));
+    ServerOptions options = journal_options(folder_.path());
+    options.journal.segment_bytes = 4096;
+    RunningServer server(options);
     auto client = server.client();
     for (int tick = 1; tick <= ticks; ++tick) {
       Fixes fixes;
       fixes.add(7, tick * 1000, tick, 0);
+      for (std::uint64_t id = 100; id < 150; ++id) fixes.add(id, tick * 1000, 5000, 0);
       EXPECT_TRUE(client.update(fixes.batch()));
       EXPECT_TRUE(client.advance_tick(tick * 1000));
     }
@@ -76,7 +79,7 @@ class LogOfAMovingObject : public testing::Test {
   /// Returns how far the object was from 0, in metres; -1: no tick has finished.
   double distance_at(std::int64_t tau_us) const {
     const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
-    LogRun log(*files, engine_for);
+    LogRun log(*files, {.make_engine = engine_for});
     if (!log.go_to(tau_us)) return -1;
     OneShotQuery nearest;
     const Answers answers = log.tables().ask({nearest});
@@ -93,6 +96,49 @@ TEST_F(LogOfAMovingObject, AnswersFromAnyTick) {
     EXPECT_EQ(distance_at(tick * 1000 + 999), tick);
   }
   EXPECT_EQ(distance_at(1'000'000'000), ticks);
+}
+
+TEST_F(LogOfAMovingObject, IsReadNoFurtherThanItIsAskedFor) {
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+  LogRun log(*files, {.make_engine = engine_for, .until_us = 5500});
+  EXPECT_EQ(log.span()->until_us, 5000);
+  EXPECT_TRUE(log.go_to(5500));
+  EXPECT_EQ(log.tables().processor().last_tick(), Tick{5});
+}
+
+TEST_F(LogOfAMovingObject, IsReadUntilTheReadingIsCancelled) {
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+  int groups = 0;
+  EXPECT_THROW(
+      LogRun(*files, {.make_engine = engine_for, .is_cancelled = [&] { return ++groups == 3; }}),
+      LogRunCancelled);
+  EXPECT_EQ(groups, 3);
+}
+
+/// Snapshots that are kept after ticks 20 and 23.
+TEST_F(LogOfAMovingObject, RunsFromAnyTickAlsoFromTheLastOneOfASnapshotThatIsKept) {
+  const auto snapshot = [&] {
+    const auto files = log::open_folder(folder_.path(), log::FolderUse::write);
+    ASSERT_TRUE(make_snapshot(
+        {.files = *files, .make_engine = engine_for, .created_us = 1, .keep_us = 1000}));
+  };
+  snapshot();
+  {
+    RunningServer server(journal_options(folder_.path()));
+    auto client = server.client();
+    for (int tick = ticks + 1; tick <= ticks + 3; ++tick)
+      ASSERT_TRUE(client.advance_tick(tick * 1000));
+  }
+  snapshot();
+  for (int from = 1; from <= ticks + 3; ++from) {
+    const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+    const std::int64_t from_us = from * 1000;
+    LogRun log(*files, {.make_engine = engine_for, .from_us = from_us});
+    const auto counts = log.run({.from_us = from_us}, [](const RanTick&) { return true; });
+    EXPECT_EQ(counts.first_us, from_us);
+    EXPECT_EQ(counts.ticks, static_cast<std::uint64_t>(ticks + 3 - from + 1));
+    EXPECT_EQ(counts.different, 0u);
+  }
 }
 
 TEST_F(LogOfAMovingObject, AnswersFromTheSnapshotOnWhenItHasOne) {
@@ -133,7 +179,8 @@ TEST_F(LogOfAMovingObject, NamesTheTickWhoseBytesDiffer) {
   const auto wrong = [](const SpaceOptions& space) {
     return std::make_unique<WrongEngine>(make_engine(space), Tick{ticks + 2});
   };
-  const LogRunCounts counts = LogRun(*files, wrong).run({}, [](const RanTick&) { return true; });
+  const LogRunCounts counts =
+      LogRun(*files, {.make_engine = wrong}).run({}, [](const RanTick&) { return true; });
   EXPECT_EQ(counts.different, 1u);
   EXPECT_EQ(counts.first_different, Tick{ticks + 2});
 }

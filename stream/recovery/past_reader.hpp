@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers questions about a tick of the past from a server's log, on a thread of its own, with the
+// lowest priority, while the server goes on. ServerCore owns it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "starling/knn/engine/engine.hpp"
+#include "starling/log/files.hpp"
+#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/recovery/log_run.hpp"
+
+namespace starling::stream {
+
+/// Questions to the last tick at or before a time.
+struct PastQuestions {
+  std::int64_t at_us = 0;  ///< tau
+  std::vector<OneShotQuery> questions;
+  std::vector<ObjectId> objects;  ///< of the questions that follow one; as many as questions
+};
+
+/// The log has no tick at or before the time.
+class BeforeTheLog : public std::runtime_error {
+ public:
+  explicit BeforeTheLog(std::optional<std::int64_t> first_us);
+  const std::optional<std::int64_t> first_us;  ///< tau of the first tick that it has
+};
+
+/// Brings the tables of the log to the tick, and asks them. Call it once for each LogRun, whose
+/// options name the same time. Throws BeforeTheLog, and as LogRun does.
+Answers answer_from(LogRun& log, PastQuestions asked);
+
+class PastReader {
+ public:
+  /// How the log is opened, to be read beside its writer.
+  using OpenLog = std::function<std::unique_ptr<log::Files>()>;
+  PastReader(Executor& executor, OpenLog open, EngineMaker make_engine);
+  /// Cancels what is under way, and waits until its thread has ended.
+  ~PastReader() { is_cancelled_ = true; }
+
+  struct Outcome {
+    Answers answers;
+    std::string refusal;  ///< why there is no answer: the log has no such tick; otherwise empty
+    std::string failure;  ///< why the log could not be read; otherwise empty
+  };
+  /// Calls `answered` on the loop later. Call it only if is_busy() is false.
+  void ask(PastQuestions questions, std::function<void(const Outcome&)> answered);
+  bool is_busy() const { return is_busy_; }
+
+ private:
+  void answer_beside(PastQuestions questions, Outcome& outcome) const;
+
+  Executor& executor_;
+  OpenLog open_;
+  EngineMaker make_engine_;
+  bool is_busy_ = false;
+  std::atomic<bool> is_cancelled_{false};
+  std::unique_ptr<Threads> thread_;  ///< ends first
+};
+
+}  // namespace starling::stream
