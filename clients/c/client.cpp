@@ -253,6 +253,16 @@ std::unique_ptr<ResultHandle> result_of(const protocol::NeighborAnswers& answers
   return result;
 }
 
+void answer(starling_client* client, const starling_query* questions, std::uint64_t count,
+            std::optional<std::int64_t> at_us, starling_result** result) {
+  check_place(result, "result");
+  const Client use(client);
+  give(
+      result_of(use->neighbors(
+          {.questions = queries_of(questions, count, Asked::once, use->limits()), .at_us = at_us})),
+      result);
+}
+
 }  // namespace
 }  // namespace starling::c
 
@@ -374,13 +384,13 @@ starling_code starling_client_remove_queries(starling_client* client, const char
 
 starling_code starling_client_neighbors(starling_client* client, const starling_query* questions,
                                         uint64_t count, starling_result** result) {
-  return c::guard([&] {
-    c::check_place(result, "result");
-    const c::Client use(client);
-    c::give(c::result_of(use->neighbors(
-                {.questions = c::queries_of(questions, count, c::Asked::once, use->limits())})),
-            result);
-  });
+  return c::guard([&] { c::answer(client, questions, count, std::nullopt, result); });
+}
+
+starling_code starling_client_neighbors_at(starling_client* client, const starling_query* questions,
+                                           uint64_t count, int64_t tau_us,
+                                           starling_result** result) {
+  return c::guard([&] { c::answer(client, questions, count, tau_us, result); });
 }
 
 starling_code starling_client_advance_tick(starling_client* client, int64_t tau_us,

@@ -482,6 +482,12 @@ STARLING_API starling_code starling_client_remove_queries(starling_client* clien
 STARLING_API starling_code starling_client_neighbors(starling_client* client,
                                                      const starling_query* questions,
                                                      uint64_t count, starling_result** result);
+/* The same from the last tick at or before tau_us, in microseconds since 1970. The server reads it
+ * from its log. */
+STARLING_API starling_code starling_client_neighbors_at(starling_client* client,
+                                                        const starling_query* questions,
+                                                        uint64_t count, int64_t tau_us,
+                                                        starling_result** result);
 /* Runs a tick of a server whose ticks are manual. `info` may be NULL. */
 STARLING_API starling_code starling_client_advance_tick(starling_client* client, int64_t tau_us,
                                                         starling_tick_info* info);

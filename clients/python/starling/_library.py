@@ -231,6 +231,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "client_put_queries": (c_int32, [_handle, c_char_p, _array, c_uint64, POINTER(Counts)]),
     "client_remove_queries": (c_int32, [_handle, c_char_p, _array, c_uint64, POINTER(Counts)]),
     "client_neighbors": (c_int32, [_handle, _array, c_uint64, _out]),
+    "client_neighbors_at": (c_int32, [_handle, _array, c_uint64, c_int64, _out]),
     "client_advance_tick": (c_int32, [_handle, c_int64, POINTER(TickInfo)]),
     "client_post": (c_int32, [_handle, POINTER(Rows)]),
     "client_flush": (c_int32, [_handle, POINTER(Counts)]),

@@ -259,16 +259,23 @@ class Client:
         age_max: Any = None,
         vote: bool = False,
         regress: Optional[str] = None,
+        time: Optional[Time] = None,
     ) -> Lists:
-        """Answers questions from the server's last finished tick. Arguments are those of
+        """Answers questions from the server's last finished tick, or from the last one at or before
+        `time`, which the server reads from its log. The other arguments are those of
         Engine.neighbors."""
         questions = make_queries(
             self.names, self._dimension, k, at=at, follow=follow, tags_required=tags_required,
             tags_forbidden=tags_forbidden, distance_max=distance_max, age_max=age_max, vote=vote,
             regress=regress)
         raw = ctypes.c_void_p()
-        check(self._call.client_neighbors(
-            self._handle.raw, questions.address, len(questions), ctypes.byref(raw)))
+        if time is None:
+            check(self._call.client_neighbors(
+                self._handle.raw, questions.address, len(questions), ctypes.byref(raw)))
+        else:
+            check(self._call.client_neighbors_at(
+                self._handle.raw, questions.address, len(questions),
+                _arrays.to_time_us(time, "time"), ctypes.byref(raw)))
         return Result(raw, self.names).lists(0)
 
     def advance(self, tau: Optional[Time] = None) -> Tick:

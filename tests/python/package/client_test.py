@@ -102,6 +102,21 @@ class ManualServer(ServerCase):
         self.assertEqual(subscription.lists()["home"].texts.tolist(), ["b", "a"])
         self.assertIsNone(subscription.next(timeout=0.05))
 
+    def test_questions_about_the_past_are_answered_from_the_log(self):
+        with self.assertRaisesRegex(starling.StarlingError, "start it with --journal DIR"):
+            self.client.neighbors([[0, 0]], time=1)
+        self.endpoints = {}
+        self.serve("--tick", "manual", "--space", "planar2", "--journal", self.folder / "log")
+        with starling.Client(self.endpoints["commands"], self.endpoints["results"]) as client:
+            for tau in 1000, 2000:
+                client.update([tau], [[0, 0]], tau)
+                client.advance(tau)
+                client.remove(tau, tau)
+            self.assertEqual(client.neighbors([[0, 0]], time=1500)[0].ids.tolist(), [1000])
+            self.assertEqual(client.neighbors([[0, 0]], time=2000)[0].ids.tolist(), [2000])
+            with self.assertRaisesRegex(starling.StarlingError, "no tick at or before"):
+                client.neighbors([[0, 0]], time=999)
+
     def test_questions_are_answered_and_statistics_counted(self):
         self.client.update([1, 2, 3], [[0, 0], [1, 0], [2, 0]], 1, tags=[1, 0, 1])
         self.client.advance(1)
