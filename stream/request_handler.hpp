@@ -86,18 +86,19 @@ class RequestHandler {
   ~RequestHandler();
 
   /// Call handle() for the requests in the order of their arrival. Each request gets one reply,
-  /// either at once or when the request's tick, search or copy of lists has finished. There is one
-  /// exception: if AdvanceTick is sent again before its tick has finished, only the last one sent
-  /// gets a reply.
+  /// either at once or when the request's tick, search or copy of lists has finished. There are two
+  /// exceptions: if AdvanceTick is sent again before its tick has finished, only the last one sent
+  /// gets a reply; and a reply is dropped if too many bytes wait for the log.
   void handle(const Peer& peer, PreparedRequest request);
 
   /// Begins to apply the updates that handle() has got. With several update threads, they are
   /// applied beside the loop, and answered later. Call it after handle(), before the loop does
   /// anything else.
   void apply_updates();
-  /// Returns the processor, when no thread beside the loop uses it. It has then applied all short
-  /// updates that came until now, and they are answered. A long request, which is applied in
-  /// slices, may be applied in part. Only is_free() tells whether the processor may be changed.
+  /// Returns the processor, when no thread beside the loop uses it. It has then applied all updates
+  /// that came until now, and they are answered, unless they are so many that they are applied in
+  /// slices. Then, as with any long request, a part may be applied: only is_free() tells whether
+  /// the processor may be changed.
   Processor& settled();
   /// Returns whether no request is applied in slices.
   bool is_free() const { return !slices_.is_busy(); }

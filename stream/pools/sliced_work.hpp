@@ -25,7 +25,7 @@ class SlicedWork {
   /// Calls `step` until it returns true, and then `done`. If no other work is under way, the first
   /// slice runs before start() returns.
   void start(Step step, std::function<void()> done);
-  /// The same, but goes before all work of which no slice has run.
+  /// The same, but goes before all other work except the first one.
   void start_next(Step step, std::function<void()> done);
   /// Returns true from the end of start() until `done` begins, for all work.
   bool is_busy() const { return !works_.empty(); }
