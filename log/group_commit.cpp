@@ -8,24 +8,9 @@
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/insist.hpp"
 
 namespace starling::log {
-namespace {
-
-/// Calls a handler, again and again until there is memory for what it does. Nothing that waits is
-/// acknowledged meanwhile.
-template <class Function>
-void tell(const Function& handler) {
-  for (;;) {
-    try {
-      return handler();
-    } catch (const std::bad_alloc&) {
-      std::this_thread::yield();
-    }
-  }
-}
-
-}  // namespace
 
 GroupCommit::GroupCommit(Writer& writer, GroupCommitOptions options, GroupCommitHandlers handlers)
     : writer_(writer),
@@ -140,7 +125,7 @@ bool GroupCommit::step() {
     taken_bytes_ = 0;
     is_full_ = false;
   }
-  if (handlers_.on_durable) tell([&] { handlers_.on_durable(writer_.next_sequence()); });
+  if (handlers_.on_durable) insist([&] { handlers_.on_durable(writer_.next_sequence()); });
   return true;
 }
 
@@ -154,7 +139,7 @@ void GroupCommit::end_without_space(const NoSpace& error) {
     retry_us_ = options_.now_us() + options_.space_retry_us;
   }
   if (is_stopping) return fail(error.what(), "; make room, and start the server again");
-  if (!was_full && handlers_.on_no_space) tell([&] { handlers_.on_no_space(error.what()); });
+  if (!was_full && handlers_.on_no_space) insist([&] { handlers_.on_no_space(error.what()); });
 }
 
 void GroupCommit::fail(const char* sentence, const char* advice) {
@@ -162,7 +147,7 @@ void GroupCommit::fail(const char* sentence, const char* advice) {
     const std::lock_guard lock(mutex_);
     has_failed_ = true;
   }
-  if (handlers_.on_failure) tell([&] { handlers_.on_failure(std::string(sentence) + advice); });
+  if (handlers_.on_failure) insist([&] { handlers_.on_failure(std::string(sentence) + advice); });
 }
 
 void GroupCommit::start() {

@@ -195,8 +195,9 @@ LoggedTables RequestHandler::logged_tables() {
           .principal_id = parts_.principal_id};
 }
 
-/// A tick under way that fails now may have succeeded before, and subscribers may have its lists. A
-/// further tick, whose messages nobody gets, makes them ask for all lists.
+/// A tick under way that fails now may have succeeded before, and subscribers may have its lists.
+/// Nobody gets the messages of the tick that this adds, so subscribers see a gap and ask for all
+/// lists.
 void RequestHandler::skip_a_tick(LogReplay& replay, const std::string& error) {
   const TickBegunRecord mark{.tick = Tick{to_number(parts_.processor.last_tick()) + 1},
                              .tau_us = *parts_.processor.last_tau_us()};

@@ -96,9 +96,9 @@ class RequestHandler {
   /// anything else.
   void apply_updates();
   /// Returns the processor, when no thread beside the loop uses it. It has then applied all updates
-  /// that came until now, and they are answered, unless they are so many that they are applied in
-  /// slices. Then, as with any long request, a part may be applied: only is_free() tells whether
-  /// the processor may be changed.
+  /// that came until now, and they are answered. Many updates, and a long request, are applied in
+  /// slices, so a part of them may be applied. Only is_free() tells whether the processor may be
+  /// changed.
   Processor& settled();
   /// Returns whether no request is applied in slices.
   bool is_free() const { return !slices_.is_busy(); }

@@ -73,7 +73,7 @@ class LogRun {
 
   /// tau of the first and the last tick that can run again; std::nullopt: there are none.
   std::optional<LogSpan> span() const;
-  /// tau of the first tick that go_to() can reach; std::nullopt: there is none.
+  /// Returns tau of the first tick that go_to() can reach, or std::nullopt if there is none.
   std::optional<std::int64_t> first_us() const;
 
   /// Runs the ticks within the span, and gives each to the handler until it returns false. Call it

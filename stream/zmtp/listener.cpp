@@ -21,6 +21,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/insist.hpp"
 
 namespace starling::stream::zmtp {
 
@@ -34,18 +35,6 @@ constexpr milliseconds check_period{250};
 // How long nothing is accepted after the process has run out of descriptors or memory.
 constexpr milliseconds shortage_period{100};
 constexpr milliseconds close_period{2};
-
-/// Calls the function until it finds memory. Without what it begins, a thread would stop for ever.
-template <class Function>
-void insist(const Function& function) {
-  for (;;) {
-    try {
-      return function();
-    } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-  }
-}
 
 /// Returns true if accept() failed because of the one connection that it would have returned.
 bool concerns_one(int error) {
