@@ -73,8 +73,12 @@ TlsFolder::~TlsFolder() {
   std::filesystem::remove_all(folder_);
 }
 
-void TlsFolder::write(const CertificateTerms& terms, const TlsKey& key) const {
+void TlsFolder::write_certificate(const CertificateTerms& terms, const TlsKey& key) const {
   write_text("cert.pem", certificate_text(terms, key.get()), 0644);
+}
+
+void TlsFolder::write(const CertificateTerms& terms, const TlsKey& key) const {
+  write_certificate(terms, key);
   write_key("key.pem", key);
 }
 

@@ -34,8 +34,9 @@ class TlsFolder {
   std::string path(const std::string& name) const { return folder_ / name; }
   TlsFiles files() const { return {path("cert.pem"), path("key.pem")}; }
 
-  /// Replaces cert.pem by a certificate that its own key signs, for 127.0.0.1 and localhost, and
-  /// key.pem by that key.
+  /// Replaces cert.pem by a certificate that `key` signs, for 127.0.0.1 and localhost.
+  void write_certificate(const CertificateTerms& terms, const TlsKey& key) const;
+  /// Replaces cert.pem as above, and key.pem by that key.
   void write(const CertificateTerms& terms, const TlsKey& key = new_tls_key()) const;
   /// `password`: empty, or what encrypts the key.
   void write_key(const std::string& name, const TlsKey& key, std::string password = {}) const;

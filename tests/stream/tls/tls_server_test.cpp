@@ -254,11 +254,18 @@ TEST_F(TlsServer, AReloadTakesTheNewCertificateForNewConnectionsOnly) {
 TEST_F(TlsServer, AReloadOfBadFilesLeavesTheOldCertificate) {
   folder.write_text("key.pem", "damaged");
   server->reload_keys();
-  folder.write({.name = "second"});
-  folder.write_key("key.pem", new_tls_key());
+  folder.write_certificate({.name = "second"}, new_tls_key());
+  folder.write_key("key.pem", new_tls_key());  // of another certificate
   server->reload_keys();
   EXPECT_THAT(answer_of("/healthz"), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(certificate_name(), "first");
+  folder.write({.name = "third"});
+  server->reload_keys();
+  EXPECT_TRUE(happens([&] {
+    const std::string name = certificate_name();
+    EXPECT_NE(name, "second");
+    return name == "third";
+  }));
 }
 
 TEST_F(TlsServer, ACertificateThatHasExpiredIsServed) {
