@@ -2,6 +2,8 @@
 // Writes an event for each span of time, in a lane for each kind of work: see tick_trace.hpp.
 #include "starling/stream/output/tick_trace.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
 #include <spdlog/spdlog.h>
@@ -33,7 +35,7 @@ TickTrace::TickTrace(const std::string& path, std::uint64_t ticks_max)
   name_lane(encode_lane, "encode");
   file_.flush();
   if (!file_)
-    throw std::runtime_error("cannot write the trace " + path +
+    throw std::runtime_error("cannot write the trace " + path + ": " + std::strerror(errno) +
                              "; give --trace a path that can be written");
 }
 

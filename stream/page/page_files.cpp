@@ -3,9 +3,10 @@
 #include "starling/stream/page/page_files.hpp"
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -48,10 +49,17 @@ std::string content_type_of(const std::filesystem::path& path) {
   return "application/octet-stream";
 }
 
-std::string bytes_of_file(const std::filesystem::path& path) {
+[[noreturn]] void refuse_page(const std::string& path, const std::string& why) {
+  throw std::runtime_error("--page: cannot read " + path + ": " + why + remedy);
+}
+
+std::string bytes_of_file(const std::filesystem::path& path, std::uintmax_t size) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw std::runtime_error("--page: cannot read " + path.string() + remedy);
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (!file)
+    refuse_page(path.string(), errno == 0 ? "it has become shorter" : std::strerror(errno));
   return bytes;
 }
 
@@ -62,14 +70,9 @@ bool has_tag(std::string_view field, std::string_view etag) {
 
 }  // namespace
 
-PageFiles::PageFiles(const std::string& folder) {
+PageFiles::PageFiles(const std::string& folder) try {
   std::size_t bytes = 0;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator entries(folder, error);
-  if (error)
-    throw std::runtime_error("--page: cannot read the folder " + folder + ": " + error.message() +
-                             remedy);
-  for (const auto& entry : entries) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.is_symlink() || !entry.is_regular_file()) continue;
     std::string path("/");
     path += entry.path().lexically_relative(folder).generic_string();
@@ -80,12 +83,15 @@ PageFiles::PageFiles(const std::string& folder) {
                                std::to_string(files_max) + " files, more than " +
                                std::to_string(bytes_max) + " bytes, or a file of more than " +
                                std::to_string(file_bytes_max) + " (" + path + ")" + remedy);
-    std::string body = bytes_of_file(entry.path());
+    std::string body = bytes_of_file(entry.path(), size);
     std::string etag = fmt::format("\"{:016x}-{:x}\"", std::hash<std::string>()(body), body.size());
     files_[path] = {content_type_of(entry.path()), std::move(etag), std::move(body)};
   }
   if (!files_.contains("/index.html"))
     throw std::runtime_error("--page: " + folder + " has no index.html, so it is no page" + remedy);
+} catch (const std::filesystem::filesystem_error& error) {
+  refuse_page(error.path1().empty() ? "the folder " + folder : error.path1().string(),
+              error.code().message());
 }
 
 std::optional<HttpAnswer> PageFiles::answer(const HttpHead& head) const {

@@ -58,7 +58,9 @@ std::string text_of(const char* flag, const std::string& path, mode_t forbidden)
   std::size_t size = 0;
   while (size < text.size()) {
     const ssize_t count = read(file.number, text.data() + size, text.size() - size);
-    if (count <= 0) refuse(flag, path, "cannot be read to its end; try again");
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) refuse(flag, path, std::string("cannot be read: ") + std::strerror(errno));
+    if (count == 0) refuse(flag, path, "has become shorter while it was read; try again");
     size += static_cast<std::size_t>(count);
   }
   return text;

@@ -136,7 +136,7 @@ TEST(ServerOptions, AllFaultsAreFoundWithoutBindingAnything) {
   options.page_folder = "/nowhere/page";
   EXPECT_THAT(
       faults_of(options, engine),
-      testing::ElementsAre(testing::StartsWith("--page: cannot read the folder /nowhere/page: ")));
+      testing::ElementsAre(testing::StartsWith("--page: cannot read /nowhere/page: ")));
 }
 
 }  // namespace
