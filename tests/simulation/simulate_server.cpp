@@ -81,6 +81,9 @@ int main(int argc, char** argv) try {
   app.add_option("--disk-fault", disk_fault,
                  "A call to the disk that fails: power, writing, syncing or room, and its number")
       ->type_name("KIND:CALL");
+  app.add_option("--failing-allocation", options.failing_allocation,
+                 "The number of an allocation of the server that fails")
+      ->type_name("NUMBER");
   app.add_flag("--no-snapshots", has_no_snapshots, "Make no snapshots of the log");
   app.add_flag("--no-shrink", keeps_size, "Do not look for a smaller run that fails");
   app.add_flag("--log", has_log, "Show what the servers log");

@@ -39,6 +39,7 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
   /// A task of the loop or of a thread. What it throws ends the server.
   void run(const std::function<void()>& task) {
     try {
+      const AllocationFault::Part counted(world.allocation_fault());
       if (!world.happens(Fault::memory, 0.001)) return task();
       const test::FailingAllocation failing(1 + world.random().below(100));
       task();

@@ -55,6 +55,8 @@ void SimulatedServer::start() {
   const bool has_log = !log::segment_names(disk_.files).empty();
   if (has_log && world_.happens(Fault::memory, 0.05))
     failing.emplace(1 + world_.random().below(3000));
+  const bool had_fault = world_.allocation_fault().has_failed();
+  AllocationFault::Part counted(world_.allocation_fault());
   try {
     auto engine = std::make_unique<SimulatedEngine>(
         world_, cpu::make_engine({.space = options_.processor.space, .threads = 1}),
@@ -81,7 +83,9 @@ void SimulatedServer::start() {
                      .stopped = [this] { end_then_start(false); }});
     core_->recover();
   } catch (const std::exception& error) {
-    const bool had_memory = !failing || !failing->has_failed();
+    counted.end();
+    const bool had_memory =
+        !(failing && failing->has_failed()) && world_.allocation_fault().has_failed() == had_fault;
     failing.reset();
     // Only its disk and want of memory may keep a server from starting.
     if (had_memory && !has_disk_fault())
@@ -89,6 +93,7 @@ void SimulatedServer::start() {
     return end_then_start(true);
   }
   failing.reset();
+  counted.end();
   *is_recovering_ = false;
   network_.serve(
       [this](std::uint64_t connection, const Bytes& bytes) { receive(connection, bytes); });
@@ -169,6 +174,7 @@ void SimulatedServer::look_at_commits() {
     if (commits_ == nullptr || is_ending_) return;
     std::optional<test::FailingAllocation> failing;
     if (world_.happens(Fault::memory, 0.001)) failing.emplace(1 + world_.random().below(20));
+    const AllocationFault::Part counted(world_.allocation_fault());
     commits_->step();
   });
 }

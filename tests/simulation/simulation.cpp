@@ -49,8 +49,8 @@ class Simulation {
     run_until([this] { return are_done(); }, 600 * second_us, "clients with faults");
     world_.calm_down();
     run_until([this] { return are_done(); }, calm_us, "clients without faults");
-    // A disk fault may come this late, and then three more ticks are needed.
-    for (int i = 0; i < calm_ticks || (i < 3 * calm_ticks && !are_live()); ++i) {
+    // A fault of the options may come this late, and then three more ticks are needed.
+    for (int i = 0; i < calm_ticks || (i < 3 * calm_ticks && !(are_done() && are_live())); ++i) {
       if (has_manual_ticks_) clients_.front()->tick();
       run_for(400'000);
     }
@@ -146,6 +146,7 @@ class Simulation {
                           .crashes = server_.crashes(),
                           .snapshots = server_.snapshots(),
                           .disk_has_failed = server_.disk_has_failed(),
+                          .memory_has_failed = world_.allocation_fault().has_failed(),
                           .virtual_s = static_cast<double>(world_.now_us()) / 1e6};
     for (const auto& client : clients_) made.acknowledged += client->acknowledged();
     return made;
@@ -224,6 +225,8 @@ std::string command_of(const SimulationOptions& options) {
     command += " --disk-fault " +
                std::string(disk_fault_names[static_cast<std::size_t>(options.disk_fault->kind)]) +
                ":" + std::to_string(options.disk_fault->call);
+  if (options.failing_allocation > 0)
+    command += " --failing-allocation " + std::to_string(options.failing_allocation);
   if (!options.has_snapshots) command += " --no-snapshots";
   if (options.clients != defaults.clients)
     command += " --clients " + std::to_string(options.clients);

@@ -23,7 +23,8 @@ struct SimulationResult {
   std::uint64_t starts = 0;
   std::uint64_t crashes = 0;
   std::uint64_t snapshots = 0;
-  bool disk_has_failed = false;  ///< whether SimulationOptions::disk_fault has happened
+  bool disk_has_failed = false;    ///< whether SimulationOptions::disk_fault has happened
+  bool memory_has_failed = false;  ///< whether SimulationOptions::failing_allocation has
   double virtual_s = 0;
 
   /// Adds the counts of another simulation.

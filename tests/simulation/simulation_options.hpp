@@ -63,6 +63,8 @@ struct SimulationOptions {
   std::uint64_t requests = 60;  ///< that change something, of all clients together
   std::uint64_t clients = 3;
   std::optional<DiskFault> disk_fault{};  ///< in the first life of the server
+  /// An allocation of the server that fails, counted from 1 over all its lives. 0: none.
+  std::uint64_t failing_allocation = 0;
   bool has_snapshots = true;  ///< whether snapshots of the log are made, if the seed says so
 };
 

@@ -68,11 +68,17 @@ TEST_F(ServerSimulation, AWorldWithoutFaultsAcknowledgesEverything) {
   EXPECT_EQ(result.failed_ticks, 0u);
 }
 
-/// Lets each call of the log to its disk fail, one in each run.
-void fail_each_call(DiskFault::Kind kind) {
+/// A short run without other faults.
+SimulationOptions short_run() {
   SimulationOptions options{.requests = 12, .clients = 2};
   for (std::size_t i = 0; i < fault_names.size(); ++i)
     options.without.insert(static_cast<Fault>(i));
+  return options;
+}
+
+/// Lets each call of the log to its disk fail, one in each run.
+void fail_each_call(DiskFault::Kind kind) {
+  SimulationOptions options = short_run();
   for (options.seed = 1; options.seed <= 3; ++options.seed) {
     std::uint64_t call = 1;
     for (bool has_failed = true; has_failed; ++call) {
@@ -97,6 +103,25 @@ TEST_F(ServerSimulation, EachSyncOfTheLogFails) {
 }
 TEST_F(ServerSimulation, EachNewFileOfTheLogFindsNoRoom) {
   fail_each_call(DiskFault::Kind::room);
+}
+
+/// One in each run. STARLING_ALLOCATION_STEP says how far apart they are; 1: each one fails.
+TEST_F(ServerSimulation, EachAllocationOfTheServerFails) {
+  const char* const given = std::getenv("STARLING_ALLOCATION_STEP");
+  const std::uint64_t step = given == nullptr ? 50 : std::stoull(given);
+  ASSERT_GT(step, 0u);
+  SimulationOptions options = short_run();
+  for (options.seed = 1; options.seed <= 3; ++options.seed) {
+    bool has_failed = true;
+    for (std::uint64_t number = 1; has_failed; number += step) {
+      options.failing_allocation = number;
+      const SimulationResult result = simulate(options);
+      ASSERT_TRUE(result.violations.empty())
+          << text_of(result) << "replay and shrink it with: " << command_of(options);
+      has_failed = result.memory_has_failed;
+    }
+    EXPECT_GT(options.failing_allocation, 1000u) << "seed " << options.seed;
+  }
 }
 
 }  // namespace

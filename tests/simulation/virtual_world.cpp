@@ -6,13 +6,15 @@
 
 namespace starling::simulation {
 
-VirtualWorld::VirtualWorld(const SimulationOptions& options) : random_(options.seed) {
+VirtualWorld::VirtualWorld(const SimulationOptions& options)
+    : random_(options.seed), allocation_fault_(options.failing_allocation) {
   // Each seed leaves some faults out: rare states need a world that is good in other ways.
   for (std::size_t i = 0; i < fault_names.size(); ++i) {
     const bool is_drawn = random_.chance(0.5);
     if (is_drawn && !options.without.contains(static_cast<Fault>(i)))
       faults_.insert(static_cast<Fault>(i));
   }
+  if (options.failing_allocation > 0) faults_.erase(Fault::memory);
 }
 
 void VirtualWorld::at(std::int64_t due_us, std::function<void()> event) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/simulation/allocation_fault.hpp"
 #include "tests/simulation/simulation_options.hpp"
 #include "tests/support/random.hpp"
 
@@ -45,12 +46,15 @@ class VirtualWorld {
   /// From now on no fault happens.
   void calm_down() { is_calm_ = true; }
   bool is_calm() const { return is_calm_; }
+  AllocationFault& allocation_fault() { return allocation_fault_; }
+  const AllocationFault& allocation_fault() const { return allocation_fault_; }
 
  private:
   using Place = std::pair<std::int64_t, std::uint64_t>;
 
   test::Random random_;
   std::set<Fault> faults_;
+  AllocationFault allocation_fault_;
   bool is_calm_ = false;
   std::int64_t now_us_ = 1'000'000;
   std::int64_t wall_offset_us_ = 1'700'000'000'000'000;

@@ -114,8 +114,8 @@ FailingAllocation::~FailingAllocation() {
   is_counting = false;
 }
 
-bool FailingAllocation::has_failed() const {
-  return allocations_left == 0;
+std::uint64_t FailingAllocation::left() const {
+  return allocations_left;
 }
 
 SparedAllocations::SparedAllocations() : was_counting_(std::exchange(is_counting, false)) {}

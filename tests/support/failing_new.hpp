@@ -26,7 +26,9 @@ class FailingAllocation {
   ~FailingAllocation();
   FailingAllocation(const FailingAllocation&) = delete;
   FailingAllocation& operator=(const FailingAllocation&) = delete;
-  bool has_failed() const;
+  /// How many allocations there are until that one, itself included. 0: it has failed.
+  std::uint64_t left() const;
+  bool has_failed() const { return left() == 0; }
 };
 
 /// While it lives, the allocations of this thread do not count for FailingAllocation.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One allocation that fails, counted over all lives of a server: how it is made and recovers, the
+// tasks of its loop and of its threads, and its commits. ServerCore::start() and end() do not
+// count.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tests/support/failing_new.hpp"
+
+namespace starling::simulation {
+
+class AllocationFault {
+ public:
+  /// `number`: of the allocation, counted from 1. 0: none fails.
+  explicit AllocationFault(std::uint64_t number) : is_given_(number > 0), left_(number) {}
+
+  bool has_failed() const { return is_given_ && left_ == 0; }
+
+  /// While it lives, the allocations of this thread count.
+  class Part {
+   public:
+    explicit Part(AllocationFault& fault) : fault_(fault) {
+      if (fault.left_ > 0) failing_.emplace(fault.left_);
+    }
+    ~Part() { end(); }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+    void end() {
+      if (failing_) fault_.left_ = failing_->left();
+      failing_.reset();
+    }
+
+   private:
+    AllocationFault& fault_;
+    std::optional<test::FailingAllocation> failing_;
+  };
+
+ private:
+  bool is_given_;
+  std::uint64_t left_;
+};
+
+}  // namespace starling::simulation
