@@ -4,36 +4,21 @@
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstdlib>
+#include <string_view>
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "tests/stream/support/call_fault.hpp"
 
 namespace starling::stream {
 namespace {
 
-SocketFault* map_fault() {
-  const char* const path = std::getenv(socket_fault_variable);
-  const int file = path == nullptr ? -1 : open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return nullptr;
-  void* const mapped =
-      mmap(nullptr, sizeof(SocketFault), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  return mapped == MAP_FAILED ? nullptr : static_cast<SocketFault*>(mapped);
-}
-
-/// Returns whether this call fails; errno is then set.
-bool fails(std::uint32_t call) {
-  static SocketFault* const fault = map_fault();
-  const int error = fault == nullptr ? 0 : fault->error_of(call);
-  if (error != 0) errno = error;
-  return error != 0;
+bool fails(std::string_view call) {
+  return call_fails(index_of_call(socket_calls, call));
 }
 
 /// Returns whether accept() removes the connection from the queue when it fails with this error.
@@ -50,112 +35,106 @@ void refuse_connection(const Accept& accept) {
   errno = error;
 }
 
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 }  // namespace starling::stream
 
 using starling::stream::fails;
-using starling::stream::next;
-using starling::stream::number_of_call;
+using starling::stream::next_function;
 using starling::stream::refuse_connection;
 
 extern "C" {
 
 int accept(int socket, sockaddr* address, socklen_t* bytes) {
-  static auto* const real = next<int(int, sockaddr*, socklen_t*)>("accept");
-  if (!fails(number_of_call("accept"))) return real(socket, address, bytes);
+  static auto* const real = next_function<int(int, sockaddr*, socklen_t*)>("accept");
+  if (!fails("accept")) return real(socket, address, bytes);
   refuse_connection([&] { return real(socket, nullptr, nullptr); });
   return -1;
 }
 
 int accept4(int socket, sockaddr* address, socklen_t* bytes, int flags) {
-  static auto* const real = next<int(int, sockaddr*, socklen_t*, int)>("accept4");
-  if (!fails(number_of_call("accept4"))) return real(socket, address, bytes, flags);
+  static auto* const real = next_function<int(int, sockaddr*, socklen_t*, int)>("accept4");
+  if (!fails("accept4")) return real(socket, address, bytes, flags);
   refuse_connection([&] { return real(socket, nullptr, nullptr, flags); });
   return -1;
 }
 
 int bind(int socket, const sockaddr* address, socklen_t bytes) noexcept {
-  static auto* const real = next<int(int, const sockaddr*, socklen_t)>("bind");
-  return fails(number_of_call("bind")) ? -1 : real(socket, address, bytes);
+  static auto* const real = next_function<int(int, const sockaddr*, socklen_t)>("bind");
+  return fails("bind") ? -1 : real(socket, address, bytes);
 }
 
 int epoll_create1(int flags) noexcept {
-  static auto* const real = next<int(int)>("epoll_create1");
-  return fails(number_of_call("epoll_create1")) ? -1 : real(flags);
+  static auto* const real = next_function<int(int)>("epoll_create1");
+  return fails("epoll_create1") ? -1 : real(flags);
 }
 
 int epoll_ctl(int poll, int operation, int file, epoll_event* event) noexcept {
-  static auto* const real = next<int(int, int, int, epoll_event*)>("epoll_ctl");
+  static auto* const real = next_function<int(int, int, int, epoll_event*)>("epoll_ctl");
   const bool may_fail = operation == EPOLL_CTL_ADD;  // the others take no memory
-  return may_fail && fails(number_of_call("epoll_ctl")) ? -1 : real(poll, operation, file, event);
+  return may_fail && fails("epoll_ctl") ? -1 : real(poll, operation, file, event);
 }
 
 int epoll_wait(int poll, epoll_event* events, int count, int timeout_ms) {
-  static auto* const real = next<int(int, epoll_event*, int, int)>("epoll_wait");
-  return fails(number_of_call("epoll_wait")) ? -1 : real(poll, events, count, timeout_ms);
+  static auto* const real = next_function<int(int, epoll_event*, int, int)>("epoll_wait");
+  return fails("epoll_wait") ? -1 : real(poll, events, count, timeout_ms);
 }
 
 int eventfd(unsigned value, int flags) noexcept {
-  static auto* const real = next<int(unsigned, int)>("eventfd");
-  return fails(number_of_call("eventfd")) ? -1 : real(value, flags);
+  static auto* const real = next_function<int(unsigned, int)>("eventfd");
+  return fails("eventfd") ? -1 : real(value, flags);
 }
 
 int getpeername(int socket, sockaddr* address, socklen_t* bytes) noexcept {
-  static auto* const real = next<int(int, sockaddr*, socklen_t*)>("getpeername");
-  return fails(number_of_call("getpeername")) ? -1 : real(socket, address, bytes);
+  static auto* const real = next_function<int(int, sockaddr*, socklen_t*)>("getpeername");
+  return fails("getpeername") ? -1 : real(socket, address, bytes);
 }
 
 int getsockname(int socket, sockaddr* address, socklen_t* bytes) noexcept {
-  static auto* const real = next<int(int, sockaddr*, socklen_t*)>("getsockname");
-  return fails(number_of_call("getsockname")) ? -1 : real(socket, address, bytes);
+  static auto* const real = next_function<int(int, sockaddr*, socklen_t*)>("getsockname");
+  return fails("getsockname") ? -1 : real(socket, address, bytes);
 }
 
 int getsockopt(int socket, int level, int name, void* value, socklen_t* bytes) noexcept {
-  static auto* const real = next<int(int, int, int, void*, socklen_t*)>("getsockopt");
-  return fails(number_of_call("getsockopt")) ? -1 : real(socket, level, name, value, bytes);
+  static auto* const real = next_function<int(int, int, int, void*, socklen_t*)>("getsockopt");
+  return fails("getsockopt") ? -1 : real(socket, level, name, value, bytes);
 }
 
 int listen(int socket, int waiting) noexcept {
-  static auto* const real = next<int(int, int)>("listen");
-  return fails(number_of_call("listen")) ? -1 : real(socket, waiting);
+  static auto* const real = next_function<int(int, int)>("listen");
+  return fails("listen") ? -1 : real(socket, waiting);
 }
 
 ssize_t recv(int socket, void* data, size_t bytes, int flags) {
-  static auto* const real = next<ssize_t(int, void*, size_t, int)>("recv");
-  return fails(number_of_call("recv")) ? -1 : real(socket, data, bytes, flags);
+  static auto* const real = next_function<ssize_t(int, void*, size_t, int)>("recv");
+  return fails("recv") ? -1 : real(socket, data, bytes, flags);
 }
 
 ssize_t recvmsg(int socket, msghdr* message, int flags) {
-  static auto* const real = next<ssize_t(int, msghdr*, int)>("recvmsg");
-  return fails(number_of_call("recvmsg")) ? -1 : real(socket, message, flags);
+  static auto* const real = next_function<ssize_t(int, msghdr*, int)>("recvmsg");
+  return fails("recvmsg") ? -1 : real(socket, message, flags);
 }
 
 ssize_t sendmsg(int socket, const msghdr* message, int flags) {
-  static auto* const real = next<ssize_t(int, const msghdr*, int)>("sendmsg");
-  return fails(number_of_call("sendmsg")) ? -1 : real(socket, message, flags);
+  static auto* const real = next_function<ssize_t(int, const msghdr*, int)>("sendmsg");
+  return fails("sendmsg") ? -1 : real(socket, message, flags);
 }
 
 int setsockopt(int socket, int level, int name, const void* value, socklen_t bytes) noexcept {
-  static auto* const real = next<int(int, int, int, const void*, socklen_t)>("setsockopt");
-  return fails(number_of_call("setsockopt")) ? -1 : real(socket, level, name, value, bytes);
+  static auto* const real = next_function<int(int, int, int, const void*, socklen_t)>("setsockopt");
+  return fails("setsockopt") ? -1 : real(socket, level, name, value, bytes);
 }
 
 int socket(int domain, int type, int protocol) noexcept {
-  static auto* const real = next<int(int, int, int)>("socket");
-  return fails(number_of_call("socket")) ? -1 : real(domain, type, protocol);
+  static auto* const real = next_function<int(int, int, int)>("socket");
+  return fails("socket") ? -1 : real(domain, type, protocol);
 }
 
 int ioctl(int file, unsigned long request, ...) noexcept {
-  static auto* const real = next<int(int, unsigned long, ...)>("ioctl");
+  static auto* const real = next_function<int(int, unsigned long, ...)>("ioctl");
   va_list arguments;
   va_start(arguments, request);
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
-  return fails(number_of_call("ioctl")) ? -1 : real(file, request, argument);
+  return fails("ioctl") ? -1 : real(file, request, argument);
 }
 }

@@ -6,9 +6,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <memory>
-#include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,12 +15,10 @@
 #include <vector>
 
 #include <boost/system/system_error.hpp>
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "starling/knn/base/clocks.hpp"
+#include "tests/stream/support/call_fault.hpp"
 #include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/http_client.hpp"
 #include "tests/stream/support/program.hpp"
@@ -33,22 +30,8 @@ namespace {
 
 class FailingSockets : public ProgramTest {
  protected:
-  FailingSockets() {
-    const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0 || ftruncate(file, sizeof(SocketFault)) != 0) throw std::runtime_error(path_);
-    void* const mapped =
-        mmap(nullptr, sizeof(SocketFault), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (mapped == MAP_FAILED) throw std::bad_alloc();
-    fault_ = new (mapped) SocketFault{};
-  }
-  ~FailingSockets() override {
-    munmap(fault_, sizeof(SocketFault));
-    unlink(path_.c_str());
-  }
-
   void fail(std::string_view call, int number, int error) {
-    fault_->arm(number_of_call(call), static_cast<std::uint32_t>(number),
+    fault_->arm(index_of_call(socket_calls, call), static_cast<std::uint32_t>(number),
                 static_cast<std::uint32_t>(error));
   }
   /// Returns whether the call was made and has failed. If not, the server makes at most `number` -
@@ -62,8 +45,7 @@ class FailingSockets : public ProgramTest {
   std::unique_ptr<Program> start() {
     return std::make_unique<Program>(
         serve({"--tick", "2ms", "--io-threads", "1"}),
-        std::vector<std::string>{"LD_PRELOAD=" STARLING_FAILING_SOCKETS,
-                                 std::string(socket_fault_variable) + "=" + path_});
+        std::vector<std::string>{"LD_PRELOAD=" STARLING_FAILING_SOCKETS, fault_.environment()});
   }
 
   /// Connects to all endpoints and asks something. The server may cut each connection, but it does
@@ -89,8 +71,7 @@ class FailingSockets : public ProgramTest {
     EXPECT_LT(ms_since(since_us), 15'000) << "a connection is neither cut nor answered";
   }
 
-  const std::string path_ = temporary_path("socket_fault");
-  SocketFault* fault_ = nullptr;
+  const CallFaultFile fault_{temporary_path("socket_fault")};
 };
 
 TEST_F(FailingSockets, LeaveAServerThatAnswersAndIsExact) {

@@ -3,11 +3,16 @@
 // program use it.
 #pragma once
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -58,8 +63,12 @@ class Program {
   }
 
   /// Reads standard error until `text` appears. Returns false if standard error ends first.
-  bool says(std::string_view text) {
-    while (said_.find(text) == std::string::npos) {
+  bool says(std::string_view text) { return says_one_of({text}); }
+  bool says_one_of(std::initializer_list<std::string_view> texts) {
+    const auto is_said = [this](std::string_view text) {
+      return said_.find(text) != std::string::npos;
+    };
+    while (std::ranges::none_of(texts, is_said)) {
       char buffer[4096];
       const ssize_t count = read(error_fd_, buffer, sizeof(buffer));
       if (count <= 0) return false;
