@@ -73,7 +73,7 @@ class CheckConfigTest(ServerCase):
         page = self.folder / "page"
         page.mkdir()
         for folder, fault in [
-                (self.folder / "none", f"cannot read the folder {self.folder}/none: No such file or directory"),
+                (self.folder / "none", f"cannot read {self.folder}/none: No such file or directory"),
                 (page, f"{page} has no index.html, so it is no page")]:
             said = f"--page: {fault}{remedy}"
             self.assertEqual(self.check("--page", folder, status=1)[1], f"starling serve: {said}")
