@@ -134,9 +134,8 @@ TEST(ServerOptions, AllFaultsAreFoundWithoutBindingAnything) {
                                                        "log's snapshots holds at most ")));
   options = manual_options();
   options.page_folder = "/nowhere/page";
-  EXPECT_THAT(
-      faults_of(options, engine),
-      testing::ElementsAre(testing::StartsWith("--page: cannot read /nowhere/page: ")));
+  EXPECT_THAT(faults_of(options, engine),
+              testing::ElementsAre(testing::StartsWith("--page: cannot read /nowhere/page: ")));
 }
 
 }  // namespace
