@@ -21,19 +21,28 @@ class AllocationFault {
   /// While it lives, the allocations of this thread count.
   class Part {
    public:
-    explicit Part(AllocationFault& fault) : fault_(fault) {
-      if (fault.left_ > 0) failing_.emplace(fault.left_);
+    /// `drawn`: instead, this part's allocation with this number fails, counted from 1.
+    explicit Part(AllocationFault& fault, std::optional<std::uint64_t> drawn = {})
+        : fault_(fault), is_drawn_(drawn.has_value()) {
+      if (drawn || fault.left_ > 0) failing_.emplace(drawn.value_or(fault.left_));
     }
     ~Part() { end(); }
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
-    void end() {
-      if (failing_) fault_.left_ = failing_->left();
+
+    /// Returns whether an allocation of this part has failed. From now on they do not count.
+    bool end() {
+      if (!failing_) return has_failed_;
+      has_failed_ = failing_->has_failed();
+      if (!is_drawn_) fault_.left_ = failing_->left();
       failing_.reset();
+      return has_failed_;
     }
 
    private:
     AllocationFault& fault_;
+    bool is_drawn_;
+    bool has_failed_ = false;
     std::optional<test::FailingAllocation> failing_;
   };
 

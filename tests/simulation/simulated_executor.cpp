@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,9 +40,9 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
   /// A task of the loop or of a thread. What it throws ends the server.
   void run(const std::function<void()>& task) {
     try {
-      const AllocationFault::Part counted(world.allocation_fault());
-      if (!world.happens(Fault::memory, 0.001)) return task();
-      const test::FailingAllocation failing(1 + world.random().below(100));
+      std::optional<std::uint64_t> failing;
+      if (world.happens(Fault::memory, 0.001)) failing = 1 + world.random().below(100);
+      const AllocationFault::Part counted(world.allocation_fault(), failing);
       task();
     } catch (...) {
       const test::SparedAllocations spared;

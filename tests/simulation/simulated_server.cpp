@@ -50,13 +50,11 @@ void SimulatedServer::start() {
   is_recovering_ = std::make_shared<bool>(true);
   executor_ = std::make_unique<SimulatedExecutor>(
       world_, clock_us_, [this](const std::exception_ptr& error) { fail(error); });
-  std::optional<test::FailingAllocation> failing;
+  std::optional<std::uint64_t> failing;
   // The disk may be full later, and then a server without a log may not start.
   const bool has_log = !log::segment_names(disk_.files).empty();
-  if (has_log && world_.happens(Fault::memory, 0.05))
-    failing.emplace(1 + world_.random().below(3000));
-  const bool had_fault = world_.allocation_fault().has_failed();
-  AllocationFault::Part counted(world_.allocation_fault());
+  if (has_log && world_.happens(Fault::memory, 0.05)) failing = 1 + world_.random().below(3000);
+  AllocationFault::Part counted(world_.allocation_fault(), failing);
   try {
     auto engine = std::make_unique<SimulatedEngine>(
         world_, cpu::make_engine({.space = options_.processor.space, .threads = 1}),
@@ -83,16 +81,12 @@ void SimulatedServer::start() {
                      .stopped = [this] { end_then_start(false); }});
     core_->recover();
   } catch (const std::exception& error) {
-    counted.end();
-    const bool had_memory =
-        !(failing && failing->has_failed()) && world_.allocation_fault().has_failed() == had_fault;
-    failing.reset();
+    const bool had_memory = !counted.end();
     // Only its disk and want of memory may keep a server from starting.
     if (had_memory && !has_disk_fault())
       history_.violated(std::string("the server does not start: ") + error.what());
     return end_then_start(true);
   }
-  failing.reset();
   counted.end();
   *is_recovering_ = false;
   network_.serve(
@@ -172,9 +166,9 @@ void SimulatedServer::look_at_commits() {
     if (starts != starts_ || number != commit_number_) return;
     commit_due_us_.reset();
     if (commits_ == nullptr || is_ending_) return;
-    std::optional<test::FailingAllocation> failing;
-    if (world_.happens(Fault::memory, 0.001)) failing.emplace(1 + world_.random().below(20));
-    const AllocationFault::Part counted(world_.allocation_fault());
+    std::optional<std::uint64_t> failing;
+    if (world_.happens(Fault::memory, 0.001)) failing = 1 + world_.random().below(20);
+    const AllocationFault::Part counted(world_.allocation_fault(), failing);
     commits_->step();
   });
 }

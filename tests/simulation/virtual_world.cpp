@@ -14,7 +14,6 @@ VirtualWorld::VirtualWorld(const SimulationOptions& options)
     if (is_drawn && !options.without.contains(static_cast<Fault>(i)))
       faults_.insert(static_cast<Fault>(i));
   }
-  if (options.failing_allocation > 0) faults_.erase(Fault::memory);
 }
 
 void VirtualWorld::at(std::int64_t due_us, std::function<void()> event) {
