@@ -70,21 +70,6 @@ mode_t mode_in(int flags, va_list arguments) {
   return makes_file ? va_arg(arguments, mode_t) : 0;
 }
 
-using Open = int(const char*, int, ...);
-using OpenAt = int(int, const char*, int, ...);
-using OpenStream = FILE*(const char*, const char*);
-
-int open_with(Open* real, const char* path, int flags, mode_t mode) {
-  return fails_at("open", path) ? -1 : noted(real(path, flags, mode), is_counted(AT_FDCWD, path));
-}
-
-FILE* open_with(OpenStream* real, const char* path, const char* mode) {
-  if (fails_at("fopen", path)) return nullptr;
-  FILE* const stream = real(path, mode);
-  if (stream != nullptr) noted(fileno(stream), is_counted(AT_FDCWD, path));
-  return stream;
-}
-
 }  // namespace
 }  // namespace starling::stream
 
@@ -93,25 +78,20 @@ using namespace starling::stream;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 int open(const char* path, int flags, ...) {
-  static auto* const real = next_function<Open>("open");
+  static auto* const real = next_function<int(const char*, int, ...)>("open");
   va_list arguments;
   va_start(arguments, flags);
   const mode_t mode = mode_in(flags, arguments);
   va_end(arguments);
-  return open_with(real, path, flags, mode);
+  return fails_at("open", path) ? -1 : noted(real(path, flags, mode), is_counted(AT_FDCWD, path));
 }
 
-int open64(const char* path, int flags, ...) {
-  static auto* const real = next_function<Open>("open64");
-  va_list arguments;
-  va_start(arguments, flags);
-  const mode_t mode = mode_in(flags, arguments);
-  va_end(arguments);
-  return open_with(real, path, flags, mode);
-}
+// Offsets have 64 bits in both.
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
+FILE* fopen64(const char* path, const char* mode) __attribute__((alias("fopen")));
 
 int openat(int folder, const char* path, int flags, ...) {
-  static auto* const real = next_function<OpenAt>("openat");
+  static auto* const real = next_function<int(int, const char*, int, ...)>("openat");
   va_list arguments;
   va_start(arguments, flags);
   const mode_t mode = mode_in(flags, arguments);
@@ -121,13 +101,11 @@ int openat(int folder, const char* path, int flags, ...) {
 }
 
 FILE* fopen(const char* path, const char* mode) {
-  static auto* const real = next_function<OpenStream>("fopen");
-  return open_with(real, path, mode);
-}
-
-FILE* fopen64(const char* path, const char* mode) {
-  static auto* const real = next_function<OpenStream>("fopen64");
-  return open_with(real, path, mode);
+  static auto* const real = next_function<FILE*(const char*, const char*)>("fopen");
+  if (fails_at("fopen", path)) return nullptr;
+  FILE* const stream = real(path, mode);
+  if (stream != nullptr) noted(fileno(stream), is_counted(AT_FDCWD, path));
+  return stream;
 }
 
 int close(int file) {
