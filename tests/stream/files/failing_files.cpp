@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tests/stream/support/call_fault.hpp"
+#include "tests/support/replaced_function.hpp"
 
 namespace starling::stream {
 namespace {
@@ -65,15 +66,12 @@ bool fails_at(std::string_view call, const char* path, int folder = AT_FDCWD) {
   return fails(call, is_counted(folder, path));
 }
 
-mode_t mode_in(int flags, va_list arguments) {
-  const bool makes_file = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
-  return makes_file ? va_arg(arguments, mode_t) : 0;
-}
-
 }  // namespace
 }  // namespace starling::stream
 
 using namespace starling::stream;  // NOLINT(google-build-using-namespace)
+using starling::test::mode_in;
+using starling::test::next_function;
 
 extern "C" {
 

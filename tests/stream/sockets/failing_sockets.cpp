@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/stream/support/call_fault.hpp"
+#include "tests/support/replaced_function.hpp"
 
 namespace starling::stream {
 namespace {
@@ -39,8 +40,8 @@ void refuse_connection(const Accept& accept) {
 }  // namespace starling::stream
 
 using starling::stream::fails;
-using starling::stream::next_function;
 using starling::stream::refuse_connection;
+using starling::test::next_function;
 
 extern "C" {
 

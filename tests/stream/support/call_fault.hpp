@@ -17,7 +17,6 @@
 #include <string_view>
 #include <utility>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -110,12 +109,6 @@ inline bool call_fails(std::uint32_t call) {
   const int error = fault == nullptr ? 0 : fault->error_of(call);
   if (error != 0) errno = error;
   return error != 0;
-}
-
-/// Returns the C library's function of this name, which a library replaces.
-template <class Function>
-Function* next_function(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
 }  // namespace starling::stream
