@@ -27,6 +27,11 @@ bool GroupCommit::has_room(std::uint64_t payload_bytes) const {
   return has_room_locked(payload_bytes);
 }
 
+bool GroupCommit::has_failed() const {
+  const std::lock_guard lock(mutex_);
+  return has_failed_;
+}
+
 bool GroupCommit::has_room_locked(std::uint64_t payload_bytes) const {
   if (has_failed_ || is_stopping_ || is_full_ || !pending_.has_room(payload_bytes)) return false;
   if (pending_.is_empty() && taken_bytes_ == 0) return true;

@@ -52,6 +52,8 @@ class GroupCommit {
   /// buffer or the disk is full, and after a failure. A record that is longer than the buffer has
   /// room when nothing else waits.
   bool has_room(std::uint64_t payload_bytes) const;
+  /// Returns whether nothing will become durable any more, because the disk or memory failed.
+  bool has_failed() const;
   /// Producer: returns the record's sequence number. Requires has_room.
   std::uint64_t append(RecordType type, std::uint16_t version,
                        std::span<const std::span<const std::byte>> parts);

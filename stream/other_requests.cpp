@@ -167,8 +167,9 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
   const protocol::Frame frame = protocol::encode_hello_reply(caller.reply_head(), reply);
-  if (unrecorded_sessions_.contains(opened->session)) return parts_.send(caller.peer, frame);
-  send_when_logged(caller, frame);
+  if (!unrecorded_sessions_.contains(opened->session)) return send_when_logged(caller, frame);
+  // The log had no room for the session's record. If that is because it failed, the server ends.
+  if (!parts_.journal->has_failed()) parts_.send(caller.peer, frame);
 }
 
 void RequestHandler::end_session(const Caller& caller) {

@@ -101,6 +101,8 @@ class Journal {
   const std::optional<std::string>& refusal() const { return refusal_; }
   /// The same for the begin and the end of a session, which do not wait while is_behind().
   std::optional<std::string> refusal_of_session() const;
+  /// Returns whether the log has failed. The server ends then, and acknowledges nothing more.
+  bool has_failed() const { return commits_->has_failed(); }
   /// Returns whether so much waits for the disk that no further change should be applied.
   bool is_behind() const;
   /// A function that is called when is_behind() or refusal() may have changed, or when records came

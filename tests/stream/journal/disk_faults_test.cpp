@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/tick_message.hpp"
+#include "tests/stream/journal/ending_peer.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/support/raw_peer.hpp"
 
@@ -250,6 +251,32 @@ TEST_F(DiskFaults, AFailedSyncAcknowledgesNothingAndEndsTheServer) {
   const std::vector<std::uint64_t> ids{0, 1, 2};
   EXPECT_EQ(again.objects(ids).value().objects.size(), 3u);
   stop();  // while `fails` is there
+}
+
+TEST_F(DiskFaults, ASessionIsNotAnsweredOnceTheLogHasFailed) {
+  log::GroupCommit* commits = nullptr;
+  std::atomic<bool> is_held = false;
+  std::atomic<bool> has_ended = false;
+  ServerOptions held = options();
+  held.journal.run_commits = [&](log::GroupCommit& made) { commits = &made; };
+  held.watch_loop_turn = [&](std::int64_t) {
+    while (is_held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  start(held);
+  EndingPeer peer(context, server->endpoints().commands, [&] { return has_ended.load(); });
+  is_held = true;
+  // The first request begins the turn that is held. The loop has the second one before the failure.
+  for (const char* const name : {"first", "second"}) {
+    peer.send(encoded({}, protocol::Hello{.client = name}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  files->on_sync = [&] { files->fail_sync(1); };
+  while (!commits->has_failed()) commits->step();
+  is_held = false;
+  thread.join();
+  has_ended = true;
+  EXPECT_THAT(failure, testing::HasSubstr("cannot be written"));
+  EXPECT_THROW(peer.receive(), NoReply);
 }
 
 TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
