@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CTest reads this after the tests of this folder: those that hold a time to a bound run alone.
-foreach(test stream.LoopTurnsTest.NoRequestHoldsTheLoop
+foreach(test access.KeyedServer.AReloadOfTheLargestFileHoldsTheLoopForNoLongTime
+        stream.LoopTurnsTest.NoRequestHoldsTheLoop
         stream.LoopTurnsTest.NorDoThousandsOfStreamsAndSessions
         journal.Durability.AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock)
   set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
