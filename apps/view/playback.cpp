@@ -3,6 +3,7 @@
 #include "starling/apps/view/playback.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace starling::apps {
 
@@ -21,6 +22,7 @@ Playback::Wake Playback::wait_for(std::int64_t at_us) {
     const Wake wake = wake_now();
     if (wake != Wake::due) return wake;
     const std::int64_t left_us = at_us - position_us(now);
+    if (left_us >= 0 && std::exchange(is_ahead_, false)) anchor_ = now;
     if (left_us <= 0) {
       reached_us_ = at_us;
       return Wake::due;
@@ -39,6 +41,7 @@ Playback::Wake Playback::wait_at_end() {
   // The clock does not run past the end. It may have been moved back already.
   const Clock::time_point now = Clock::now();
   move_to(std::min(position_us(now), reached_us_), now);
+  is_ahead_ = false;
   is_paused_ = true;
   changed_.wait(lock, [this] { return wake_now() != Wake::due; });
   move_to(position_us(Clock::now()), Clock::now());
@@ -49,6 +52,13 @@ Playback::Wake Playback::wait_at_end() {
 void Playback::begin_pass() {
   const std::lock_guard lock(mutex_);
   reached_us_ = 0;
+  const Clock::time_point now = Clock::now();
+  jump_to(position_us(now), now);
+}
+
+Playback::Wake Playback::wake() const {
+  const std::lock_guard lock(mutex_);
+  return wake_now();
 }
 
 void Playback::pause(bool is_paused) {
@@ -88,7 +98,7 @@ double Playback::scale_speed(double factor) {
 
 void Playback::seek(std::int64_t at_us) {
   const std::lock_guard lock(mutex_);
-  move_to(std::max<std::int64_t>(at_us, 0), Clock::now());
+  jump_to(std::max<std::int64_t>(at_us, 0), Clock::now());
   changed_.notify_all();
 }
 
@@ -98,7 +108,7 @@ void Playback::skip(std::int64_t by_us) {
 
 void Playback::restart() {
   const std::lock_guard lock(mutex_);
-  move_to(0, Clock::now());
+  jump_to(0, Clock::now());
   is_paused_ = false;
   changed_.notify_all();
 }
@@ -115,7 +125,7 @@ std::int64_t Playback::position_us() const {
 }
 
 std::int64_t Playback::position_us(Clock::time_point now) const {
-  if (is_paused_) return anchor_us_;
+  if (is_paused_ || is_ahead_) return anchor_us_;
   const std::chrono::duration<double, std::micro> since = now - anchor_;
   return anchor_us_ + static_cast<std::int64_t>(since.count() * speed_);
 }
@@ -123,6 +133,12 @@ std::int64_t Playback::position_us(Clock::time_point now) const {
 void Playback::move_to(std::int64_t at_us, Clock::time_point now) {
   anchor_us_ = at_us;
   anchor_ = now;
+}
+
+/// The same, and the clock stands until the pass has reached it.
+void Playback::jump_to(std::int64_t at_us, Clock::time_point now) {
+  move_to(at_us, now);
+  is_ahead_ = true;
 }
 
 }  // namespace starling::apps

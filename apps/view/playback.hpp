@@ -28,9 +28,12 @@ class Playback {
   };
   /// Waits until the clock has reached `at_us`. The moments of one pass may not fall.
   Wake wait_for(std::int64_t at_us);
+  /// Returns `due`, or why the pass must end.
+  Wake wake() const;
   /// Waits, at the end of the recording, until the clock is moved back or stopped.
   Wake wait_at_end();
-  /// A new pass begins: its moments begin at 0 again.
+  /// A new pass begins: its moments begin at 0 again. Then, and whenever it is moved, the clock
+  /// stands until the pass has reached it.
   void begin_pass();
 
   void pause(bool is_paused);
@@ -53,6 +56,7 @@ class Playback {
  private:
   std::int64_t position_us(Clock::time_point now) const;
   void move_to(std::int64_t at_us, Clock::time_point now);
+  void jump_to(std::int64_t at_us, Clock::time_point now);
   Wake wake_now() const;
 
   mutable std::mutex mutex_;
@@ -60,6 +64,7 @@ class Playback {
   double speed_;
   bool is_paused_ = false;
   bool is_stopped_ = false;
+  bool is_ahead_ = true;        ///< of the pass, for which it waits
   std::int64_t anchor_us_ = 0;  ///< the position at `anchor_`
   Clock::time_point anchor_;
   std::int64_t reached_us_ = 0;  ///< the last moment of this pass that was due

@@ -51,6 +51,22 @@ TEST(Playback, AJumpAheadMakesAllBetweenDueAtOnce) {
   EXPECT_LT(took, 5s);
 }
 
+TEST(Playback, StandsUntilThePassHasReachedIt) {
+  Playback playback(4096);
+  playback.begin_pass();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(playback.position_us(), 0);
+  EXPECT_EQ(playback.wait_for(0), Wake::due);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_GT(playback.position_us(), 4096 * 20'000 - 1);
+  playback.seek(3'600'000'000);
+  EXPECT_EQ(playback.wait_for(100'000'000), Wake::due);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(playback.position_us(), 3'600'000'000);
+  EXPECT_EQ(playback.wait_for(3'600'000'001), Wake::due);
+  EXPECT_GT(playback.position_us(), 3'600'000'000);
+}
+
 TEST(Playback, MovedBackItAsksForANewPass) {
   Playback playback(1);
   playback.skip(600'000'000);
