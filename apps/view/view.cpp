@@ -20,6 +20,7 @@ namespace starling::apps {
 namespace {
 
 struct ViewFlags : TraceFlags {
+  std::string journal;
   std::string tick = "1s";
   double speed = 1;
   std::string object_ttl;
@@ -48,9 +49,28 @@ void add_flags(CLI::App& command, ViewFlags& flags) {
   add_engine_flags(command, flags.engine);
 }
 
+/// Adds --journal. The flags that describe a trace have no meaning with it.
+void add_journal_flag(CLI::App& command, ViewFlags& flags) {
+  CLI::Option& journal =
+      *command
+           .add_option("--journal", flags.journal,
+                       "Instead of a trace, play the log in this folder (serve --journal): each of "
+                       "its ticks, with all objects as that tick had them. With --from and --until")
+           ->type_name("DIR");
+  for (const char* flag :
+       {"trace", "--format", "--columns", "--space", "--time-unit", "--utc-offset", "--altitude",
+        "--persons", "--keep-null-island", "--max-speed-mps", "--strict", "--order",
+        "--sort-memory", "--temp-dir", "--tick", "--object-ttl"})
+    journal.excludes(command.get_option(flag));
+}
+
 ViewPlan plan_view(const ViewFlags& flags) {
+  if (flags.journal.empty() && flags.paths.empty())
+    throw sim::UsageError("give a trace, or the folder of a server's log with --journal");
   ViewPlan plan;
   static_cast<TracePlan&>(plan) = plan_trace(flags);
+  plan.journal = flags.journal;
+  plan.log_span = {plan.trace.from_us, plan.trace.to_us};
   plan.tick_us = duration_us(flags.tick);
   plan.speed = flags.speed;
   plan.object_ttl_us =
@@ -67,16 +87,19 @@ ViewPlan plan_view(const ViewFlags& flags) {
 std::function<int()> add_view(CLI::App& program) {
   auto flags = std::make_shared<ViewFlags>();
   CLI::App& command = *program.add_subcommand(
-      "view", "Play a recorded trace for a browser, in a server of its own");
+      "view", "Play a recorded trace, or a server's log, for a browser, in a server of its own");
   add_trace_flags(command, *flags);
+  command.get_option("trace")->required(false);
   add_flags(command, *flags);
+  add_journal_flag(command, *flags);
   command.footer(
       "Prints the address of the page. In a terminal, space pauses, + and - change the speed, the\n"
       "arrows go a minute back and forth, r plays from the beginning, and q ends.\n"
       "Examples:\n"
       "  starling view ais.csv.gz\n"
       "  starling view fcd.xml.gz --speed 10 --page-network city.net.xml\n"
-      "  starling view ships.csv --from 2022-01-03T00:10:00Z --http 127.0.0.1:8080");
+      "  starling view ships.csv --from 2022-01-03T00:10:00Z --http 127.0.0.1:8080\n"
+      "  starling view --journal log --from 2026-03-01T12:00:00Z --http 127.0.0.1:0");
   return [flags] {
     try {
       run_view(plan_view(*flags));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling view`: a server that replays a recording, for the page in a browser.
+// `starling view`: a server that plays a recording, for the page in a browser.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -19,10 +18,10 @@
 #include "starling/apps/shared/page_folder.hpp"
 #include "starling/apps/shared/page_network.hpp"
 #include "starling/apps/shared/process/stop_signals.hpp"
-#include "starling/apps/shared/progress_line.hpp"
 #include "starling/apps/view/keys.hpp"
 #include "starling/apps/view/playback.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/apps/view/played_log.hpp"
+#include "starling/apps/view/played_trace.hpp"
 #include "starling/sim/host/server_host.hpp"
 #include "starling/sim/replay/replay.hpp"
 #include "starling/stream/http/recording.hpp"
@@ -33,9 +32,6 @@ namespace {
 
 constexpr std::int64_t skipped_us = 60'000'000;
 constexpr std::chrono::milliseconds look_again{100};
-
-/// Thrown out of a pass, because the clock was moved back or stopped.
-struct PassEnds {};
 
 /// The recording as the HTTP endpoint shows and changes it. Event times are those of Playback,
 /// counted from the first tick.
@@ -71,9 +67,8 @@ class PlayedRecording : public stream::Recording {
 
 class View {
  public:
-  explicit View(const ViewPlan& plan)
-      : plan_(plan), trace_(plan.paths, plan.trace), playback_(plan.speed) {
-    print_notes("view", trace_);
+  explicit View(const ViewPlan& plan) : plan_(plan), source_(open_source()), playback_(plan.speed) {
+    source_->set_up(options_);
     options_.tick_period_us.reset();
     options_.commands_endpoint = "tcp://127.0.0.1:*";
     options_.results_endpoint = "tcp://127.0.0.1:*";
@@ -82,9 +77,7 @@ class View {
     options_.tau_step_max_us = 0;
     options_.recording = recording_;
     options_.page_folder = page_folder("");
-    options_.network = read_page_network(plan.page_network, trace_.space());
-    options_.processor.space.space = trace_.space();
-    options_.processor.objects.object_ttl_us = plan.object_ttl_us;
+    options_.network = read_page_network(plan.page_network, options_.processor.space.space);
   }
 
   void run() {
@@ -105,11 +98,17 @@ class View {
   }
 
  private:
-  /// Replays the recording once, into a new server. Returns false if that was the last time.
+  /// The whole log is read, which takes a while: a signal ends the program meanwhile.
+  std::unique_ptr<PlayedSource> open_source() {
+    const EndAtSignal reading(stop_, [] {});
+    return plan_.journal.empty() ? make_played_trace(plan_) : make_played_log(plan_);
+  }
+
+  /// Plays the recording once, into a new server. Returns false if that was the last time.
   bool play_pass() {
     playback_.begin_pass();
-    sim::NameTable names;
-    const auto rows = read_rows(names);
+    const PlayedSource::Span span = source_->begin_pass();
+    recording_->set_span(span.begin_us, span.end_us);
     stream::Server server(options_, choose_engine(plan_.engine).make(options_.processor.space));
     options_.http_port = port_of(server.endpoints().http);
     std::exception_ptr failure;
@@ -123,7 +122,7 @@ class View {
     });
     bool goes_on = false;
     try {
-      goes_on = replay_into(server, *rows, names);
+      goes_on = play_into(server);
     } catch (...) {
       server.stop();
       throw;
@@ -134,45 +133,20 @@ class View {
     return goes_on;
   }
 
-  std::unique_ptr<sim::RowStream> read_rows(sim::NameTable& names) {
-    ProgressLine progress;
-    sim::RowSorter sorter(plan_.sort);
-    sim::TraceCounts counts;
-    std::int64_t oldest_us = std::numeric_limits<std::int64_t>::max();
-    trace_.read(Lattice(options_.processor.space), names, counts, [&](const sim::TraceRow& row) {
-      sorter.add(row);
-      oldest_us = std::min(oldest_us, row.time_us);
-      if (sorter.row_count() % 4096 == 0) progress.show("reading", sorter.row_count(), 0);
-    });
-    if (sorter.row_count() == 0)
-      throw sim::InputError("there is nothing to view; " + describe_left_out(counts));
-    auto rows = sorter.finish();
-    recording_->set_span(sim::first_tick_us(oldest_us, plan_.tick_us),
-                         sim::first_tick_us(rows->newest_us(), plan_.tick_us));
-    return rows;
-  }
-
-  bool replay_into(const stream::Server& server, sim::RowStream& rows,
-                   const sim::NameTable& names) {
+  bool play_into(const stream::Server& server) {
     zmq::context_t zmq;
     sim::ServerHost host(
         zmq, {.commands = server.endpoints().commands, .results = server.endpoints().results},
         "view");
-    host.put_names(names, "objects' names");
     sim::start_replay(host, {.stream = "view", .queries = {}}, false);
     say_once_where(server.endpoints().http);
-    sim::ReplayOptions options;
-    options.tick_us = plan_.tick_us;
-    Playback::Wake wake = Playback::Wake::due;
-    options.wait = [&](std::int64_t since_first_us) {
-      wake = playback_.wait_for(since_first_us);
-      if (wake != Playback::Wake::due) throw PassEnds();
-    };
+    Playback::Wake wake{};
     try {
-      sim::replay(rows, options, host, nullptr, {});
+      source_->play(host, playback_);
       std::fputs("view: the recording has ended; r plays it again, q ends\n", stderr);
       wake = playback_.wait_at_end();
-    } catch (const PassEnds&) {  // `wake` says why
+    } catch (const PassEnds& end) {
+      wake = end.why;
     }
     return wake == Playback::Wake::back;
   }
@@ -225,7 +199,7 @@ class View {
 
   const ViewPlan& plan_;
   StopSignals stop_;  ///< made before any thread
-  const sim::Trace trace_;
+  const std::unique_ptr<PlayedSource> source_;
   Playback playback_;
   const std::shared_ptr<PlayedRecording> recording_ = std::make_shared<PlayedRecording>(playback_);
   stream::ServerOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays a recording into a server of its own, as often as the user moves back, until the user
-// ends it. view.cpp calls it.
+// Plays a recorded trace, or a server's log, into a server of its own, as often as the user moves
+// back, until the user ends it. view.cpp calls it.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,24 @@
 
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
+#include "starling/stream/recovery/log_run.hpp"
 
 namespace starling::apps {
 
 struct ViewPlan : TracePlan {
-  std::int64_t tick_us = 0;
-  double speed = 1;  ///< a multiple of real time
-  std::int64_t object_ttl_us = 0;
-  std::string page_network;  ///< empty: no roads
+  std::string journal;             ///< the folder of a log; empty: a trace is played
+  stream::LogSpan log_span{};      ///< of a log: the ticks to play
+  std::int64_t tick_us = 0;        ///< of a trace
+  double speed = 1;                ///< a multiple of real time
+  std::int64_t object_ttl_us = 0;  ///< of a trace
+  std::string page_network;        ///< empty: no roads
   std::string http_host;
   std::uint16_t http_port = 0;
   EngineFlags engine;
 };
 
 /// Returns when the user ends it by a key or a signal. Throws sim::UsageError, sim::InputError, and
-/// what Server throws.
+/// what Server and LogRun throw.
 void run_view(const ViewPlan& plan);
 
 }  // namespace starling::apps

@@ -164,6 +164,19 @@ void ServerHost::put_tags(std::span<const TagUpdate> rows) {
   });
 }
 
+void ServerHost::remove_objects(std::span<const ObjectRemoval> rows) {
+  const std::size_t rows_max = server_.batch_rows_max(protocol::ManualServer::row_bytes);
+  in_batches(rows, rows_max, [&](std::span<const ObjectRemoval> part) {
+    std::vector<std::uint64_t> ids;
+    std::vector<std::int64_t> times_us;
+    for (const ObjectRemoval& row : part) {
+      ids.push_back(to_number(row.id));
+      times_us.push_back(row.time_us);
+    }
+    server_.post(protocol::RemoveObjects{ids, times_us});
+  });
+}
+
 void ServerHost::put_queries(std::span<const protocol::QuerySpec> queries) {
   const std::size_t rows_max = server_.batch_rows_max(protocol::ManualServer::query_bytes);
   in_batches(queries, rows_max, [&](std::span<const protocol::QuerySpec> part) {

@@ -42,6 +42,7 @@ class ServerHost : public LockStepHost {
   protocol::ListStore open(const HostStream& stream) override;
   void put_objects(std::span<const TraceRow> rows) override;
   void put_tags(std::span<const TagUpdate> rows) override;
+  void remove_objects(std::span<const ObjectRemoval> rows);
   void put_queries(std::span<const protocol::QuerySpec> queries) override;
   void remove_queries(std::span<const QueryId> ids) override;
   RowCounts settle() override;

@@ -12,7 +12,7 @@ namespace starling::stream {
 struct PlaybackState {
   std::int64_t time_us = 0;   ///< the moment that is due now
   std::int64_t begin_us = 0;  ///< of the first tick
-  std::int64_t end_us = 0;    ///< of the newest row
+  std::int64_t end_us = 0;    ///< of the last tick
   double speed = 1;           ///< a multiple of real time
   bool is_paused = false;
 };

@@ -4,6 +4,7 @@
 #include "starling/stream/recovery/log_run.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -72,6 +73,13 @@ void LogRun::look_at(const log::Record& record) {
   if (!is_beyond_ || !begun_.empty()) return;
   range_.until = record.sequence + 1;
   throw Stop();
+}
+
+std::vector<std::int64_t> LogRun::taus(const LogSpan& within) const {
+  std::vector<std::int64_t> taus;
+  for (const auto& [tick, tau_us] : taus_)
+    if (within.has(tau_us)) taus.push_back(tau_us);
+  return taus;
 }
 
 std::optional<LogSpan> LogRun::span() const {
@@ -149,6 +157,19 @@ void LogRun::check(Tick tick, std::uint64_t hash) {
     if (!counts_.first_different) counts_.first_different = tick;
   }
   hashes_.erase(ran);
+}
+
+void LogRun::follow(const RecordHandler& handler) {
+  begin(Tick{std::numeric_limits<std::uint64_t>::max()});
+  try {
+    for_each_record([&](const log::Record& record) {
+      const JournalRecord decoded = decode(record);
+      tables_->replay().apply(decoded);
+      tables_->engine().forget_births();
+      if (!handler(decoded)) throw Stop();
+    });
+  } catch (const Stop&) {
+  }
 }
 
 SpaceOptions LogRun::space() const {

@@ -71,6 +71,8 @@ class LogRun {
   /// below.
   LogRun(log::Files& files, LogRunOptions options);
 
+  /// tau of each tick within the span that can run again, in order.
+  std::vector<std::int64_t> taus(const LogSpan& within) const;
   /// tau of the first and the last tick that can run again; std::nullopt: there are none.
   std::optional<LogSpan> span() const;
   /// Returns tau of the first tick that go_to() can reach, or std::nullopt if there is none.
@@ -84,6 +86,11 @@ class LogRun {
   /// Brings the tables to the last tick at or before this time, and returns whether there is one.
   /// Call it once, instead of run().
   bool go_to(std::int64_t tau_us);
+  /// Brings the tables to the snapshot, and then applies each record; searches no tick. Calls the
+  /// handler after each record, and stops when it returns false. Each call begins again. Call it
+  /// instead of run().
+  using RecordHandler = std::function<bool(const JournalRecord& applied)>;
+  void follow(const RecordHandler& handler);
   /// The space of the objects.
   SpaceOptions space() const;
   ReplayedTables& tables() { return *tables_; }

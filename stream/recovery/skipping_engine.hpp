@@ -25,6 +25,9 @@ class SkippingEngine final : public ForwardingEngine {
   void skip_after(Tick tick) { last_searched_ = tick; }
   /// The same for single ticks.
   void skip(std::set<Tick> ticks) { skipped_ = std::move(ticks); }
+  /// Forgets which objects have come since the last tick that was searched. Call it only if no
+  /// later tick is searched.
+  void forget_births() { engine().staging().births.clear(); }
 
   void set_result_handler(ResultHandler handler) override;
   void take_ahead() override;

@@ -98,6 +98,26 @@ TEST_F(LogOfAMovingObject, AnswersFromAnyTick) {
   EXPECT_EQ(distance_at(1'000'000'000), ticks);
 }
 
+TEST_F(LogOfAMovingObject, HasTheObjectsOfEachTickWhenItIsFollowedAgainToo) {
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+  LogRun log(*files, {.make_engine = engine_for});
+  EXPECT_THAT(log.taus({3000, 5000}), testing::ElementsAre(3000, 4000, 5000));
+  for (const int last : {ticks, 5}) {
+    std::vector<double> found;
+    log.follow([&](const JournalRecord& applied) {
+      if (!std::holds_alternative<TickBegunRecord>(applied)) return true;
+      const ObjectTable& table = log.tables().processor().objects();
+      EXPECT_EQ(table.alive_count(), 51u);
+      const LiveObject object = table.object_at(table.find(ObjectId{7}));
+      found.push_back(Lattice(log.space()).to_position(object.position)[0]);
+      return found.size() < static_cast<std::size_t>(last);
+    });
+    ASSERT_EQ(found.size(), static_cast<std::size_t>(last));
+    for (int tick = 1; tick <= last; ++tick)
+      EXPECT_EQ(found[static_cast<std::size_t>(tick) - 1], tick);
+  }
+}
+
 TEST_F(LogOfAMovingObject, IsReadNoFurtherThanItIsAskedFor) {
   const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
   LogRun log(*files, {.make_engine = engine_for, .until_us = 5500});

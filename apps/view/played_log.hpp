@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server's log that `starling view` plays: the objects as each of its ticks had them.
+#pragma once
+
+#include <memory>
+
+#include "starling/apps/view/played_source.hpp"
+#include "starling/apps/view/view_run.hpp"
+
+namespace starling::apps {
+
+/// Opens the log and finds its ticks. Throws std::runtime_error with a sentence if the folder has
+/// no log, or one of vectors, or without ticks in the span of the plan; and as LogRun does.
+std::unique_ptr<PlayedSource> make_played_log(const ViewPlan& plan);
+
+}  // namespace starling::apps
