@@ -167,9 +167,8 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
   const protocol::Frame frame = protocol::encode_hello_reply(caller.reply_head(), reply);
-  if (!unrecorded_sessions_.contains(opened->session)) return send_when_logged(caller, frame);
-  // The log had no room for the session's record. If that is because it failed, the server ends.
-  if (!parts_.journal->has_failed()) parts_.send(caller.peer, frame);
+  unrecorded_sessions_.contains(opened->session) ? send_without_record(caller, frame)
+                                                 : send_when_logged(caller, frame);
 }
 
 void RequestHandler::end_session(const Caller& caller) {
@@ -180,7 +179,7 @@ void RequestHandler::end_session(const Caller& caller) {
   record_end_of_session(caller.head.session);
   if (may_log(caller.peer)) spdlog::info("session {} ended by its client", number);
   const protocol::Frame frame = protocol::encode_done(caller.reply_head());
-  is_recorded ? send_when_logged(caller, frame) : parts_.send(caller.peer, frame);
+  is_recorded ? send_when_logged(caller, frame) : send_without_record(caller, frame);
 }
 
 void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnapshot& request,

@@ -140,6 +140,12 @@ void RequestHandler::send_when_logged(const Caller& caller, const protocol::Fram
   send_when_durable(caller.peer, frame, parts_.journal->end());
 }
 
+/// Sends the answer to a session that the log had no room for. If that is because the log has
+/// failed, the server ends and answers nothing more.
+void RequestHandler::send_without_record(const Caller& caller, const protocol::Frame& frame) {
+  if (!parts_.journal->has_failed()) parts_.send(caller.peer, frame);
+}
+
 /// Sends an answer from a finished tick when the log is on the disk up to a place of that tick. If
 /// the disk is full, refuses instead.
 void RequestHandler::send_after(const Caller& caller, const protocol::Frame& frame,

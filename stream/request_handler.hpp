@@ -237,6 +237,7 @@ class RequestHandler {
   void record_session_late(const Caller& caller);
   void record_end_of_session(std::uint64_t session);
   void send_when_logged(const Caller& caller, const protocol::Frame& frame);
+  void send_without_record(const Caller& caller, const protocol::Frame& frame);
   void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
   void send_after(const Caller& caller, const protocol::Frame& frame,
                   std::uint64_t (Journal::*place_of)(Tick) const, Tick tick);

@@ -265,7 +265,8 @@ TEST_F(DiskFaults, ASessionIsNotAnsweredOnceTheLogHasFailed) {
   start(held);
   EndingPeer peer(context, server->endpoints().commands, [&] { return has_ended.load(); });
   is_held = true;
-  // The first request begins the turn that is held. The loop has the second one before the failure.
+  // The first request begins the turn that is held. The loop has the second one before the failure;
+  // on a machine too slow for that, the server ends before it sees it.
   for (const char* const name : {"first", "second"}) {
     peer.send(encoded({}, protocol::Hello{.client = name}));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
