@@ -21,8 +21,9 @@ Playback::Wake Playback::wait_for(std::int64_t at_us) {
     const Clock::time_point now = Clock::now();
     const Wake wake = wake_now();
     if (wake != Wake::due) return wake;
+    if (is_pass_late(at_us, now)) move_to(at_us, now);
     const std::int64_t left_us = at_us - position_us(now);
-    if (left_us >= 0 && std::exchange(is_ahead_, false)) anchor_ = now;
+    if (left_us > 0 && std::exchange(is_ahead_, false)) anchor_ = now;
     if (left_us <= 0) {
       reached_us_ = at_us;
       return Wake::due;
@@ -36,16 +37,30 @@ Playback::Wake Playback::wait_for(std::int64_t at_us) {
   }
 }
 
+/// Returns whether the moment that is due only now was due long ago. A pass that goes to where the
+/// clock was moved is not late.
+bool Playback::is_pass_late(std::int64_t at_us, Clock::time_point now) const {
+  constexpr double late_us = 500'000;
+  return !is_ahead_ && static_cast<double>(position_us(now) - at_us) > late_us * speed_;
+}
+
+bool Playback::is_over(std::int64_t next_us) {
+  const std::lock_guard lock(mutex_);
+  if (position_us(Clock::now()) < next_us) return false;
+  reached_us_ = next_us;
+  return true;
+}
+
 Playback::Wake Playback::wait_at_end() {
   std::unique_lock lock(mutex_);
   // The clock does not run past the end. It may have been moved back already.
   const Clock::time_point now = Clock::now();
   move_to(std::min(position_us(now), reached_us_), now);
   is_ahead_ = false;
-  is_paused_ = true;
+  is_at_end_ = true;
   changed_.wait(lock, [this] { return wake_now() != Wake::due; });
   move_to(position_us(Clock::now()), Clock::now());
-  is_paused_ = false;
+  is_at_end_ = false;
   return wake_now();
 }
 
@@ -75,7 +90,7 @@ void Playback::toggle_pause() {
 
 bool Playback::is_paused() const {
   const std::lock_guard lock(mutex_);
-  return is_paused_;
+  return is_paused_ || is_at_end_;
 }
 
 void Playback::set_speed(double speed) {
@@ -125,7 +140,7 @@ std::int64_t Playback::position_us() const {
 }
 
 std::int64_t Playback::position_us(Clock::time_point now) const {
-  if (is_paused_ || is_ahead_) return anchor_us_;
+  if (is_paused_ || is_at_end_ || is_ahead_) return anchor_us_;
   const std::chrono::duration<double, std::micro> since = now - anchor_;
   return anchor_us_ + static_cast<std::int64_t>(since.count() * speed_);
 }
@@ -135,7 +150,6 @@ void Playback::move_to(std::int64_t at_us, Clock::time_point now) {
   anchor_ = now;
 }
 
-/// The same, and the clock stands until the pass has reached it.
 void Playback::jump_to(std::int64_t at_us, Clock::time_point now) {
   move_to(at_us, now);
   is_ahead_ = true;

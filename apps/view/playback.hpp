@@ -26,8 +26,12 @@ class Playback {
     back,  ///< the clock was moved back; replay from the beginning
     stop,  ///< stop() was called
   };
-  /// Waits until the clock has reached `at_us`. The moments of one pass may not fall.
+  /// Waits until the clock has reached `at_us`. The moments of one pass may not fall. If the pass
+  /// is more than half a second late, the clock moves back to it.
   Wake wait_for(std::int64_t at_us);
+  /// Returns whether the clock has also reached the next moment of the pass. The pass may then
+  /// leave the one before out.
+  bool is_over(std::int64_t next_us);
   /// Returns `due`, or why the pass must end.
   Wake wake() const;
   /// Waits, at the end of the recording, until the clock is moved back or stopped.
@@ -38,7 +42,7 @@ class Playback {
 
   void pause(bool is_paused);
   void toggle_pause();
-  bool is_paused() const;
+  bool is_paused() const;  ///< or at the end
   void set_speed(double speed);
   double speed() const;
   /// Multiplies the speed, and returns the new one.
@@ -55,8 +59,11 @@ class Playback {
 
  private:
   std::int64_t position_us(Clock::time_point now) const;
+  /// Sets the position.
   void move_to(std::int64_t at_us, Clock::time_point now);
+  /// Sets the position, and lets the clock stand until the pass has reached it.
   void jump_to(std::int64_t at_us, Clock::time_point now);
+  bool is_pass_late(std::int64_t at_us, Clock::time_point now) const;
   Wake wake_now() const;
 
   mutable std::mutex mutex_;
@@ -64,7 +71,8 @@ class Playback {
   double speed_;
   bool is_paused_ = false;
   bool is_stopped_ = false;
-  bool is_ahead_ = true;        ///< of the pass, for which it waits
+  bool is_at_end_ = false;      ///< in wait_at_end(), where the clock stands
+  bool is_ahead_ = true;        ///< the clock stands until the pass has reached it
   std::int64_t anchor_us_ = 0;  ///< the position at `anchor_`
   Clock::time_point anchor_;
   std::int64_t reached_us_ = 0;  ///< the last moment of this pass that was due

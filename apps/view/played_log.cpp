@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies the log to tables. For each tick, sends the server the objects that have changed since
-// the tick before: see played_log.hpp. What expires or comes late in the log needs no rule here.
+// the tick before: see played_log.hpp. The tables have dealt with late rows and with times to live.
 #include "starling/apps/view/played_log.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -38,6 +37,7 @@ class ShownObjects {
         learn_name(to_number(name.id), name.text);
     const bool has_older_rows = remove_what_left(objects);
     // Another tick at the time before has the host forget the objects: it then takes older rows.
+    // For a moment, it has none of them.
     if (has_older_rows) host_.advance(tau_us_, {});
     put_what_changed(objects);
     check(host_.settle());
@@ -62,13 +62,11 @@ class ShownObjects {
   /// forgotten it meanwhile.
   bool remove_what_left(const ObjectTable& objects) {
     std::vector<ObjectRemoval> removals;
-    std::unordered_map<std::uint64_t, std::int64_t> times_us;
     for (Slot slot = 0; slot < shown_.size(); ++slot) {
       Shown& shown = shown_[slot];
-      if (!shown.is_shown || is_newer(objects, slot)) continue;
+      if (!shown.is_shown || is_still_there(objects, slot)) continue;
       shown.is_shown = false;
       removals.push_back({shown.object.id, shown.object.time_us});
-      times_us[to_number(shown.object.id)] = shown.object.time_us;
     }
     host_.remove_objects(removals);
     bool has_older_rows = false;
@@ -78,8 +76,8 @@ class ShownObjects {
     return has_older_rows;
   }
 
-  /// Returns whether the slot has the same object as is shown, and no older row of it.
-  bool is_newer(const ObjectTable& objects, Slot slot) const {
+  /// Returns whether the slot still has the object that is shown, and no older row of it.
+  bool is_still_there(const ObjectTable& objects, Slot slot) const {
     if (slot >= objects.slot_end() || !objects.is_alive(slot)) return false;
     const LiveObject now = objects.object_at(slot);
     return now.id == shown_[slot].object.id && now.time_us >= shown_[slot].object.time_us;
@@ -104,7 +102,7 @@ class ShownObjects {
     host_.put_objects(rows);
   }
 
-  /// Somebody else may have changed an object over HTTP, so some rows may be late.
+  /// Another client may have changed an object over HTTP; the log's row of it is then late.
   static void check(const sim::RowCounts& counts) {
     if (counts.rejected > 0)
       throw std::runtime_error("the server of this view rejected " +
@@ -181,11 +179,11 @@ class PlayedLog : public PlayedSource {
       if (tick == nullptr || tick->tau_us < taus_[next]) return true;
       ++next;
       wait_for(*clock_, tick->tau_us - taus_.front());
+      const bool is_last = next == taus_.size();
       // A tick that would be over before it is shown is left out.
-      const bool is_over =
-          next < taus_.size() && clock_->position_us() >= taus_[next] - taus_.front();
-      if (!is_over) objects.show(log_.tables(), tick->tau_us);
-      return next < taus_.size();
+      if (is_last || !clock_->is_over(taus_[next] - taus_.front()))
+        objects.show(log_.tables(), tick->tau_us);
+      return !is_last;
     });
   }
 

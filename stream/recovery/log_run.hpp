@@ -58,7 +58,7 @@ struct LogRunOptions {
   /// The run begins at the last snapshot whose ticks are all before this tau, or as early as the
   /// log can: with all of it or with its oldest snapshot.
   std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
-  /// For go_to(): later ticks are not looked for.
+  /// Later ticks are not looked for.
   std::int64_t until_us = std::numeric_limits<std::int64_t>::max();
   /// Asked now and then, on the same thread.
   std::function<bool()> is_cancelled = [] { return false; };
@@ -86,9 +86,9 @@ class LogRun {
   /// Brings the tables to the last tick at or before this time, and returns whether there is one.
   /// Call it once, instead of run().
   bool go_to(std::int64_t tau_us);
-  /// Brings the tables to the snapshot, and then applies each record; searches no tick. Calls the
-  /// handler after each record, and stops when it returns false. Each call begins again. Call it
-  /// instead of run().
+  /// Brings the tables to the snapshot, if there is one, and applies each record; searches no tick.
+  /// Calls the handler after each record, and stops when it returns false. Each call begins again.
+  /// Call it instead of run().
   using RecordHandler = std::function<bool(const JournalRecord& applied)>;
   void follow(const RecordHandler& handler);
   /// The space of the objects.

@@ -57,14 +57,48 @@ TEST(Playback, StandsUntilThePassHasReachedIt) {
   std::this_thread::sleep_for(20ms);
   EXPECT_EQ(playback.position_us(), 0);
   EXPECT_EQ(playback.wait_for(0), Wake::due);
+  std::this_thread::sleep_for(20ms);  // the first moment is shown
+  EXPECT_EQ(playback.position_us(), 0);
+  EXPECT_EQ(playback.wait_for(1), Wake::due);
   std::this_thread::sleep_for(20ms);
-  EXPECT_GT(playback.position_us(), 4096 * 20'000 - 1);
+  EXPECT_GE(playback.position_us(), 4096 * 20'000);
   playback.seek(3'600'000'000);
-  EXPECT_EQ(playback.wait_for(100'000'000), Wake::due);
-  std::this_thread::sleep_for(20ms);
-  EXPECT_EQ(playback.position_us(), 3'600'000'000);
+  for (const std::int64_t at_us : {std::int64_t{100'000'000}, std::int64_t{3'600'000'000}}) {
+    EXPECT_EQ(playback.wait_for(at_us), Wake::due);
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(playback.position_us(), 3'600'000'000);
+  }
   EXPECT_EQ(playback.wait_for(3'600'000'001), Wake::due);
   EXPECT_GT(playback.position_us(), 3'600'000'000);
+}
+
+TEST(Playback, DoesNotRunAwayFromALatePass) {
+  Playback playback(4096);
+  EXPECT_EQ(playback.wait_for(1), Wake::due);
+  std::this_thread::sleep_for(600ms);
+  playback.set_speed(Playback::speed_min);
+  EXPECT_EQ(playback.wait_for(1'000'000), Wake::due);
+  EXPECT_LT(playback.position_us(), 4096 * 500'000);
+  EXPECT_TRUE(playback.is_over(1'000'000));
+  EXPECT_FALSE(playback.is_over(3'600'000'000'000));
+}
+
+TEST(Playback, GoesBackToAMomentThatWasLeftOut) {
+  Playback playback(1);
+  playback.seek(10'000'000);
+  EXPECT_EQ(playback.wait_for(1'000'000), Wake::due);
+  EXPECT_TRUE(playback.is_over(2'000'000));
+  playback.seek(1'500'000);
+  EXPECT_EQ(playback.wait_for(2'000'000), Wake::back);
+}
+
+TEST(Playback, AMoveBackBeforeTheWaitAtTheEndIsNotLostNorIsItsPause) {
+  Playback playback(4096);
+  EXPECT_EQ(playback.wait_for(5'000'000), Wake::due);
+  playback.pause(true);
+  playback.seek(0);
+  EXPECT_EQ(playback.wait_at_end(), Wake::back);
+  EXPECT_TRUE(playback.is_paused());
 }
 
 TEST(Playback, MovedBackItAsksForANewPass) {
@@ -96,7 +130,7 @@ TEST(Playback, AtTheEndOnlyAMoveBackPlaysAgain) {
     std::jthread later([&] {
       std::this_thread::sleep_for(50ms);
       playback.skip(60'000'000);
-      playback.toggle_pause();
+      playback.pause(false);
       std::this_thread::sleep_for(50ms);
       playback.skip(-1'000'000'000'000);  // the clock runs 4096 times as fast
     });
@@ -104,14 +138,6 @@ TEST(Playback, AtTheEndOnlyAMoveBackPlaysAgain) {
   });
   EXPECT_GE(took, 100ms);
   EXPECT_FALSE(playback.is_paused());
-}
-
-TEST(Playback, AMoveBackBeforeTheWaitAtTheEndIsNotLost) {
-  Playback playback(4096);
-  EXPECT_EQ(playback.wait_for(5'000'000), Wake::due);
-  playback.pause(true);
-  playback.seek(0);
-  EXPECT_EQ(playback.wait_at_end(), Wake::back);
 }
 
 TEST(Playback, StopsWhereverItWaits) {
