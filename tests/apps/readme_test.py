@@ -79,7 +79,7 @@ class ReadmeTest(ServerCase):
         self.addCleanup(subscriber.kill)
         at = replay.index("--connect")
         replay[at:at + 2] = connect
-        subprocess.run([PROGRAM, *self.in_source(replay), "--until", "20"], check=True,
+        subprocess.run([PROGRAM, *self.in_source(replay), "--until", "60"], check=True,
                        timeout=PATIENCE_S, capture_output=True)
         table, errors = subscriber.communicate(timeout=PATIENCE_S)
         self.assertEqual(subscriber.returncode, 0, errors)

@@ -20,12 +20,12 @@ HIDE, SHOW, RED = "\x1b[?25l", "\x1b[?25h", "\x1b[1;31m"
 
 class TopTest(ServerCase):
     def view(self, *more):
-        return json.loads(self.ask_server("top", "--once", "--refresh", "50ms", "--json", *more).stdout)
+        return json.loads(self.ask_server("top", "--once", "--refresh", "500ms", "--json", *more).stdout)
 
     def test_without_a_terminal_it_prints_one_view_and_ends(self):
         self.serve("--tick", "10ms")
         self.ask_server("put", text="id,x,y\na,1,2\nb,2,3\n")
-        text = self.ask_server("top", "--refresh", "100ms").stdout
+        text = self.ask_server("top", "--refresh", "500ms").stdout
         self.assertIn("  2 objects, 0 queries, 0 streams, ", text)
         self.assertRegex(text, r"\n. ticks/s +[1-9]\d*\.\d, \d+ skipped, 0 failed so far\n")
         self.assertRegex(text, r"\n  so far +4 accepted, 0 late, 0 rejected\n")  # two rows, two names
@@ -107,7 +107,7 @@ class TopTest(ServerCase):
 
     def test_a_server_that_is_gone_is_said_and_waited_for(self):
         server = self.serve()
-        top, terminal = self.on_terminal("--timeout", "100ms")
+        top, terminal = self.on_terminal("--timeout", "2s")
         self.read_until(terminal, "ticks/s")
         self.end(server)
         self.read_until(terminal, "! The server at")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# CTest reads this after the tests of this folder: those that hold a time to a bound run alone.
+# CTest reads this after the tests of this folder: those that hold a time or
+# memory to a bound run alone.
 foreach(test access.KeyedServer.AReloadOfTheLargestFileHoldsTheLoopForNoLongTime
         stream.LoopTurnsTest.NoRequestHoldsTheLoop
         stream.LoopTurnsTest.NorDoThousandsOfStreamsAndSessions
+        stream.StalledSocket.CostsAtMost16MiBAndNoSubscriberATick
         journal.Durability.AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock)
   set_tests_properties(${test} PROPERTIES RUN_SERIAL ON)
 endforeach()

@@ -113,13 +113,13 @@ TEST(Quotas, AFurtherSessionReplacesAnUnusedOneOfTheSamePrincipalOnly) {
 }
 
 TEST(Quotas, RowsBeyondTheRateAreRefusedAndSentAgainWithTheSameNumber) {
-  AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 2000; })));
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 500; })));
   Somebody geo(world, "geo");
   Somebody again(world, "geo");
   EXPECT_EQ(accepted(*update(geo, 1, 2600)), 2600U) << "a batch is taken whole";
   const auto refused = update(again, 5000, 1);
   EXPECT_EQ(refused->error(), ErrorCode::busy);
-  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.rows_per_second (2000)"));
+  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.rows_per_second (500)"));
   EXPECT_THAT(problem_of(*refused).sentence, HasSubstr(" ms"));
   EXPECT_TRUE(happens([&] { return accepted(*update(again, 5000, 1)) == 1; }));
   Somebody other(world, "other");

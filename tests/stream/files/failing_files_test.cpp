@@ -108,11 +108,11 @@ class FailingFiles : public ProgramTest {
   }
 
   /// Sends new objects. Object n is at x = n. Returns false if the server ends meanwhile.
-  bool add_objects() {
+  bool add_objects(std::int64_t timeout_ms = 1'000) {
     constexpr int requests = 4;
     constexpr std::uint64_t rows = 10;
     try {
-      protocol::Client client = keyed_client(1'000);
+      protocol::Client client = keyed_client(timeout_ms);
       for (int i = 0; i < requests; ++i) {
         const std::uint64_t first = next_object_;
         Fixes fixes;
@@ -147,7 +147,7 @@ TEST_F(FailingFiles, AtTheStartAreToldWithFileAndReasonOrDoNotMatter) {
     if (has_log) {
       const auto program = start();
       ASSERT_TRUE(program->says("ready: ")) << program->said();
-      ASSERT_TRUE(add_objects());
+      ASSERT_TRUE(add_objects(30'000));
       stop(*program);
     }
     int refused = 0;

@@ -47,8 +47,11 @@ TEST_P(ScriptsWithSnapshots, ARestartedServerSaysTheSameAsOneThatNeverStopped) {
   JournalScript script(seed, folder.path(), snapshots);
   const std::vector<std::string> said = script.run(steps, 7);
   // Beside the server, snapshots have the lowest priority, and a restart cancels them.
-  EXPECT_GE(script.snapshots(), snapshots == Snapshots::beside_server ? 1u : 5u);
-  EXPECT_EQ(snapshots_in(folder.path()), 1u) << "older ones are removed";
+  if (snapshots == Snapshots::between_two_servers) {
+    EXPECT_GE(script.snapshots(), 5u);
+  }
+  EXPECT_TRUE(happens([&] { return snapshots_in(folder.path()) == 1u; }))
+      << "none is made, or older ones are not removed";
   ASSERT_EQ(said.size(), expected.size());
   for (std::size_t i = 0; i < said.size(); ++i)
     ASSERT_EQ(said[i], expected[i]) << "line " << i << " of seed " << seed;

@@ -225,7 +225,7 @@ TEST(TlsRelayTest, AClientThatTakesNothingIsCut) {
 }
 
 TEST(TlsRelayTest, AClientThatOnlyIsSilentStays) {
-  RelayWorld world({.handshake_us = 50'000, .stall_us = 50'000, .last_bytes_us = 50'000});
+  RelayWorld world({.handshake_us = 1'000'000, .stall_us = 50'000, .last_bytes_us = 50'000});
   TlsClient client(world.endpoint());
   Tcp::socket plain = world.accept();
   ASSERT_TRUE(client.shake_hands()) << client.why();

@@ -81,7 +81,9 @@ TEST_F(HostileSockets, LongMessagesAreRefused) {
   socket.send_raw(masked(0x82, std::string(5000, 'x')));
   EXPECT_EQ(socket.read_to_end(), 1009u);
   ASSERT_EQ(socket.connect(), 101u);
-  for (int i = 0; i < 5; ++i) socket.send_raw(masked(i == 0 ? 0x02 : 0x00, std::string(1000, 'x')));
+  std::string fragments;
+  for (int i = 0; i < 5; ++i) fragments += masked(i == 0 ? 0x02 : 0x00, std::string(1000, 'x'));
+  socket.send_raw(fragments);
   EXPECT_EQ(socket.read_to_end(), 1009u) << "in fragments";
   EXPECT_EQ(server.stat(broken_rules), 2);
 }

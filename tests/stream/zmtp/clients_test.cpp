@@ -112,7 +112,10 @@ TEST_P(Clients, AHeartbeatOfTheClientIsAnswered) {
   if (GetParam().is_encrypted) keys.apply(socket);
   socket.connect(server.socket->endpoint());
   zmq::message_t event;
-  EXPECT_FALSE(events.recv(event)) << "the client has missed its answers";
+  // A machine that stands still for a second may cost a connection, but not one after the other.
+  constexpr int parts_max = 4;  // two for each connection that ended
+  for (int parts = 0; events.recv(event); ++parts)
+    ASSERT_LT(parts, parts_max) << "the client has missed its answers";
   EXPECT_EQ(server.socket->connection_count(), 1u);
   EXPECT_EQ(server.requests, 0);
 }
