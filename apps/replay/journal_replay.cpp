@@ -124,13 +124,8 @@ int replay_journal(const ReplayFlags& flags) {
     return true;
   });
   if (writer) writer->close();
-  if (counts.ticks + counts.failed_ticks == 0) {
-    const auto there = log.span();
-    throw std::runtime_error(
-        there ? "no tick of the log is between --from and --until: it has those from " +
-                    format_time(there->from_us) + " to " + format_time(there->until_us)
-              : "the log in " + flags.journal + " has no tick behind its last snapshot");
-  }
+  if (counts.ticks + counts.failed_ticks == 0)
+    throw std::runtime_error(no_tick_sentence(flags.journal, log.taus({})));
   print_line("log", flags.journal);
   print_line("answered by", engine.name + " engine (" + engine.why + ")");
   print_counts(counts,

@@ -131,7 +131,9 @@ class PlayedLog : public PlayedSource {
       throw std::runtime_error("the log in " + plan.journal +
                                " holds vectors, but the page shows positions; read its lists with "
                                "starling replay --journal");
-    if (taus_.empty()) refuse_span(plan);
+    if (taus_.empty())
+      throw std::runtime_error(no_tick_sentence(
+          plan.journal, stream::LogRun(*files_, {.make_engine = snapshot_engine}).taus({})));
   }
 
   void set_up(stream::ServerOptions& options) const override {
@@ -156,14 +158,6 @@ class PlayedLog : public PlayedSource {
 
  private:
   static constexpr std::size_t no_bound = std::numeric_limits<std::size_t>::max();
-
-  [[noreturn]] void refuse_span(const ViewPlan& plan) {
-    const auto all = stream::LogRun(*files_, {.make_engine = snapshot_engine}).span();
-    throw std::runtime_error(
-        all ? "no tick of the log is between --from and --until: it has those from " +
-                  format_time(all->from_us) + " to " + format_time(all->until_us)
-            : "the log in " + plan.journal + " has no tick behind its oldest snapshot");
-  }
 
   void play_ticks(sim::ServerHost& host) {
     ShownObjects objects(host);

@@ -43,6 +43,15 @@ std::uint64_t LogRun::for_each_record(const Function& function) {
   return summary.end ? summary.end->position.next_sequence : range_.from;
 }
 
+/// The same, until the function throws Stop.
+template <class Function>
+void LogRun::until_stopped(const Function& function) {
+  try {
+    for_each_record(function);
+  } catch (const Stop&) {
+  }
+}
+
 LogRun::LogRun(log::Files& files, LogRunOptions options)
     : files_(files),
       options_(std::move(options)),
@@ -82,11 +91,6 @@ std::vector<std::int64_t> LogRun::taus(const LogSpan& within) const {
   return taus;
 }
 
-std::optional<LogSpan> LogRun::span() const {
-  if (taus_.empty()) return std::nullopt;
-  return LogSpan{taus_.begin()->second, taus_.rbegin()->second};
-}
-
 std::optional<std::int64_t> LogRun::first_us() const {
   if (snapshot_tau_us_ || taus_.empty()) return snapshot_tau_us_;
   return taus_.begin()->second;
@@ -115,10 +119,7 @@ LogRunCounts LogRun::run(const LogSpan& span, const Handler& handler) {
   begin(scan_.last_good_tick_before(first->first));
   tables_->replay().watch(
       [this](TickReport& report, const std::vector<StreamPlan>& plans) { ran(report, plans); });
-  try {
-    for_each_record([&](const log::Record& record) { apply(record); });
-  } catch (const Stop&) {
-  }
+  until_stopped([&](const log::Record& record) { apply(record); });
   counts_.unhashed += hashes_.size();
   return counts_;
 }
@@ -161,15 +162,12 @@ void LogRun::check(Tick tick, std::uint64_t hash) {
 
 void LogRun::follow(const RecordHandler& handler) {
   begin(Tick{std::numeric_limits<std::uint64_t>::max()});
-  try {
-    for_each_record([&](const log::Record& record) {
-      const JournalRecord decoded = decode(record);
-      tables_->replay().apply(decoded);
-      tables_->engine().forget_births();
-      if (!handler(decoded)) throw Stop();
-    });
-  } catch (const Stop&) {
-  }
+  until_stopped([&](const log::Record& record) {
+    const JournalRecord decoded = decode(record);
+    tables_->replay().apply(decoded);
+    tables_->engine().forget_births();
+    if (!handler(decoded)) throw Stop();
+  });
 }
 
 SpaceOptions LogRun::space() const {
@@ -186,13 +184,10 @@ bool LogRun::go_to(std::int64_t tau_us) {
   bool is_there = false;
   tables_->replay().watch(
       [&](TickReport& report, const std::vector<StreamPlan>&) { is_there = report.tick == *last; });
-  try {
-    for_each_record([&](const log::Record& record) {
-      if (is_there) throw Stop();
-      tables_->replay().apply(decode(record));
-    });
-  } catch (const Stop&) {
-  }
+  until_stopped([&](const log::Record& record) {
+    if (is_there) throw Stop();
+    tables_->replay().apply(decode(record));
+  });
   return true;
 }
 

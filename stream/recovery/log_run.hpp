@@ -73,8 +73,6 @@ class LogRun {
 
   /// tau of each tick within the span that can run again, in order.
   std::vector<std::int64_t> taus(const LogSpan& within) const;
-  /// tau of the first and the last tick that can run again; std::nullopt: there are none.
-  std::optional<LogSpan> span() const;
   /// Returns tau of the first tick that go_to() can reach, or std::nullopt if there is none.
   std::optional<std::int64_t> first_us() const;
 
@@ -100,6 +98,8 @@ class LogRun {
 
   template <class Function>
   std::uint64_t for_each_record(const Function& function);
+  template <class Function>
+  void until_stopped(const Function& function);
   void look_at(const log::Record& record);
   void begin(Tick first_searched);
   void apply(const log::Record& record);
