@@ -13,7 +13,7 @@ if(STARLING_ENGINE_ONLY)
 endif()
 
 set(Boost_NO_WARN_NEW_VERSIONS ON)
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.74 REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(FlatBuffers REQUIRED)
 find_package(spdlog REQUIRED)

@@ -38,7 +38,8 @@ std::optional<std::string_view> token_of(const HttpHead& head) {
   const std::string_view field = head.authorization;
   if (field.empty()) return token_of_protocols(head.websocket_protocol);
   const bool is_bearer =
-      field.size() > scheme.size() && boost::beast::iequals(field.substr(0, scheme.size()), scheme);
+      field.size() > scheme.size() &&
+      boost::beast::iequals({field.data(), scheme.size()}, {scheme.data(), scheme.size()});
   return is_bearer ? field.substr(scheme.size()) : std::string_view();
 }
 

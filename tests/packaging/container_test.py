@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds packaging/Containerfile, which no test runs: its packages are those of scripts/setup that a build
-without tests needs, it copies a file that the build makes, and the program accepts its command line. Run
-by ctest with the paths of the program and of the sources."""
+"""Holds packaging/Containerfile, which no test runs: its packages are those of
+`scripts/setup --program` and of the benchmarks, it copies a file that the build makes, and the program
+accepts its command line. Run by ctest with the paths of the program and of the sources."""
 
 import json
 import pathlib
@@ -14,11 +14,10 @@ from server_case import ServerCase
 SOURCES = pathlib.Path(sys.argv.pop())
 ServerCase.program = sys.argv.pop()
 FILE = (SOURCES / "packaging/Containerfile").read_text()
-# Of scripts/setup's packages, those that only tests, checks, the wheel and the documentation site need.
-FOR_TESTS = {"ccache", "clang-16", "clang-format-14", "clang-tidy-16", "doxygen", "furo", "git", "libclang-rt-16-dev",
-             "libgeographiclib-dev", "libgmock-dev", "libgtest-dev", "make", "mypy",
-             "patchelf", "python3", "python3-breathe", "python3-flatbuffers", "python3-myst-parser",
-             "python3-numpy", "python3-sphinx", "python3-sphinx-copybutton", "python3-venv", "python3-zmq"}
+# Of scripts/setup's packages for the program, the one that an image built once has no use for.
+FOR_FURTHER_BUILDS = {"ccache"}
+# What benchmarks need beyond the program.
+FOR_BENCHMARKS = {"libnanoflann-dev"}
 # What making packages and fetching the page's libraries over TLS need beyond a build.
 FOR_PACKAGES = {"ca-certificates", "dpkg-dev", "fakeroot", "file"}
 
@@ -26,12 +25,12 @@ FOR_PACKAGES = {"ca-certificates", "dpkg-dev", "fakeroot", "file"}
 class ContainerTest(ServerCase):
     def test_its_packages_are_those_of_setup(self):
         script = (SOURCES / "scripts/setup").read_text()
-        script = script[:script.index("if $contribute; then")]
+        script = script[:script.index("if ((level >= 2)); then")]
         names = [name.split("|")[0] for name in re.findall(r'^ +"([a-z0-9+.|-]+) +\w', script, re.MULTILINE)]
         stage = FILE[:FILE.index("COPY . ")]
         installed = re.findall(r"^    ([a-z0-9+.-]+)(?: \\)?$", stage, re.MULTILINE)
         self.assertEqual(len(installed), len(set(installed)))
-        self.assertEqual(set(installed) - FOR_PACKAGES, set(names) - FOR_TESTS - {"libnccl-dev"})
+        self.assertEqual(set(installed) - FOR_PACKAGES - FOR_BENCHMARKS, set(names) - FOR_FURTHER_BUILDS)
 
     def test_it_installs_the_package_that_the_build_makes(self):
         presets = json.loads((SOURCES / "CMakePresets.json").read_text())
