@@ -59,10 +59,12 @@ foreach(folder apps bench clients cpu gpu knn log protocol sim stream)
        SYMBOLIC)
 endforeach()
 
-# starling_library(<folder> SOURCES ... [HEADERS ...] [PUBLIC libs...] [PRIVATE libs...])
+# starling_library(<folder> [LARGE_UNITS] SOURCES ... [HEADERS ...] [PUBLIC libs...] [PRIVATE libs...])
 # Declares starling_<folder> (alias starling::<folder>). HEADERS are the ones that are installed.
+# LARGE_UNITS is for folders that spend their time on templates of Asio, CLI11 or FlatBuffers: it
+# compiles 24 sources as one, so that fewer units instantiate the same.
 function(starling_library folder)
-  cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "LARGE_UNITS" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(starling_${folder} STATIC ${arg_SOURCES})
   add_library(starling::${folder} ALIAS starling_${folder})
   target_include_directories(starling_${folder} PUBLIC
@@ -76,6 +78,9 @@ function(starling_library folder)
   target_link_libraries(starling_${folder} PUBLIC ${arg_PUBLIC}
                         PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:starling_options>)
   starling_unity(starling_${folder})
+  if(arg_LARGE_UNITS)
+    set_target_properties(starling_${folder} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
+  endif()
 endfunction()
 
 # Test programs are compiled with few optimisations: compiling them takes longer than running them.

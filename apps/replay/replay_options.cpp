@@ -15,8 +15,8 @@
 namespace starling::apps {
 namespace {
 
-std::int64_t duration_us(const std::string& flag, const std::string& text,
-                         std::int64_t when_absent_us) {
+std::int64_t positive_duration_us(const std::string& flag, const std::string& text,
+                                  std::int64_t when_absent_us) {
   if (text.empty()) return when_absent_us;
   const auto parsed_us = parse_duration_us(text);
   if (!parsed_us || *parsed_us <= 0)
@@ -87,15 +87,16 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   static_cast<TracePlan&>(plan) = plan_trace(flags);
   plan.resolution_m = flags.resolution_m;
   plan.origin = origin(flags.origin);
-  plan.tick_us = duration_us("--tick", flags.tick, 0);
+  plan.tick_us = positive_duration_us("--tick", flags.tick, 0);
   plan.speed = speed_of(flags.speed);
   plan.k = flags.k;
   if (flags.queries != "all") plan.query_file = flags.queries;
-  plan.age_max_us = duration_us("--max-age", flags.max_age, Filter::any_age);
+  plan.age_max_us = positive_duration_us("--max-age", flags.max_age, Filter::any_age);
   plan.distance_max_m = distance_m("--distance-max", flags.distance_max);
   plan.tags = {tag_bits("--tags-required", flags.tags_required),
                tag_bits("--tags-forbidden", flags.tags_forbidden)};
-  plan.object_ttl_us = duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
+  plan.object_ttl_us =
+      positive_duration_us("--object-ttl", flags.object_ttl, ObjectTableOptions::never_us);
   plan.changes_only = flags.changes;
   plan.every_tick = flags.every_tick;
   sim::request(flags.with, plan.columns);
@@ -106,8 +107,8 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.commands = flags.commands;
   plan.results = flags.results;
   if (!flags.commands.empty()) plan.key = key_of(flags.key);
-  plan.connect_timeout_ms =
-      std::max<std::int64_t>(duration_us("--connect-timeout", flags.connect_timeout, 0) / 1000, 1);
+  plan.connect_timeout_ms = std::max<std::int64_t>(
+      positive_duration_us("--connect-timeout", flags.connect_timeout, 0) / 1000, 1);
   plan.stream = flags.stream;
   return plan;
 }

@@ -15,7 +15,8 @@
 namespace starling::apps {
 namespace {
 
-std::int64_t duration_us(const std::string& flag, const std::string& text, std::int64_t least_us) {
+std::int64_t checked_duration_us(const std::string& flag, const std::string& text,
+                                 std::int64_t least_us) {
   const auto parsed_us = parse_duration_us(text);
   if (!parsed_us || *parsed_us < least_us)
     refuse_flag(flag, text,
@@ -75,20 +76,20 @@ SimulatePlan plan_simulate(const SimulateFlags& flags) {
   SimulatePlan plan;
   plan.flags = flags;
   plan.area = area(flags.area);
-  plan.start_us = duration_us("--start", flags.start, 0);
-  if (!flags.length.empty()) plan.length_us = duration_us("--for", flags.length, 1);
+  plan.start_us = checked_duration_us("--start", flags.start, 0);
+  if (!flags.length.empty()) plan.length_us = checked_duration_us("--for", flags.length, 1);
   plan.pace = speed_of(flags.pace);
   if (!flags.commands.empty()) plan.key = key_of(flags.key);
-  plan.connect_timeout_ms =
-      std::max<std::int64_t>(duration_us("--connect-timeout", flags.connect_timeout, 1) / 1000, 1);
+  plan.connect_timeout_ms = std::max<std::int64_t>(
+      checked_duration_us("--connect-timeout", flags.connect_timeout, 1) / 1000, 1);
   plan.simulation = {.seed = flags.seed,
                      .drivers = flags.drivers,
                      .idling = idling(flags.idle),
-                     .period_us = duration_us("--period", flags.period, 1),
+                     .period_us = checked_duration_us("--period", flags.period, 1),
                      .k = flags.k,
                      .k_max = flags.k_max,
-                     .patience_us = duration_us("--patience", flags.patience, 1),
-                     .answer_us = duration_us("--answer-time", flags.answer_time, 0),
+                     .patience_us = checked_duration_us("--patience", flags.patience, 1),
+                     .answer_us = checked_duration_us("--answer-time", flags.answer_time, 0),
                      .decline_per_km = flags.decline_per_km};
   return plan;
 }

@@ -22,7 +22,7 @@ namespace {
 
 // With these limits, positions fit a lattice of 1 cm resolution, and the times of routes fit 64
 // bits.
-constexpr double coordinate_max_m = 1e7;
+constexpr double network_coordinate_max_m = 1e7;
 constexpr double edge_length_max_m = 1e6;
 constexpr double speed_min_mps = 0.1;
 constexpr double speed_max_mps = 1000;
@@ -170,7 +170,8 @@ class NetworkParser final : public XmlParser {
   }
 
   static bool is_position(const std::optional<double>& x, const std::optional<double>& y) {
-    return x && y && std::abs(*x) <= coordinate_max_m && std::abs(*y) <= coordinate_max_m;
+    return x && y && std::abs(*x) <= network_coordinate_max_m &&
+           std::abs(*y) <= network_coordinate_max_m;
   }
 
   std::vector<Point> parse_shape(std::string_view text) const {
