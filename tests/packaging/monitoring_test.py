@@ -74,6 +74,25 @@ class MonitoringTest(ServerCase):
             self.assertRegex(text, rf"\{{eval_time: \w+, alertname: {alert}\}}")
             self.assertRegex(text, rf"alertname: {alert}\n +exp_alerts:\n")
 
+    def test_every_value_in_an_alert_is_written_as_what_it_is(self):
+        """`humanize` writes 0.0109 as "10.9m", which reads as minutes or metres."""
+        alerts = RULES.read_text().split("- alert: ")[1:]
+        values = 0
+        for alert in alerts:
+            expression = re.search(r"^ *expr: (.*)$", alert, re.MULTILINE)[1]
+            if re.match(r"(rate|increase)\(", expression):
+                how = 'printf "%.3f"'
+            elif re.search(r"_seconds\b", expression):
+                how = "humanizeDuration"
+            elif " / " in expression:
+                how = "humanizePercentage"
+            else:
+                how = None  # states a fact without a number
+            for written in re.findall(r"\{\{ *\$value *\|? *(.*?) *\}\}", alert):
+                self.assertEqual(written, how, alert.split("\n")[0])
+                values += 1
+        self.assertGreater(values, 5)
+
     def test_the_dashboard_s_panels_are_whole(self):
         panels = json.loads(DASHBOARD.read_text())["panels"]
         self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
