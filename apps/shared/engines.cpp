@@ -80,16 +80,18 @@ SelectionTimer make_cuda_timer(const gpu::CudaDoor& cuda, int device, const std:
 }
 
 CudaBackend find_cuda(std::vector<int> numbers) {
+  constexpr std::string_view way_out = "use --engine cpu";
   const gpu::CudaLibrary library = gpu::load_cuda_library();
   if (library.door == nullptr)
-    return {.why_no_gpu = library.why_none + ", or use --engine cpu",
+    return {.why_no_gpu = gpu::with_way_out(library.why_none, way_out),
             .why_cpu = library.path.empty()
                            ? "chosen by --engine auto: the CUDA engine is not installed"
                            : "chosen by --engine auto: the CUDA engine cannot be used"};
   std::string why_no_gpu;
   const auto devices = library.door->find_devices(why_no_gpu);
   if (devices.empty())
-    return {.why_no_gpu = why_no_gpu, .why_cpu = "chosen by --engine auto: no GPU is available"};
+    return {.why_no_gpu = gpu::with_way_out(std::move(why_no_gpu), way_out),
+            .why_cpu = "chosen by --engine auto: no GPU is available"};
   if (numbers.empty()) numbers = {devices.front().number};
   const std::string names = name_devices(numbers, devices);
   const int first = numbers.front();

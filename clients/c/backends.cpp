@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/clients/c/error.hpp"
@@ -25,6 +26,11 @@ void check(const BackendChoice& choice) {
                                         std::to_string(threads_max) + ".");
 }
 
+[[noreturn]] void fail_without_gpu(std::string why) {
+  fail(STARLING_UNAVAILABLE, "The cuda backend cannot be used: " +
+                                 gpu::with_way_out(std::move(why), "use the cpu backend") + ".");
+}
+
 /// Returns the CUDA engine if the choice means a GPU, or null. Throws FailureError if it asks for a
 /// GPU that is not here.
 const gpu::CudaDoor* find_cuda(const BackendChoice& choice) {
@@ -33,9 +39,7 @@ const gpu::CudaDoor* find_cuda(const BackendChoice& choice) {
   const bool is_asked_for = choice.backend == STARLING_BACKEND_CUDA;
   const gpu::CudaLibrary library = gpu::load_cuda_library();
   if (library.door == nullptr) {
-    if (is_asked_for)
-      fail(STARLING_UNAVAILABLE,
-           "There is no GPU: " + library.why_none + ", or use the cpu backend.");
+    if (is_asked_for) fail_without_gpu(library.why_none);
     return nullptr;
   }
   std::string why_none;
@@ -43,10 +47,9 @@ const gpu::CudaDoor* find_cuda(const BackendChoice& choice) {
   if (std::ranges::find(devices, choice.device, &gpu::DeviceInfo::number) != devices.end())
     return library.door;
   if (is_asked_for)
-    fail(STARLING_UNAVAILABLE, devices.empty()
-                                   ? "There is no GPU: " + why_none + "; use the cpu backend."
-                                   : "There is no GPU " + std::to_string(choice.device) +
-                                         " here; use another or the cpu backend.");
+    fail_without_gpu(devices.empty() ? why_none
+                                     : "there is no GPU " + std::to_string(choice.device) +
+                                           "; choose another device");
   return nullptr;
 }
 

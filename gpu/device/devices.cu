@@ -35,12 +35,12 @@ std::vector<DeviceInfo> find_devices(std::string& why_none) {
     static_cast<void>(cudaGetLastError());
     int driver_version = 0;  // stays 0 if there is no driver
     static_cast<void>(cudaDriverGetVersion(&driver_version));
-    why_none = std::string("no GPU can be used: ") +
-               (driver_version == 0 ? "there is no driver" : cudaGetErrorString(code)) +
-               "; install NVIDIA's driver, or use --engine cpu";
+    why_none = driver_version == 0 ? "NVIDIA's driver is not installed; install it"
+                                   : std::string("no GPU can be used, CUDA says: ") +
+                                         cudaGetErrorString(code) + "; check NVIDIA's driver";
     return devices;
   }
-  why_none = "there is no NVIDIA GPU; use --engine cpu";
+  why_none = "there is no NVIDIA GPU";
   for (int number = 0; number < count; ++number) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) continue;
@@ -48,7 +48,7 @@ std::vector<DeviceInfo> find_devices(std::string& why_none) {
     if (architecture < oldest_architecture())
       why_none = std::string("this build has no code for the GPU ") + properties.name + " (" +
                  version(architecture) + "), only for " + version(oldest_architecture()) +
-                 " and newer; configure with another CMAKE_CUDA_ARCHITECTURES, or use --engine cpu";
+                 " and newer; configure with another CMAKE_CUDA_ARCHITECTURES";
     else
       devices.push_back({number, properties.name, properties.totalGlobalMem});
   }

@@ -4,6 +4,7 @@
 #include "starling/gpu/device/memory.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
@@ -13,16 +14,26 @@
 
 namespace starling::gpu {
 
+namespace {
+
+/// Returns the number of MiB, rounded up.
+std::string mebibytes(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+  return std::to_string(bytes / mebibyte + (bytes % mebibyte != 0 ? 1 : 0));
+}
+
+}  // namespace
+
 void* DeviceMemory::allocate(std::size_t bytes) {
   std::uint64_t used = bytes_used_;
   while (bytes <= bytes_max_ - used && !bytes_used_.compare_exchange_weak(used, used + bytes)) {
   }
   if (bytes > bytes_max_ - used)
     throw std::runtime_error(
-        "the GPU engine's memory is full (" + std::to_string(used) + " of " +
-        std::to_string(bytes_max_) + " bytes used, " + std::to_string(bytes) +
-        " more wanted); use fewer objects, queries or vectors at a time, ask for "
-        "fewer neighbours, or raise its limit");
+        "the GPU engine's memory is full (" + mebibytes(used) + " of " + mebibytes(bytes_max_) +
+        " MiB used, " + mebibytes(bytes) +
+        " MiB more wanted); use fewer objects, queries or vectors at a time, ask for fewer "
+        "neighbours, or raise its limit");
   void* memory = nullptr;
   const cudaError_t code = cudaMalloc(&memory, bytes);
   if (code != cudaSuccess) bytes_used_ -= bytes;

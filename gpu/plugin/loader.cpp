@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -74,6 +75,11 @@ std::string fault_of(void* library, const std::string& path) {
 
 std::string_view build_id() {
   return STARLING_BUILD_ID;
+}
+
+std::string with_way_out(std::string why_none, std::string_view way_out) {
+  const bool has_one = why_none.find("; ") != std::string::npos;
+  return std::move(why_none.append(has_one ? ", or " : "; ").append(way_out));
 }
 
 CudaLibrary load_cuda_library() {

@@ -24,6 +24,10 @@ struct CudaLibrary {
   std::vector<std::string> looked_for;  ///< the paths that were tried, in order
 };
 
+/// Appends what helps without a GPU to a reason such as `why_none`, which may say already what
+/// helps: "there is no NVIDIA GPU; use --engine cpu".
+std::string with_way_out(std::string why_none, std::string_view way_out);
+
 /// Loads the library, once in a process; further calls return the same door. If the environment
 /// variable STARLING_CUDA_LIBRARY is set and not empty, it is the path of the library. Otherwise
 /// the library is looked for beside the calling program or shared library: in starling/ (of

@@ -134,7 +134,7 @@ class BadEndTest(KnnTest):
             self.assertRegex(self.refused("--points", points, "--graph", *engine, "--devices",
                                           "0,1023"),
                              "^starling: --engine cuda: (--devices: there is no GPU 1023 that the "
-                             "CUDA engine has code for|no GPU can be used|there is no NVIDIA GPU|this "
+                             "CUDA engine has code for|NVIDIA's driver is not installed|no GPU can be used|there is no NVIDIA GPU|this "
                              "build has no|the CUDA engine is not installed)")
 
 

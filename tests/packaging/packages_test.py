@@ -43,7 +43,8 @@ if HAS_CUDA:
 DEBS = {name: package(f"{name}_*.deb") for name in NAMES}
 needs_cuda = unittest.skipUnless(HAS_CUDA, "nvcc is missing, so there is no package starling-cuda")
 NO_CUDA = "--engine cuda: the CUDA engine is not installed; install the package starling-cuda of version "
-NO_GPU = "--engine cuda: (no GPU can be used: |there is no NVIDIA GPU|this build has no code for the GPU )"
+NO_GPU = ("--engine cuda: (NVIDIA's driver is not installed|no GPU can be used, CUDA says: |"
+          "there is no NVIDIA GPU|this build has no code for the GPU )")
 
 
 # Run in the booted system; the report tells the test what they saw.
@@ -329,7 +330,7 @@ class CleanSystemTest(PackageCase):
         if HAS_CUDA:  # a clean system has no driver
             said = self.inside("starling", "info")
             self.assertRegex(said, r"(?m)^CUDA engine +/usr/lib/\S+/starling/libstarling-cuda.so$")
-            self.assertIn("no GPU can be used: there is no driver; install NVIDIA's driver", said)
+            self.assertIn("NVIDIA's driver is not installed; install it, or use --engine cpu", said)
 
         installed = self.inside("dpkg-query", "-W", "-f${Package}\n").split()
         added = set(installed) - set(self.packages_before)

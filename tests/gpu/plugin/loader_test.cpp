@@ -48,6 +48,13 @@ class Loader : public testing::Test {
   void TearDown() override { unsetenv(variable); }
 };
 
+TEST_F(Loader, AWayOutFollowsTheOneThatAReasonHas) {
+  EXPECT_EQ(with_way_out("there is no NVIDIA GPU", "use --engine cpu"),
+            "there is no NVIDIA GPU; use --engine cpu");
+  EXPECT_EQ(with_way_out("NVIDIA's driver is not installed; install it", "use --engine cpu"),
+            "NVIDIA's driver is not installed; install it, or use --engine cpu");
+}
+
 TEST_F(Loader, HasABuildIdOfTheVersionAndAHash) {
   EXPECT_THAT(std::string(build_id()),
               testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+\\+[0-9a-f]+"));

@@ -21,7 +21,8 @@ PROGRAM = sys.argv.pop()
 PATIENCE_S = 60  # how long anything may take before its test fails
 VERSION = re.search(r"project\(starling VERSION (\S+)", (SOURCES / "CMakeLists.txt").read_text())[1]
 INSTALL = f"; install the package starling-cuda of version {VERSION}, or use --engine cpu\n"
-NO_GPU = "(no GPU can be used: .*, or|there is no NVIDIA GPU;|this build has no code for .*, or) use --engine"
+NO_GPU = ("(NVIDIA's driver is not .*, or|no GPU can be used, .*, or|there is no NVIDIA GPU;|"
+          "this build has no code for .*, or) use")
 # Makes an engine in Python, and prints its name or why there is none.
 PYTHON = """
 import sys, starling
@@ -86,8 +87,8 @@ class PluginTest(FolderCase):
                       f"{self.folder}/tree/lib/starling/libstarling-cuda.so", self.info())
         self.assertEqual(self.engine_of_python("auto"), "cpu\n")
         self.assertEqual(self.engine_of_python("cuda"),
-                         "There is no GPU: the CUDA engine is not installed; install the package "
-                         f"starling-cuda of version {VERSION}, or use the cpu backend.\n")
+                         "The cuda backend cannot be used: the CUDA engine is not installed; install the "
+                         f"package starling-cuda of version {VERSION}, or use the cpu backend.\n")
 
     def test_another_version_is_refused_with_both(self):
         path = self.put_plugin(OTHER)
@@ -121,9 +122,9 @@ class PluginTest(FolderCase):
             self.assertEqual(self.engine_of_python("auto"), "cuda\n")
             return
         self.assertIn("answered by cpu (chosen by --engine auto: no GPU is available): ", auto.stderr)
-        self.assertRegex(self.knn("cuda", status=1).stderr, f"^starling: --engine cuda: {NO_GPU}")
+        self.assertRegex(self.knn("cuda", status=1).stderr, f"^starling: --engine cuda: {NO_GPU} --engine")
         self.assertEqual(self.engine_of_python("auto"), "cpu\n")
-        self.assertRegex(self.engine_of_python("cuda"), f"^There is no GPU: {NO_GPU}")
+        self.assertRegex(self.engine_of_python("cuda"), f"^The cuda backend cannot be used: {NO_GPU} the cpu")
 
     @unittest.skipIf(RIGHT == "none", "this build has no CUDA engine")
     def test_the_environment_may_name_it(self):
