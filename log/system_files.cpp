@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "starling/knn/base/bytes_text.hpp"
 #include "starling/log/segment.hpp"
 
 namespace starling::log {
@@ -222,16 +223,15 @@ class SystemFiles : public Files {
 
   [[noreturn]] void refuse_creation(std::string_view name, std::uint64_t bytes, int error) const {
     if (error != ENOSPC && error != EDQUOT) fail("cannot make", path_of(name), error);
-    throw NoSpace("no room for " + std::to_string(bytes) + " bytes in " + path_ + ": " +
-                  reason(error) + ". Free space there");
+    const std::string file = bytes == 0 ? "another file" : "a file of " + bytes_text(bytes);
+    throw NoSpace(file + " does not fit on the disk of " + path_ + " (" + reason(error) + ")");
   }
 
   void lock() {
     lock_ = open_at(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW, "cannot make");
     if (uninterrupted([&] { return ::flock(lock_.get(), LOCK_EX | LOCK_NB); }) == 0) return;
     if (errno != EWOULDBLOCK) fail("cannot lock", path_of(lock_name), errno);
-    throw FolderLocked("another process uses the log in " + path_ +
-                       ". End it first, or choose another folder");
+    throw FolderLocked("another process uses the log in " + path_);
   }
 
   std::string path_;

@@ -160,8 +160,8 @@ void RequestHandler::send_after(const Caller& caller, const protocol::Frame& fra
 void RequestHandler::refuse_without_room(const Caller& caller) {
   refuse(
       caller, ErrorCode::answer_failed,
-      "The server's log finds no room on the disk, so that what this answer would tell is not in "
-      "it yet; make room there, and ask again.");
+      "The disk of the server's log is full, so the changes that this answer would show are not in "
+      "the log yet; free space there, and ask again.");
 }
 
 /// If too many bytes wait for a slow disk, the reply is dropped, as for a client that does not

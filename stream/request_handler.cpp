@@ -10,6 +10,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "starling/knn/base/bytes_text.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/access/rights.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -152,11 +153,9 @@ bool RequestHandler::let_grow(std::uint64_t bytes) {
   if (!has_room && !is_memory_short_ && now_us - memory_logged_us_ > log_pause_us) {
     memory_logged_us_ = now_us;
     spdlog::warn(
-        "memory is short: {} bytes are in use, and memory-bytes-max is {}. What exists goes on, "
-        "and "
-        "nothing is added until memory is free. Remove queries or objects, or give the server more "
-        "memory",
-        memory_.used(), memory_.bytes_max());
+        "memory is short: {} are in use, and memory-bytes-max is {}. Ticks go on, and nothing is "
+        "added until memory is free. Remove queries or objects, or give the server more memory",
+        bytes_text(memory_.used()), bytes_text(memory_.bytes_max()));
   }
   is_memory_short_ = !has_room;
   return has_room;

@@ -84,7 +84,10 @@ void Journal::explain() const {
     throw;
   } catch (const log::FolderLocked& error) {
     throw std::runtime_error("journal: " + std::string(error.what()) +
-                             "; stop the server that uses it, or give another folder");
+                             "; stop that server, or give another folder");
+  } catch (const log::NoSpace& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()) +
+                             "; free space there, or give another folder");
   } catch (const log::DamagedLog& error) {
     throw std::runtime_error("journal: " + std::string(error.what()) + ", or keep the folder " +
                              options_.folder + " as it is and start with another one");
@@ -304,7 +307,7 @@ std::optional<std::string> Journal::refusal_of_session() const {
 void Journal::became_durable(std::uint64_t place) {
   durable_ = std::max(durable_, place);
   ++commit_count_;
-  if (refusal_) spdlog::info("the log finds room again: changes are taken and ticks begin");
+  if (refusal_) spdlog::info("the log can grow again: changes are taken and ticks begin");
   refusal_.reset();
   while (!marks_.empty() && marks_.front().second <= durable_) marks_.pop_front();
   while (!waiting_.empty() && waiting_.begin()->first <= durable_) {
@@ -316,12 +319,12 @@ void Journal::became_durable(std::uint64_t place) {
 
 void Journal::became_full(const std::string& sentence) {
   spdlog::error(
-      "the log finds no room on the disk: {}. Changes are refused and no tick begins until there "
-      "is room; questions are answered",
+      "the log cannot grow: {}. Free space there. Until then, changes are refused and no tick "
+      "begins; questions are answered",
       sentence);
-  refusal_ = "The server's log finds no room on the disk of " + options_.folder +
-             ", so the server takes no changes; make room there, and send this request and all "
-             "after it again.";
+  refusal_ = "The disk of the server's log, " + options_.folder +
+             ", is full, so the server takes no changes; free space there, and send this request "
+             "and all after it again.";
   if (changed_) changed_();
 }
 

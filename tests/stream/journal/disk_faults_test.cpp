@@ -169,7 +169,7 @@ TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRo
   ASSERT_EQ(reply->error(), ErrorCode::busy);
   last_sent = reply->decoded.head.request_id - 1000;
   const auto& refused = std::get<protocol::ErrorReply>(reply->decoded.body);
-  EXPECT_THAT(refused.problem.sentence, testing::HasSubstr("make room there"));
+  EXPECT_THAT(refused.problem.sentence, testing::HasSubstr("free space there"));
   EXPECT_EQ(refused.sequence_expected, last_sent) << "the request may be sent again";
   // Questions are answered meanwhile, also of a new session. The log gets to know it when there is
   // room.

@@ -177,7 +177,9 @@ TEST(FullDisk, AtTheFirstStartIsRefusedWithASentence) {
   const auto disk = std::make_shared<TestDisk>();
   disk->is_full = true;
   const ServerOptions options = journal_options(disk);
-  EXPECT_THAT(start_failure(options), HasSubstr("journal: the test's disk is full"));
+  EXPECT_THAT(
+      start_failure(options),
+      HasSubstr("journal: the test's disk is full; free space there, or give another folder"));
   disk->is_full = false;
   ServerOnFullDisk server(options);
   EndingPeer peer = server.peer();

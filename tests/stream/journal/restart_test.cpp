@@ -211,7 +211,7 @@ TEST(Restart, TwoServersDoNotShareALog) {
   const JournalFolder folder;
   const RunningServer server(journal_options(folder.path()));
   EXPECT_THAT(message_of([&] { Server(journal_options(folder.path()), make_engine()); }),
-              testing::HasSubstr("stop the server that uses it, or give another folder"));
+              testing::HasSubstr("; stop that server, or give another folder"));
 }
 
 }  // namespace
