@@ -23,8 +23,7 @@ void OverrunLog::finished(const StageTimes& times, double total_ms) {
   double rest_ms = total_ms;
   for (const Stage& stage : stages) rest_ms -= stage.ms;
   const Stage slowest = std::ranges::max(stages, {}, &Stage::ms);
-  keep_slowest(total_ms,
-               rest_ms > slowest.ms ? Stage{"waiting for the server's loop", rest_ms} : slowest);
+  keep_slowest(total_ms, rest_ms > slowest.ms ? Stage{waiting_for_loop, rest_ms} : slowest);
 }
 
 void OverrunLog::encoded(double ms) {
@@ -39,15 +38,19 @@ void OverrunLog::keep_slowest(double total_ms, const Stage& stage) {
 
 std::optional<std::string> OverrunLog::sentence(std::int64_t now_us) {
   if (skipped_ == 0 || (logged_us_ && now_us - *logged_us_ < interval_us)) return std::nullopt;
+  const double period_ms = static_cast<double>(period_us_) / 1e3;
   std::string text = fmt::format(
-      "{} of {} ticks were skipped: they were due, one each {} ms, before the server had finished "
-      "its "
-      "work",
-      skipped_, due_, static_cast<double>(period_us_) / 1e3);
+      "{} of {} ticks were skipped, because the server was busy when they were due. A tick is due "
+      "every {} ms",
+      skipped_, due_, period_ms);
   if (slowest_ms_ > 0)
-    text += fmt::format("; the slowest tick took {:.1f} ms, {} {:.1f} of them", slowest_ms_,
+    text += fmt::format("; the slowest one took {:.1f} ms, of which {} took {:.1f} ms", slowest_ms_,
                         slowest_stage_.name, slowest_stage_.ms);
-  text += "; use a longer --tick, or fewer objects, queries or neighbours";
+  const bool is_quick = slowest_ms_ > 0 && slowest_ms_ < period_ms;
+  text += is_quick || slowest_stage_.name == waiting_for_loop
+              ? ". Requests kept the server busy, or other programs the machine: use a longer "
+                "--tick, or give the server more of the machine"
+              : ". Use a longer --tick, or fewer objects, queries or neighbours";
   *this = OverrunLog(period_us_);
   logged_us_ = now_us;
   return text;

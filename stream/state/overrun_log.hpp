@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "starling/knn/engine/tick_result.hpp"
 
@@ -33,9 +34,11 @@ class OverrunLog {
 
  private:
   struct Stage {
-    const char* name = "";
+    std::string_view name;
     double ms = 0;
   };
+
+  static constexpr std::string_view waiting_for_loop = "waiting for the server's loop";
 
   void keep_slowest(double total_ms, const Stage& stage);
 

@@ -34,9 +34,9 @@ TEST(OverrunLog, SaysHowManyTicksWereSkippedAndWhichStageTookTheTime) {
   log.due(true, 17);
   log.finished(searching(3), 8);
   EXPECT_EQ(log.sentence(0),
-            "17 of 19 ticks were skipped: they were due, one each 100 ms, before the server had "
-            "finished its work; the slowest tick took 1710.0 ms, searching 1701.0 of them; use a "
-            "longer --tick, or fewer objects, queries or neighbours");
+            "17 of 19 ticks were skipped, because the server was busy when they were due. A tick "
+            "is due every 100 ms; the slowest one took 1710.0 ms, of which searching took 1701.0 "
+            "ms. Use a longer --tick, or fewer objects, queries or neighbours");
 }
 
 TEST(OverrunLog, NamesEncodingAndTheLoopWhereTheyTakeTheTime) {
@@ -44,11 +44,23 @@ TEST(OverrunLog, NamesEncodingAndTheLoopWhereTheyTakeTheTime) {
   encoding.due(false, 1);
   encoding.finished(searching(3), 6);
   encoding.encoded(40);
-  EXPECT_THAT(encoding.sentence(0), Optional(HasSubstr("encoding the messages 40.0 of them")));
+  EXPECT_THAT(encoding.sentence(0),
+              Optional(HasSubstr("of which encoding the messages took 40.0 ms")));
   OverrunLog loop(10'000);
   loop.due(false, 1);
   loop.finished(searching(3), 90);
-  EXPECT_THAT(loop.sentence(0), Optional(HasSubstr("waiting for the server's loop 85.0 of them")));
+  const auto sentence = loop.sentence(0);
+  EXPECT_THAT(sentence, Optional(HasSubstr("waiting for the server's loop took 85.0 ms")));
+  EXPECT_THAT(sentence, Optional(Not(HasSubstr("fewer objects"))));
+}
+
+TEST(OverrunLog, BlamesNoObjectsWhereEveryTickWasQuick) {
+  OverrunLog log(100'000);
+  log.due(true, 5);
+  log.finished(searching(3), 8);
+  const auto sentence = log.sentence(0);
+  EXPECT_THAT(sentence, Optional(HasSubstr("other programs the machine")));
+  EXPECT_THAT(sentence, Optional(Not(HasSubstr("fewer objects"))));
 }
 
 TEST(OverrunLog, SaysItOnceInTenSecondsForAllThatWereSkippedSince) {
