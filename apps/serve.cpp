@@ -114,9 +114,9 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
       ->type_name("PATH");
   app.add_option_function<std::string>(
          "--tls-cert", [&server](const std::string& path) { tls_of(server).certificate = path; },
-         "Speak only TLS 1.3 at the HTTP endpoint, with the certificate in this file, in PEM. "
-         "Certificates of its issuers come behind it. Needs --tls-key (docs/security.md). SIGHUP "
-         "reads both files again")
+         "Speak only TLS 1.3 at the HTTP endpoint, with the certificate in this file, in PEM. The "
+         "certificates of its issuers follow it in the file. Needs --tls-key (docs/security.md). "
+         "SIGHUP reads both files again")
       ->type_name("PATH");
   app.add_option_function<std::string>(
          "--tls-key", [&server](const std::string& path) { tls_of(server).key = path; },
@@ -283,8 +283,8 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
                    "several, some serve the results endpoint alone");
   add_thread_count(
       app, "--results-io-threads", server.results_io_threads, 1, 15,
-      "Of several I/O threads, how many serve the results endpoint. Several subscribers "
-      "are spread over them");
+      "How many of several I/O threads serve the results endpoint. Several subscribers are spread "
+      "over them");
   add_thread_count(app, "--encode-threads", server.encode_threads, 0, 64,
                    "Threads that encode a large tick, up to 64. 0: one for each two cores, at "
                    "most 8");
@@ -464,7 +464,7 @@ std::function<int()> add_serve(CLI::App& program) {
   for (const char* flag : {"--engine", "--devices"}) command.get_option(flag)->group(everyday);
   add_tuning_flags(command, *flags);
   command.footer(
-      "Behind = stands the default, behind Env the environment variable that sets the flag.\n"
+      "The default follows =, and the environment variable that sets the flag follows Env.\n"
       "DURATION is a number and us, ms, s, m, h or d. BYTES is a number of bytes, or a number and\n"
       "KiB, MiB or GiB. The port * of an endpoint, or 0 of --http, stands for any free port.\n"
       "docs/limits.md explains the limits.\n"

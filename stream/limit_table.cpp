@@ -229,7 +229,7 @@ constexpr auto table = std::to_array<Limit>({
      .used = &Gauges::memory_bytes,
      .value_min = 0},
     {.name = "journal-tail-bytes-max",
-     .bounds = "Bytes of the log's records behind its last snapshot",
+     .bounds = "Bytes of the log's records after its last snapshot",
      .reached =
          "a snapshot is made beside the server, when the records are also more than the last "
          "one; then older files are removed",

@@ -154,7 +154,7 @@ struct Metrics::State {
               "could not be written in time.");
   prometheus::Counter& http_tokens_refused =
       counter(registry, "starling_http_tokens_refused_total",
-              "Requests over HTTP whose token was wrong, or that needed one and had none.");
+              "Requests over HTTP whose token was wrong, or that needed a token and gave none.");
   prometheus::Counter& tls_handshakes =
       counter(registry, "starling_tls_handshakes_total", "TLS handshakes that succeeded.");
   prometheus::Counter& tls_handshakes_failed =
@@ -228,7 +228,7 @@ struct Metrics::State {
       gauge("starling_clock_offset_seconds",
             "How far the wall clock is ahead of the server's time; less than 0: behind.");
   prometheus::Gauge& journal_tail =
-      gauge("starling_journal_tail_bytes", "Bytes of the log's records behind its last snapshot.");
+      gauge("starling_journal_tail_bytes", "Bytes of the log's records after its last snapshot.");
   prometheus::Gauge& journal_tail_age =
       gauge("starling_journal_tail_age_seconds",
             "Time since the last snapshot of the log, or since its begin.");

@@ -130,7 +130,7 @@ std::function<int()> add_put(CLI::App& program) {
                             !objects.name.empty();
     if ((stream.parsed() || query.parsed()) && has_object)
       throw CLI::ValidationError(
-          "put", "the flags of a stream or a query stand behind `put stream` or `put query`");
+          "put", "the flags of a stream or a query follow `put stream` or `put query`");
     if (stream.parsed()) {
       inherit_server_flags(stream, flags->stream.server, objects.server);
       flags->stream.json = flags->stream.json || objects.json;

@@ -285,9 +285,10 @@ std::function<int()> add_subscribe(CLI::App& program) {
                   "Show only these queries of the stream. Without this flag, all")
       ->type_name("ID");
   command
-      .add_option("--subject", options->subjects,
-                  "Of queries that keep a list for every object, show only the lists of these "
-                  "objects. Without this flag, all")
+      .add_option(
+          "--subject", options->subjects,
+          "Show only the lists of these objects, if the query keeps a list for every object. "
+          "Without this flag, all")
       ->type_name("ID");
   command
       .add_option(

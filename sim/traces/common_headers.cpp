@@ -159,7 +159,7 @@ std::string fault_of_header(std::span<const std::string> header) {
 std::string common_column_names() {
   std::string text;
   for (const HeaderPart part : {of_id, of_time, of_lat, of_lon, of_x, of_y}) {
-    text += (text.empty() ? "" : "; ") + std::string(part_words[part]) + ": ";
+    text += (text.empty() ? "for " : "; for ") + std::string(part_words[part]) + ": ";
     const char* before = "";
     for (const CommonName& known : common_names) {
       if (known.part != part) continue;

@@ -67,7 +67,7 @@ std::string first_line(const std::string& text) {
 /// file has no header with a known name.
 std::string header_fault(const FileHead& head) {
   const std::string fault = head.records.empty() ? "" : fault_of_header(head.records.back());
-  return fault.empty() ? "" : fault + " (known names are " + common_column_names() + "); ";
+  return fault.empty() ? "" : fault + " (known names " + common_column_names() + "); ";
 }
 
 /// Returns a note about the column that --columns takes as tag bits, or an empty text if the name

@@ -251,7 +251,7 @@ class PutAskTest(ServerCase):
                 (["put", "/nowhere.csv"], 1, "/nowhere.csv: cannot be opened"),
                 (["put", "--id", "7", "--name", "seven", "--lon", "1", "--lat", "2"], 1,
                  "a name is the text id itself"),
-                (["put", "--id", "a", "stream", "ships"], 2, "stand behind"),
+                (["put", "--id", "a", "stream", "ships"], 2, "follow `put stream` or"),
                 (["put", "query", "ships", "a"], 2, "a query needs one of these"),
                 (["put", "query", "ships", "a", "--follow", "b", "--every-object"], 2, "one of these"),
                 (["remove", "query", "ships", "a"], 1, "there is no stream 'ships'"),

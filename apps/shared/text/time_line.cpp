@@ -31,7 +31,7 @@ std::string format_time(std::int64_t time_us) {
 }
 
 std::string no_tick_sentence(const std::string& folder, std::span<const std::int64_t> taus_us) {
-  if (taus_us.empty()) return "the log in " + folder + " has no tick behind its last snapshot";
+  if (taus_us.empty()) return "the log in " + folder + " has no tick after its last snapshot";
   return "no tick of the log is between --from and --until: it has those from " +
          format_time(taus_us.front()) + " to " + format_time(taus_us.back());
 }

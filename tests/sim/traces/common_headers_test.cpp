@@ -78,9 +78,9 @@ TEST(CommonHeaders, WhatIsMissingOrMeansTwoThingsIsSaidWithTheHeaderAndTheNames)
   EXPECT_THAT(error("id,when,lat,lon"),
               AllOf(StartsWith(path + ": its layout is not recognised: it begins with "
                                       "'id,when,lat,lon'; its header has no column for the time "
-                                      "(known names are the id: id, object_id, mmsi, "),
-                    HasSubstr("the latitude: lat, latitude; the longitude: lon, lng, long, "
-                              "longitude; x: x, x_m; y: y, y_m)"),
+                                      "(known names for the id: id, object_id, mmsi, "),
+                    HasSubstr("for the latitude: lat, latitude; for the longitude: lon, lng, "
+                              "long, longitude; for x: x, x_m; for y: y, y_m)"),
                     HasSubstr("--columns id=...")));
   EXPECT_THAT(error("name,time,lat,lon"), HasSubstr("its header has no column for the id "));
   EXPECT_THAT(error("id,time,lat,l"), HasSubstr("its header has no column for the longitude "));
