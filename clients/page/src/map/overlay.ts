@@ -2,6 +2,7 @@
 // What lies over the objects: the chosen one, links to its neighbours with their ranks, and the
 // object under the pointer.
 import type { Model } from "../model/model";
+import type { Place } from "../model/places";
 import { distanceText } from "../model/why_not";
 import type { StandingQuery } from "../world/types";
 import { Pen, type Pixel } from "./pen";
@@ -24,17 +25,23 @@ export function drawOverlay(
   const { width, height } = context.canvas;
   context.clearRect(0, 0, width, height);
   const shown = model.shownList();
-  const rows = shown?.list.neighbors ?? [];
+  const rows = shown && !shown.isApart ? shown.list.neighbors : [];
   const ids = rows.map((row) => row.id);
   const { anchor, hovered } = model;
   if (anchor?.kind === "object") ids.push(anchor.id);
   if (hovered) ids.push(hovered);
-  const places = model.positions(ids);
-  const pixelOf = (place: [number, number] | undefined): Pixel | null => {
+  const pixelOf = (place: Place | undefined): Pixel | null => {
     if (!place) return null;
     const [x, y] = projection.toPlane(...place);
     return [x * zoom.k + zoom.x, y * zoom.k + zoom.y];
   };
+  // Where the map shows an object, the next frame has it. Its other place is of another tick.
+  const hides = (place: Place) => {
+    const [x, y] = pixelOf(place) as Pixel;
+    return x >= 0 && x <= width && y >= 0 && y <= height;
+  };
+  const hasObjects = model.shownFrame()?.kind === "objects";
+  const places = model.positions(ids, hasObjects ? hides : undefined);
   const centre = pixelOf(
     anchor?.kind === "place" ? [anchor.x, anchor.y] : anchor ? places.get(anchor.id) : undefined,
   );

@@ -54,10 +54,6 @@ const LISTS_MAX = 3000;
 export class ListLog {
   private entries: LoggedList[] = [];
 
-  get last(): LoggedList | null {
-    return this.entries.at(-1) ?? null;
-  }
-
   push(list: NeighborList): void {
     const last = this.entries.at(-1)?.list;
     if (last && list.tick <= last.tick) return;
@@ -66,11 +62,9 @@ export class ListLog {
     if (this.entries.length > LISTS_MAX) this.entries.shift();
   }
 
-  /** Returns the newest list that is not later than a time; null if the log begins later. */
-  at(timeUs: number): LoggedList | null {
-    for (let i = this.entries.length - 1; i >= 0; --i)
-      if (this.entries[i].list.timeUs <= timeUs) return this.entries[i];
-    return null;
+  /** Returns null if the log has no list of that tick. */
+  ofTick(tick: number): NeighborList | null {
+    return this.entries.find(({ list }) => list.tick === tick)?.list ?? null;
   }
 
   /** Returns the changes of a time's last `windowUs`, the newest first, with their times. */

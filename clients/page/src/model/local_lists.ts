@@ -1,21 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of a past frame, from its rounded positions: for moments at which the page had not asked
-// the server. The page says that they are approximate.
+// Lists from a frame's rounded positions: for moments of which the page has no list of the server.
+// The page says that they are approximate.
 import { distanceBetween, type Point } from "../world/distance";
 import { positionAt } from "../world/quantise";
 import { passes } from "../world/filter";
 import type { NeighborList, ObjectFrame, ObjectTable, Question, Space } from "../world/types";
 
+/** Keeps the last list, because it is drawn more often than it changes. */
+export class LocalLists {
+  private last: { frame: ObjectFrame; question: Question; list: NeighborList | null } | null = null;
+
+  constructor(private readonly table: ObjectTable) {}
+
+  find(frame: ObjectFrame, space: Space, question: Question): NeighborList | null {
+    const { last } = this;
+    const isSame =
+      last?.frame === frame &&
+      last.question.anchor === question.anchor &&
+      last.question.k === question.k &&
+      last.question.filter === question.filter;
+    if (isSame) return last.list;
+    const list = listFromFrame(frame, this.table, space, question);
+    this.last = { frame, question, list };
+    return list;
+  }
+}
+
+/** Returns null if the frame does not have the anchor. */
 export function listFromFrame(
   frame: ObjectFrame,
   table: ObjectTable,
   space: Space,
   { anchor, k, filter }: Question,
-): NeighborList {
+): NeighborList | null {
   const self = anchor.kind === "object" ? table.indexOf(anchor.id) : -1;
   const from = anchor.kind === "place" ? point(anchor.x, anchor.y) : pointOf(frame, self);
-  const head = { tick: frame.tick, timeUs: frame.timeUs };
-  if (!from) return { ...head, neighbors: [] };
+  if (!from) return null;
   const nearest: { index: number; distance: number }[] = [];
   for (let i = 0; i < frame.objects.length; ++i) {
     if (frame.objects[i] === self || !passes(filter, frame.tags[i])) continue;
@@ -27,7 +47,8 @@ export function listFromFrame(
     nearest.splice(place < 0 ? nearest.length : place, 0, { index: frame.objects[i], distance });
   }
   return {
-    ...head,
+    tick: frame.tick,
+    timeUs: frame.timeUs,
     neighbors: nearest.map(({ index, distance }) => ({
       id: table.id(index),
       name: table.name(index),

@@ -15,10 +15,11 @@ import {
   type StandingQuery,
   type World,
 } from "../world/types";
-import { clampK, K_DEFAULT } from "./link";
-import { type ListChange, type LoggedList, ListLog } from "./list_changes";
-import { listFromFrame } from "./local_lists";
-import { Places } from "./places";
+import { clampK, K_DEFAULT, K_MAX } from "./link";
+import { type ListChange, ListLog } from "./list_changes";
+import { LocalLists } from "./local_lists";
+import { type Answer, type Pair, Pairs } from "./pairs";
+import { type Place, Places } from "./places";
 import { Ring } from "./ring";
 import { type WhyNot, whyNot } from "./why_not";
 
@@ -33,10 +34,26 @@ export interface ShownList {
   changes: (ListChange & { timeUs: number })[];
   /** Computed by the page from rounded positions, not an answer of the server. */
   isApproximate: boolean;
+  /** No frame of the same tick is shown, so the list's ranks have no places on the map. */
+  isApart: boolean;
+}
+
+/** What is shown live of a question. */
+interface Moment {
+  frame: Frame | null;
+  list: NeighborList | null;
+  wide: NeighborList | null;
+  isApproximate: boolean;
 }
 
 const CONNECTING: Connection = { state: "connecting", sentence: "Connecting to the server …" };
-const ASK_EVERY_MS = 200;
+/** The map and the list of a question change at most this often; faster ones cannot be read. */
+const ASK_EVERY_MS = 120;
+/** While the pointer is on an object, because answers are long then: see Answer. */
+const ASK_WIDE_EVERY_MS = 250;
+const PLACES_EVERY_MS = 200;
+/** After this time without a frame and a list of one tick, the last of each are shown apart. */
+const APART_AFTER_MS = 1000;
 const REFRESH_AFTER_MS = 900;
 const CHANGES_SHOWN_US = 4_000_000;
 
@@ -65,11 +82,28 @@ export class Model {
   private readonly places: Places;
   private isAsking = false;
   private askedMs = -Infinity;
+  private placesAskedMs = -Infinity;
+  private latestMs = -Infinity;
+  private readonly pairs = new Pairs();
+  private readonly localLists: LocalLists;
+  /** The last answer to the question. */
+  private answer: Answer | null = null;
+  /** Null: the last frame is shown, and no list. */
+  private moment: Moment | null = null;
+  private shownPair: Pair | null = null;
+  /** Since when frames or lists have come, and no pair. */
+  private apartSinceMs: number | null = null;
+  private apartShownMs = -Infinity;
   /** Counts the runs of the server: an answer of an earlier one is not shown. */
   private run = 0;
 
-  constructor(readonly world: World) {
+  /** Tests give their own clock. */
+  constructor(
+    readonly world: World,
+    private readonly nowMs = () => performance.now(),
+  ) {
     this.places = new Places(world);
+    this.localLists = new LocalLists(world.objects);
   }
 
   start(): void {
@@ -153,6 +187,8 @@ export class Model {
     this.ring.clear();
     this.lists.clear();
     this.places.clear();
+    this.pairs.clear();
+    this.clearMoment();
     this.latest = null;
     this.pausedAtUs = null;
     this.hovered = null;
@@ -163,33 +199,107 @@ export class Model {
 
   private received(frame: Frame): void {
     this.latest = frame;
-    this.ring.push(frame, performance.now());
+    this.latestMs = this.nowMs();
+    this.ring.push(frame, this.latestMs);
+    this.pairs.takeFrame(frame);
+    this.choose();
     void this.ask();
     this.tell();
   }
 
+  private answered(answer: Answer): void {
+    this.answer = answer;
+    this.refusal = null;
+    this.lists.push(answer.list);
+    this.pairs.takeAnswer(answer);
+    this.choose();
+    this.tell();
+  }
+
+  private clearMoment(): void {
+    this.answer = null;
+    this.moment = null;
+    this.shownPair = null;
+    this.apartSinceMs = null;
+  }
+
+  /** Chooses what is shown live of the question: the newest frame and list of one tick. */
+  private choose(): void {
+    const { anchor, answer, latest } = this;
+    const { last: pair } = this.pairs;
+    if (!anchor || (!latest && !answer)) return;
+    const nowMs = this.nowMs();
+    if (!latest) {
+      this.moment = { frame: null, list: null, wide: null, ...answer, isApproximate: false };
+    } else if (pair && pair !== this.shownPair) {
+      this.shownPair = pair;
+      this.moment = { ...pair, isApproximate: false };
+      this.apartSinceMs = null;
+    } else if (latest !== pair?.frame || (answer && answer.list.tick > latest.tick)) {
+      if (!this.moment?.frame) this.moment = null;
+      this.apartSinceMs ??= nowMs;
+      if (nowMs - this.apartSinceMs < APART_AFTER_MS) return;
+      if (nowMs - this.apartShownMs < ASK_EVERY_MS) return;
+      this.apartShownMs = nowMs;
+      this.moment = this.apartMoment(latest);
+    }
+    void this.explain();
+  }
+
+  /** Returns what is shown if pairs cease to come, as on a slow network. */
+  private apartMoment(frame: Frame): Moment | null {
+    const list = this.answer?.list;
+    if (!list) return null;
+    const isMoving = this.nowMs() - this.latestMs < APART_AFTER_MS;
+    const local = isMoving ? this.localList(frame) : null;
+    return { frame, list: local ?? list, wide: null, isApproximate: local !== null };
+  }
+
+  private localList(frame: Frame): NeighborList | null {
+    const question = this.asked();
+    if (frame.kind !== "objects" || !question || !this.terms) return null;
+    return this.localLists.find(frame, this.terms.space, question);
+  }
+
   shownFrame(): Frame | null {
-    return this.pausedAtUs === null ? this.latest : this.ring.at(this.pausedAtUs);
+    if (this.pausedAtUs !== null) return this.ring.at(this.pausedAtUs);
+    return this.moment ? this.moment.frame : this.latest;
+  }
+
+  /** Another object as soon as another list or frame is shown; null: nothing is chosen. */
+  get shownMoment(): object | null {
+    if (!this.anchor) return null;
+    return this.pausedAtUs === null ? this.moment : this.shownFrame();
   }
 
   shownList(): ShownList | null {
     if (!this.anchor) return null;
-    const frame = this.shownFrame();
-    const logged: LoggedList | null =
-      this.pausedAtUs === null ? this.lists.last : this.lists.at(this.pausedAtUs);
-    if (logged) {
-      const changes = this.lists.changesUntil(logged.list.timeUs, CHANGES_SHOWN_US);
-      return { list: logged.list, changes, isApproximate: false };
-    }
-    if (this.pausedAtUs === null || frame?.kind !== "objects" || !this.terms) return null;
-    const { objects } = this.world;
-    const list = listFromFrame(frame, objects, this.terms.space, this.questionOf(this.anchor));
-    return { list, changes: [], isApproximate: true };
+    if (this.pausedAtUs !== null) return this.pastList();
+    const { frame = null, list = null, isApproximate = false } = this.moment ?? {};
+    if (!list) return null;
+    const isApart = this.hasMap && frame?.tick !== list.tick;
+    return { list, changes: this.changesOf(list), isApproximate, isApart };
   }
 
-  /** Returns where objects are in the shown frame, or elsewhere if the page has learnt it. */
-  positions(ids: ObjectId[]): Map<ObjectId, [number, number]> {
-    return this.places.find(this.shownFrame(), ids);
+  private pastList(): ShownList | null {
+    const frame = this.shownFrame();
+    if (!frame) return null;
+    const list = this.lists.ofTick(frame.tick);
+    if (list) return { list, changes: this.changesOf(list), isApproximate: false, isApart: false };
+    const local = this.localList(frame);
+    return local && { list: local, changes: [], isApproximate: true, isApart: false };
+  }
+
+  private changesOf({ timeUs }: NeighborList): ShownList["changes"] {
+    return this.lists.changesUntil(timeUs, CHANGES_SHOWN_US);
+  }
+
+  /**
+   * Returns where objects are in the shown frame. Objects outside of it are where they were when
+   * the server was asked, unless `hides` is true of that place.
+   */
+  positions(ids: ObjectId[], hides?: (place: Place) => boolean): Map<ObjectId, Place> {
+    return this.places.find(this.shownFrame(), ids, hides);
   }
 
   /** Whether the server does not have the chosen object: it was removed, or it expired. */
@@ -266,47 +376,59 @@ export class Model {
   private askAnew(): void {
     this.lists.clear();
     this.places.clear();
+    this.pairs.clearAnswers();
+    this.clearMoment();
     this.refusal = null;
     this.whyNot = null;
     this.askedMs = -Infinity;
+    this.placesAskedMs = -Infinity;
     void this.ask();
     this.tell();
   }
 
   /**
-   * Asks again if no frame has come for a while, because a server of vectors sends no frames. Asks
-   * again why not, because the objects move. Call it once a second.
+   * Asks again if no frame has come for a while, because a server of vectors sends no frames. Call
+   * it once a second.
    */
   refresh(): void {
     if (this.connection.state !== "live" || this.pausedAtUs !== null) return;
-    if (performance.now() - this.askedMs > REFRESH_AFTER_MS) void this.ask();
-    void this.explain();
+    if (this.nowMs() - this.askedMs > REFRESH_AFTER_MS) void this.ask();
+  }
+
+  /** Whether answers shall tell why the object under the pointer is not in the list. */
+  private get wantsWide(): boolean {
+    const { anchor, hovered } = this;
+    return hovered !== null && !(anchor?.kind === "object" && anchor.id === hovered);
   }
 
   private async ask(): Promise<void> {
-    const { anchor, k, run, terms } = this;
-    const nowMs = performance.now();
+    const { anchor, k, run, terms, wantsWide } = this;
+    const nowMs = this.nowMs();
+    const everyMs = wantsWide ? ASK_WIDE_EVERY_MS : ASK_EVERY_MS;
     // A place is asked for in the coordinates of the server's space.
-    if (!anchor || !terms || this.isAsking || nowMs - this.askedMs < ASK_EVERY_MS) return;
+    if (!anchor || !terms || this.isAsking || nowMs - this.askedMs < everyMs) return;
     this.isAsking = true;
     this.askedMs = nowMs;
     try {
-      const list = await this.world.neighbors(this.questionOf(anchor));
+      const question = this.questionOf(anchor);
+      const full = await this.world.neighbors(wantsWide ? { ...question, k: K_MAX } : question);
       if (anchor === this.anchor && k === this.k && run === this.run) {
-        this.lists.push(list);
-        this.refusal = null;
+        const list = { ...full, neighbors: full.neighbors.slice(0, k) };
+        this.answered({ list, wide: wantsWide ? full : null });
         await this.findPlaces(list);
       }
     } catch (error) {
       if (anchor === this.anchor) this.refusal = (error as Error).message;
     }
     this.isAsking = false;
-    if (anchor !== this.anchor || k !== this.k) void this.ask();
+    if (anchor !== this.anchor || k !== this.k || wantsWide !== this.wantsWide) void this.ask();
     this.tell();
   }
 
   private async findPlaces(list: NeighborList): Promise<void> {
-    if (this.pausedAtUs !== null) return;
+    const nowMs = this.nowMs();
+    if (this.pausedAtUs !== null || nowMs - this.placesAskedMs < PLACES_EVERY_MS) return;
+    this.placesAskedMs = nowMs;
     const ids = this.hasMap ? list.neighbors.map((row) => row.id) : [];
     if (this.anchor?.kind === "object") ids.unshift(this.anchor.id);
     await this.places.ask(this.latest, ids);
@@ -320,7 +442,7 @@ export class Model {
   }
 
   stepBy(frames: number): void {
-    const from = this.pausedAtUs ?? this.latest?.timeUs;
+    const from = this.shownFrame()?.timeUs;
     if (from === undefined) return;
     const frame = this.ring.step(from, frames);
     if (frame) this.pause(frame.timeUs);
@@ -331,16 +453,19 @@ export class Model {
     this.hovered = id;
     this.whyNot = null;
     this.tell();
-    await this.explain();
+    if (this.moment?.wide) return this.explain();
+    if (id) this.askedMs = -Infinity;
+    await this.ask();
   }
 
-  /** Asks why the object under the pointer is not in the list. */
+  /** Says why the object under the pointer is not in the shown list. */
   private async explain(): Promise<void> {
-    const { anchor, hovered: id, k, terms } = this;
-    const isAnchor = anchor?.kind === "object" && anchor.id === id;
-    if (!id || !anchor || !terms || isAnchor || this.pausedAtUs !== null) return;
+    const { anchor, hovered: id, k, terms, moment } = this;
+    if (!id || !anchor || !terms || !this.wantsWide || this.pausedAtUs !== null) return;
     const question = this.questionOf(anchor);
-    const why = await whyNot(this.world, terms.space, question, id).catch(() => null);
+    const why = moment?.wide
+      ? await whyNot(this.world, terms.space, question, moment.wide, id).catch(() => null)
+      : null;
     if (this.hovered !== id || this.anchor !== anchor || this.k !== k) return;
     if (this.pausedAtUs !== null) return;
     this.whyNot = why;

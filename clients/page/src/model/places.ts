@@ -4,7 +4,7 @@
 import { positionsOf } from "../world/quantise";
 import type { Frame, ObjectId, World } from "../world/types";
 
-type Place = [number, number];
+export type Place = [number, number];
 
 /** At most this many objects outside of the frame are asked for. */
 const OUTSIDERS_MAX = 16;
@@ -28,11 +28,16 @@ export class Places {
     return this.missingSinceMs.has(id);
   }
 
-  find(frame: Frame | null, ids: ObjectId[]): Map<ObjectId, Place> {
+  /** Leaves out an object outside of the frame where `hides` is true of its place. */
+  find(
+    frame: Frame | null,
+    ids: ObjectId[],
+    hides: (place: Place) => boolean = () => false,
+  ): Map<ObjectId, Place> {
     const places = this.inFrame(frame, ids);
     for (const id of ids) {
       const outside = this.outsiders.get(id);
-      if (outside && !places.has(id)) places.set(id, outside);
+      if (outside && !places.has(id) && !hides(outside)) places.set(id, outside);
     }
     return places;
   }

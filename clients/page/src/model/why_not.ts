@@ -18,14 +18,17 @@ export interface WhyNot {
   leftOutBy: string;
 }
 
-/** Asks the server; returns null if the object is among the k nearest. */
+/**
+ * Returns null if the object is among the k nearest. `list` has the K_MAX nearest; the server is
+ * asked where an object is that it lacks.
+ */
 export async function whyNot(
   world: World,
   space: Space,
   question: Question,
+  list: NeighborList,
   id: ObjectId,
 ): Promise<WhyNot | null> {
-  const list = await world.neighbors({ ...question, k: K_MAX });
   const why = whyNotIn(list, question.k, id);
   if (!why || why.rank > 0) return why;
   const { anchor, filter } = question;

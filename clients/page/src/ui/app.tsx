@@ -10,7 +10,7 @@ import { Legend } from "./legend";
 import { LoginButton, LoginForm } from "./login_form";
 import { MapView } from "./map_view";
 import { NeighborPanel } from "./neighbor_panel";
-import { RecordingPanel } from "./recording_panel";
+import { RecordingPanel, useRecording } from "./recording_panel";
 import { SearchBox } from "./search_box";
 import { ServerPanel } from "./server_panel";
 import { Status } from "./status";
@@ -61,13 +61,14 @@ export function App({ model }: { model: Model }) {
   }, []);
 
   useKeys(model, map);
+  const recording = useRecording(model);
   const isLocked = model.connection.state === "locked";
   return (
     <main>
       <header class="bar">
         <h1>Starling</h1>
         {!isLocked && <SearchBox model={model} map={map} />}
-        <Status model={model} />
+        <Status model={model} playback={recording.playback} />
         <LoginButton model={model} />
         {!isLocked && (
           <button
@@ -88,7 +89,7 @@ export function App({ model }: { model: Model }) {
         ) : (
           <div class="panels">
             {model.anchor && <NeighborPanel model={model} map={map} />}
-            <RecordingPanel model={model} />
+            <RecordingPanel model={model} recording={recording} />
             <ServerPanel model={model} isShown={showsServer} />
           </div>
         )}
@@ -101,7 +102,7 @@ export function App({ model }: { model: Model }) {
       </div>
       <footer class="bar">
         <Legend model={model} />
-        <Timeline model={model} link={link} />
+        <Timeline model={model} link={link} isRecording={recording.playback !== null} />
       </footer>
     </main>
   );

@@ -10,7 +10,7 @@ import { distanceText, whyNotSentence } from "../model/why_not";
 import { filterText } from "../world/filter";
 import { neighborsPath } from "../world/http_api";
 import type { ObjectId } from "../world/types";
-import { timeText } from "./text";
+import { countText, timeText } from "./text";
 
 type Timed = ListChange & { timeUs: number };
 
@@ -71,6 +71,9 @@ export function NeighborPanel({ model, map }: { model: Model; map: RefObject<Liv
         </p>
       )}
       {shown && <RankTable model={model} shown={shown} />}
+      {!shown && model.pausedAtUs !== null && (
+        <p class="hint">This page has no list for this moment.</p>
+      )}
       {model.hasMap && <WhyNotText model={model} />}
       {shown && <Changes changes={shown.changes} />}
     </section>
@@ -92,8 +95,15 @@ function RankTable({ model, shown }: { model: Model; shown: ShownList }) {
     <>
       {shown.isApproximate && (
         <p class="hint">
-          Computed by this page from the rounded positions of that moment
-          {model.terms?.space !== "planar2" && ", without heights"}; the server was not asked then.
+          Computed by this page from its rounded positions
+          {model.terms?.space !== "planar2" && ", without heights"}: it has no list of the server for
+          this moment.
+        </p>
+      )}
+      {shown.isApart && model.shownFrame() && (
+        <p class="hint">
+          This list is of tick {countText(shown.list.tick)}. The map shows another tick, without
+          ranks.
         </p>
       )}
       <div class="scroll">

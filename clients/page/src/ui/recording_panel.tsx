@@ -9,7 +9,7 @@ import { dateText } from "./text";
 const READ_EVERY_MS = 1000;
 const SPEEDS = [0.25, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800];
 
-interface Recording {
+export interface Recording {
   playback: Playback | null;
   change: (change: PlaybackChange) => void;
   /** The server's sentence, if the user may not change the playback. */
@@ -17,7 +17,7 @@ interface Recording {
 }
 
 /** Reads the playback each second, until the server says that it plays no recording. */
-function useRecording(model: Model): Recording {
+export function useRecording(model: Model): Recording {
   const [playback, setPlayback] = useState<Playback | null>(null);
   const [refusal, setRefusal] = useState<string | null>(null);
   useEffect(() => {
@@ -43,13 +43,16 @@ function useRecording(model: Model): Recording {
   return { playback, change, refusal };
 }
 
-export function RecordingPanel({ model }: { model: Model }) {
-  const { playback, change, refusal } = useRecording(model);
+export function RecordingPanel({ model, recording }: { model: Model; recording: Recording }) {
+  const { playback, change, refusal } = recording;
   /** The moment under the slider's thumb while it is dragged. */
   const [draggedUs, setDraggedUs] = useState<number | null>(null);
   if (!playback) return null;
   const { beginUs, endUs, speed, paused } = playback;
-  const timeUs = draggedUs ?? playback.timeUs;
+  const frame = model.shownFrame();
+  const isPaused = model.pausedAtUs !== null;
+  const playedUs = isPaused || !frame ? playback.timeUs : frame.timeUs;
+  const timeUs = draggedUs ?? playedUs;
   const timeOf = (input: HTMLInputElement) => beginUs + Number(input.value) * 1e6;
   const speeds = SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
   return (
@@ -87,6 +90,9 @@ export function RecordingPanel({ model }: { model: Model }) {
         </label>
         <output>{dateText(timeUs)}</output>
       </div>
+      {isPaused && frame && (
+        <p class="hint">The map is paused at an earlier moment, {dateText(frame.timeUs)}.</p>
+      )}
       {refusal && (
         <p class="error" role="alert">
           {refusal}

@@ -2,14 +2,21 @@
 // Whether the server answers, and the tick that is shown. LoginForm has the sentence of a server that
 // wants a token.
 import type { Model } from "../model/model";
+import type { Playback } from "../world/types";
 import { countText, dateText } from "./text";
 
-function hereText(inView: number, shown: number | null): string {
-  const all = `${countText(inView)} here`;
+function inViewText(inView: number, shown: number | null): string {
+  const all = `${countText(inView)} ${inView === 1 ? "object" : "objects"} in view`;
   return shown === null || shown >= inView ? all : `${countText(shown)} of ${all}`;
 }
 
-export function Status({ model }: { model: Model }) {
+function wordOf(model: Model, playback: Playback | null): string {
+  if (model.pausedAtUs !== null) return "Paused";
+  if (!playback) return "Live";
+  return playback.paused ? "Held" : "Playing";
+}
+
+export function Status({ model, playback }: { model: Model; playback: Playback | null }) {
   const { state, sentence } = model.connection;
   const frame = model.shownFrame();
   if (state !== "live")
@@ -20,16 +27,17 @@ export function Status({ model }: { model: Model }) {
       </p>
     );
   const shown = frame?.kind === "objects" ? frame.tags.length : null;
+  const word = wordOf(model, playback);
   return (
-    <p class={`status ${model.pausedAtUs === null ? "live" : "paused"}`}>
+    <p class={`status ${word === "Live" || word === "Playing" ? "live" : "paused"}`}>
       <span class="lamp" aria-hidden="true" />
-      <span role="status">{model.pausedAtUs === null ? "Live" : "Paused"}</span>
+      <span role="status">{word}</span>
       {!frame && model.hasMap && !model.hidden.has("positions") && " · waiting for positions …"}
       {frame && (
         <span class="wide">
           {" "}
           · tick {countText(frame.tick)} · {dateText(frame.timeUs)}
-          {` · ${hereText(frame.inView, shown)}`}
+          {` · ${inViewText(frame.inView, shown)}`}
         </span>
       )}
     </p>

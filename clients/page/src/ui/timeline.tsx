@@ -5,11 +5,17 @@ import type { Link } from "../model/link";
 import type { Model } from "../model/model";
 import { timeText } from "./text";
 
-export function Timeline({ model, link }: { model: Model; link: Link }) {
+interface Props {
+  model: Model;
+  link: Link;
+  isRecording: boolean;
+}
+
+export function Timeline({ model, link, isRecording }: Props) {
   const { ring, pausedAtUs } = model;
   const first = ring.first?.timeUs ?? 0;
   const last = Math.max(first, ring.last?.timeUs ?? 0);
-  const shown = pausedAtUs ?? last;
+  const shown = model.shownFrame()?.timeUs ?? last;
   const isEmpty = ring.count < 2;
   const isMissed = useLinkTime(model, link);
   return (
@@ -17,9 +23,9 @@ export function Timeline({ model, link }: { model: Model; link: Link }) {
       <button
         type="button"
         disabled={isEmpty}
-        onClick={() => model.pause(pausedAtUs === null ? last : null)}
+        onClick={() => model.pause(pausedAtUs === null ? shown : null)}
       >
-        {pausedAtUs === null ? "Pause" : "Live"}
+        {pausedAtUs === null ? "Pause" : isRecording ? "Latest" : "Live"}
       </button>
       <input
         type="range"
@@ -33,7 +39,7 @@ export function Timeline({ model, link }: { model: Model; link: Link }) {
         onInput={(event) => model.pause(first + Number(event.currentTarget.value) * 1000)}
       />
       <output>
-        {isEmpty ? "–" : pausedAtUs === null ? timeText(last) : agoText(last - shown, shown)}
+        {isEmpty ? "–" : pausedAtUs === null ? timeText(shown) : agoText(last - shown, shown)}
       </output>
       {isMissed && <p class="hint">This page does not hold the link's moment; it shows now.</p>}
     </div>

@@ -42,7 +42,7 @@ function actions(model: Model, map: LiveMap | null): Record<string, () => void> 
     f: () => map?.fit(),
     Enter: () => selectMiddle(model, map),
     "/": () => document.getElementById("search")?.focus(),
-    " ": () => model.pause(model.pausedAtUs === null ? (model.latest?.timeUs ?? null) : null),
+    " ": () => model.pause(model.pausedAtUs === null ? (model.shownFrame()?.timeUs ?? null) : null),
     "[": () => model.stepBy(-1),
     "]": () => model.stepBy(1),
     l: () => model.pause(null),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Redraws a component when the model changes, at most some times a second: text that changes faster
-// cannot be read.
+// cannot be read. A list is redrawn at once, together with the map.
 import { useEffect, useState } from "preact/hooks";
 import type { Model } from "../model/model";
 
@@ -10,11 +10,16 @@ export function useModel(model: Model): void {
   const [, setCount] = useState(0);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | null = null;
+    let drawn: object | null = null;
+    const redraw = () => {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      drawn = model.shownMoment;
+      setCount((count) => count + 1);
+    };
     const unsubscribe = model.subscribe(() => {
-      timer ??= setTimeout(() => {
-        timer = null;
-        setCount((count) => count + 1);
-      }, REDRAW_EVERY_MS);
+      if (model.shownMoment !== drawn) redraw();
+      else timer ??= setTimeout(redraw, REDRAW_EVERY_MS);
     });
     return () => {
       unsubscribe();

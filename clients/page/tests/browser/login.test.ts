@@ -103,17 +103,17 @@ async function wrongAndRight(page: Page, server: KeyedServer): Promise<void> {
   assert.deepEqual(await violationsOf(page), []);
   await enter(page, server.token("full"));
   await page.getByText("Live", { exact: true }).waitFor();
-  await page.getByText("1 here").waitFor();
+  await page.getByText("1 object in view").waitFor();
   assert.deepEqual(await findToken(page, server.token("full")), [server.token("full")]);
   await page.reload();
-  await page.getByText("1 here").waitFor();
+  await page.getByText("1 object in view").waitFor();
 }
 
 async function revoked(page: Page, server: KeyedServer): Promise<void> {
   server.know("narrow");
   await page.getByText("The server does not know this token").waitFor();
   assert.deepEqual(await findToken(page, server.token("full")), []);
-  assert.equal(await page.getByText("1 here").count(), 0);
+  assert.equal(await page.getByText("1 object in view").count(), 0);
 }
 
 async function narrow(page: Page, server: KeyedServer): Promise<void> {

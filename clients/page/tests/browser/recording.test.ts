@@ -25,6 +25,7 @@ async function play(page: Page, address: string): Promise<void> {
   const panel = page.getByRole("region", { name: "Recording" });
   await panel.getByRole("button", { name: "Hold" }).click();
   await until(async () => (await state()).paused, "the recording was held");
+  await page.getByText("Held", { exact: true }).waitFor();
   const moment = panel.getByLabel("Moment of the recording");
   await moment.evaluate((input: HTMLInputElement) => {
     input.value = "90";
@@ -42,7 +43,7 @@ async function play(page: Page, address: string): Promise<void> {
   await until(async () => (await seconds()) > 150, "the recording was played");
   await moment.fill("10");
   await until(async () => (await seconds()) < 120, "the recording was moved back");
-  await page.getByText("Live", { exact: true }).waitFor();
+  await page.getByText("Playing", { exact: true }).waitFor();
 }
 
 const why = executable === null || !existsSync(program) ? "no browser or no program" : undefined;

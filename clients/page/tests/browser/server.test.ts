@@ -39,7 +39,7 @@ async function pixelOf(page: Page, server: Starling, id: string): Promise<[numbe
 async function follow(page: Page, server: Starling): Promise<void> {
   const hasObjects = async () => (await server.get("/v1/stats")).counters.starling_objects > RANKS;
   await until(hasObjects, "there were objects");
-  await page.waitForFunction(() => / here/.test(document.body.innerText));
+  await page.waitForFunction(() => / in view/.test(document.body.innerText));
   await page.keyboard.press("f");
   await page.waitForTimeout(800);
 }

@@ -37,15 +37,15 @@ function list(tick: number, ids: string): NeighborList {
   return { tick, timeUs: tick * 1000, neighbors: rows(ids) };
 }
 
-test("the log answers for a time, and ignores lists that are not newer", () => {
+test("the log answers for a tick, and ignores lists that are not newer", () => {
   const log = new ListLog();
   log.push(list(5, "ab"));
   log.push(list(6, "ac"));
   log.push(list(6, "zz"));
   log.push(list(4, "zz"));
-  assert.equal(log.at(4999), null);
-  assert.equal(log.at(5500)?.list.tick, 5);
-  assert.equal(log.last?.list.neighbors[1].id, "c");
+  assert.equal(log.ofTick(4), null);
+  assert.equal(log.ofTick(5)?.neighbors[1].id, "b");
+  assert.equal(log.ofTick(6)?.neighbors[1].id, "c");
 });
 
 test("changes are told for as long as their window, the newest first", () => {

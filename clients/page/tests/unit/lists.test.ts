@@ -21,8 +21,9 @@ function nearest(id: string, k: number): Question {
 test("why not: none for a neighbour, else the rank and both distances", async () => {
   const fake = world(50);
   const all = (await fake.neighbors(nearest("1", 49))).neighbors;
-  assert.equal(await whyNot(fake, "planar2", nearest("1", 5), all[4].id), null);
-  const why = await whyNot(fake, "planar2", nearest("1", 5), all[5].id);
+  const list = { tick: 1, timeUs: 1, neighbors: all };
+  assert.equal(await whyNot(fake, "planar2", nearest("1", 5), list, all[4].id), null);
+  const why = await whyNot(fake, "planar2", nearest("1", 5), list, all[5].id);
   assert.deepEqual(why, {
     id: all[5].id,
     rank: 6,
@@ -37,7 +38,8 @@ test("why not has the distance of an object that no list has", async () => {
   const fake = world(1200);
   const all = (await fake.neighbors(nearest("1", 1199))).neighbors;
   const far = all[1100];
-  const beyond = await whyNot(fake, "planar2", nearest("1", 5), far.id);
+  const list = await fake.neighbors(nearest("1", 1024));
+  const beyond = await whyNot(fake, "planar2", nearest("1", 5), list, far.id);
   assert.equal(beyond?.rank, 0);
   assert.equal(beyond?.distance, far.distance);
   assert.equal(beyond?.leftOutBy, "");
@@ -45,7 +47,8 @@ test("why not has the distance of an object that no list has", async () => {
   const listed = (await fake.neighbors({ ...tagged, k: 1199 })).neighbors;
   const passing = new Set(listed.map(({ id }) => id));
   const other = all.find(({ id }) => !passing.has(id))!;
-  const filtered = await whyNot(fake, "planar2", tagged, other.id);
+  const found = await fake.neighbors({ ...tagged, k: 1024 });
+  const filtered = await whyNot(fake, "planar2", tagged, found, other.id);
   assert.equal(filtered?.distance, other.distance);
   assert.equal(filtered?.leftOutBy, "with tags 0");
 });
@@ -74,10 +77,10 @@ test("a list of the past is that of its rounded positions", async () => {
   const local = listFromFrame(frame, fake.objects, "planar2", question);
   const exact = await fake.neighbors(question);
   assert.deepEqual(
-    local.neighbors.map((row) => row.id),
+    local?.neighbors.map((row) => row.id),
     exact.neighbors.map((row) => row.id),
   );
-  local.neighbors.forEach((row, i) => {
+  local?.neighbors.forEach((row, i) => {
     assert.ok(Math.abs(row.distance - exact.neighbors[i].distance) < 0.5);
   });
 });
@@ -86,8 +89,7 @@ test("an anchor that the frame lacks has no list", () => {
   const fake = world(10);
   const frame = fake.frame();
   assert.ok(frame.kind === "objects");
-  const local = listFromFrame(frame, fake.objects, "planar2", nearest("999", 8));
-  assert.deepEqual(local.neighbors, []);
+  assert.equal(listFromFrame(frame, fake.objects, "planar2", nearest("999", 8)), null);
 });
 
 test("the distance in wgs84 is the straight line", () => {
@@ -133,6 +135,16 @@ test("an object outside of the frame keeps its place while the server is asked a
   fake.object = () => new Promise(() => {});
   void places.ask(null, ["3"]);
   assert.deepEqual(places.find(null, ["3"]), before);
+});
+
+test("an object outside of the frame has no place where the map would show it", async () => {
+  const fake = world(10);
+  const places = new Places(fake);
+  await places.ask(null, ["3"]);
+  const [[, place]] = places.find(null, ["3"]);
+  const isHere = ([x, y]: [number, number]) => x === place[0] && y === place[1];
+  assert.equal(places.find(null, ["3"], isHere).size, 0);
+  assert.equal(places.find(fake.frame(), ["3"], isHere).size, 1, "the frame has it");
 });
 
 test("an object that the server does not have is missing, and asked for seldom", async () => {
