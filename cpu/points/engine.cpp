@@ -48,7 +48,8 @@ constexpr std::uint32_t at_once_k_max = 64;
 class CpuEngine final : public Engine {
  public:
   explicit CpuEngine(const PointEngineOptions& options)
-      : pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
+      : space_(options.space),
+        pool_(options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency())
                                    : options.threads,
               options.pin_threads),
         finished_(options.space, objects_),
@@ -58,6 +59,7 @@ class CpuEngine final : public Engine {
   }
 
   std::string_view name() const override { return "cpu"; }
+  SpaceOptions space() const override { return {.space = space_}; }
   const EngineLimits& limits() const override { return limits_; }
 
   EngineBytes bytes_used() const override {
@@ -143,6 +145,7 @@ class CpuEngine final : public Engine {
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 31};
 
+  const Space space_;
   ResultHandler on_result_;
   std::atomic<bool> under_way_{false};
   std::array<Staging, 2> halves_;

@@ -53,7 +53,8 @@ class GpuEngine final : public Engine {
  public:
   /// The calling thread must be bound to the device.
   GpuEngine(const PointEngineOptions& options, std::shared_ptr<const FaultInjection> faults)
-      : small_(options.small),
+      : space_(options.space),
+        small_(options.small),
         faults_(std::move(faults)),
         memory_(options.memory_bytes_max),
         kept_rows_(&pinned_memory()),
@@ -73,6 +74,7 @@ class GpuEngine final : public Engine {
   }
 
   std::string_view name() const override { return "cuda"; }
+  SpaceOptions space() const override { return {.space = space_}; }
   const EngineLimits& limits() const override { return limits_; }
 
   EngineBytes bytes_used() const override {
@@ -154,6 +156,7 @@ class GpuEngine final : public Engine {
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
 
+  const Space space_;
   const SmallWork small_;
   const std::shared_ptr<const FaultInjection> faults_;
   DeviceMemory memory_;

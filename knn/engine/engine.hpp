@@ -16,6 +16,7 @@
 #include "starling/knn/engine/engine_state.hpp"
 #include "starling/knn/engine/staging.hpp"
 #include "starling/knn/engine/tick_result.hpp"
+#include "starling/knn/words/space.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
@@ -49,6 +50,9 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
+  /// The space that the engine was made for: its kind, and in a vector space dimension and metric.
+  /// resolution_m and origin are not those of the processor, which rounds.
+  virtual SpaceOptions space() const = 0;
   virtual const EngineLimits& limits() const = 0;
 
   /// Any thread may call it, but only while no tick is under way: see TickResult::engine_bytes.

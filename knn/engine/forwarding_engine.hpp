@@ -14,6 +14,7 @@ class ForwardingEngine : public Engine {
   explicit ForwardingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   std::string_view name() const override { return engine_->name(); }
+  SpaceOptions space() const override { return engine_->space(); }
   const EngineLimits& limits() const override { return engine_->limits(); }
   EngineBytes bytes_used() const override { return engine_->bytes_used(); }
   void set_result_handler(ResultHandler handler) override {

@@ -10,6 +10,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/base/usage.hpp"
 
 namespace starling {
 namespace {
@@ -37,11 +38,33 @@ ProcessorOptions checked(ProcessorOptions options) {
   return options;
 }
 
+std::string text_of(const SpaceOptions& space) {
+  if (!space.is_vector()) return std::string(to_string(space.space));
+  return "vectors of " + std::to_string(space.dimension) + " components by " +
+         std::string(name_of(space.metric));
+}
+
+/// Returns whether the answers in one space are those in the other. Rounding is left out, because
+/// it is not the engine's.
+bool is_same_space(const SpaceOptions& a, const SpaceOptions& b) {
+  return a.space == b.space &&
+         (!a.is_vector() || (a.dimension == b.dimension && a.metric == b.metric));
+}
+
+std::unique_ptr<Engine> checked(std::unique_ptr<Engine> engine, const SpaceOptions& space) {
+  check_usage(engine != nullptr, "Processor: the engine is null; cpu::make_engine makes one");
+  check_usage(
+      is_same_space(engine->space(), space), "Processor: the engine was made for ",
+      text_of(engine->space()), ", but ProcessorOptions::space is ", text_of(space),
+      "; make the engine for the same space, as cpu::make_engine({.space = options.space})");
+  return engine;
+}
+
 }  // namespace
 
 Processor::Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine)
     : options_(checked(options)),
-      engine_(std::move(engine)),
+      engine_(checked(std::move(engine), options_.space)),
       pool_(std::make_unique<ThreadPool>(options_.threads)),
       objects_(options_.objects),
       queries_(options_.queries),

@@ -72,9 +72,9 @@ struct ProcessorState;
 ///     processor.begin_tick(now_us);
 class Processor {
  public:
-  /// The engine must be made for the same space. Throws std::invalid_argument if Lattice refuses
-  /// the space, if the dimension of a vector space is out of range, if there are no threads, or if
-  /// a limit exceeds the engine's limit. Throws std::runtime_error if the system cannot start all
+  /// Throws std::invalid_argument if the engine was made for another space, if Lattice refuses the
+  /// space, if the dimension of a vector space is out of range, if there are no threads, or if a
+  /// limit exceeds the engine's limit. Throws std::runtime_error if the system cannot start all
   /// threads.
   Processor(const ProcessorOptions& options, std::unique_ptr<Engine> engine);
   ~Processor();

@@ -24,6 +24,7 @@ class SimulatedEngine final : public Engine {
   ~SimulatedEngine() override;
 
   std::string_view name() const override { return "simulated"; }
+  SpaceOptions space() const override { return engine_->space(); }
   const EngineLimits& limits() const override { return engine_->limits(); }
   EngineBytes bytes_used() const override { return engine_->bytes_used(); }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }

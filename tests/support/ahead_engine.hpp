@@ -43,6 +43,7 @@ class AheadEngine final : public Engine {
   }
 
   std::string_view name() const override { return engine_->name(); }
+  SpaceOptions space() const override { return engine_->space(); }
   const EngineLimits& limits() const override { return engine_->limits(); }
   EngineBytes bytes_used() const override { return engine_->bytes_used(); }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }

@@ -39,6 +39,9 @@ class VectorEngine final : public Engine {
         parts_(options.part_bytes_min / (options.dimension * sizeof(float)) + 1) {}
 
   std::string_view name() const override { return store_->name(); }
+  SpaceOptions space() const override {
+    return {.space = Space::vector, .dimension = options_.dimension, .metric = options_.metric};
+  }
   const EngineLimits& limits() const override { return limits_; }
 
   EngineBytes bytes_used() const override {

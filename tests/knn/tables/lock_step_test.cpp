@@ -18,6 +18,7 @@ namespace {
 class OneListEngine final : public Engine {
  public:
   std::string_view name() const override { return "one list"; }
+  SpaceOptions space() const override { return {}; }
   const EngineLimits& limits() const override { return limits_; }
   EngineBytes bytes_used() const override { return {}; }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }

@@ -49,6 +49,7 @@ class HeldEngine final : public Engine {
   }
 
   std::string_view name() const override { return "held"; }
+  SpaceOptions space() const override { return {}; }
   const EngineLimits& limits() const override { return limits_; }
   EngineBytes bytes_used() const override { return {}; }
   void set_result_handler(ResultHandler handler) override { handler_ = std::move(handler); }
