@@ -84,6 +84,7 @@ class CpuEngine final : public Engine {
   }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    check_questions(queries, *this);
     const bool needs_objects = std::ranges::any_of(queries, reads_objects);
     const auto asked = std::make_shared<const Asked>(std::move(queries), std::move(handler));
     if (needs_objects)
@@ -93,6 +94,7 @@ class CpuEngine final : public Engine {
   }
 
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
+    check_questions(queries, *this);
     const auto takes_long = [](const OneShotQuery& query) {
       return query.k > at_once_k_max || reads_objects(query);
     };

@@ -20,8 +20,8 @@
 #include "starling/cpu/vectors/rates.hpp"
 #include "starling/cpu/vectors/scan.hpp"
 #include "starling/cpu/vectors/tree/row_tree.hpp"
-#include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/vectors/corpus_rows.hpp"
 #include "starling/knn/words/recipe.hpp"
 
@@ -85,7 +85,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     if (!supports(search.method))
       throw std::invalid_argument(
           "the cpu searcher has only one method: use SearchMethod::automatic");
-    check_search(search, dimension_, lists.size());
+    check_search(search, dimension_, row_count_, lists.size());
     if (!tree_.is_empty() && should_use_tree(rows_, search.k))
       tree_.search(search, pool_, lists);
     else if (tree_.is_empty() && has_rows_ && should_filter(rows_, search.k))
@@ -119,8 +119,9 @@ class CpuVectorSearcher final : public VectorSearcher {
   enum class Taken : std::uint8_t { copied, borrowed };
 
   void take_corpus(Metric metric, CorpusRows corpus, Taken taken) {
-    check_invariant(corpus.dimension() >= 1 && corpus.dimension() <= dimension_max,
-                    "the dimension of a corpus is 1 to dimension_max");
+    check_usage(corpus.dimension() >= 1 && corpus.dimension() <= dimension_max,
+                "set_corpus: the rows have ", corpus.dimension(), " components; 1 to ",
+                dimension_max, " are allowed");
     panels_ = VectorPanels();
     filtered_search_.clear();
     tree_ = RowTree();
@@ -129,6 +130,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     has_rows_ = false;
     metric_ = metric;
     dimension_ = corpus.dimension();
+    row_count_ = corpus.rows();
     const bool uses_tree = should_use_tree(corpus, list_min);
     if (!uses_tree && !should_filter(corpus, 1)) {
       panels_ = VectorPanels(corpus, scan_panel_rows(), pool_);
@@ -264,6 +266,7 @@ class CpuVectorSearcher final : public VectorSearcher {
   CorpusRows rows_;                ///< the corpus, unless it is only in panels
   bool has_rows_ = false;          ///< the corpus is in rows_
   std::uint32_t dimension_ = 0;    ///< of the corpus
+  std::uint32_t row_count_ = 0;    ///< of the corpus
   std::vector<VectorNeighbor> merged_;
 };
 

@@ -97,6 +97,7 @@ class GpuEngine final : public Engine {
   bool begin_tick(Tick tick, std::int64_t tau_us) override { return intake_.begin(tick, tau_us); }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
+    check_questions(queries, *this);
     if (std::ranges::any_of(queries, reads_objects))
       answer_between_ticks(
           [this, queries = std::move(queries)] { return answer(queries, questions_between_); },

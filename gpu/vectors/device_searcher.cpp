@@ -12,7 +12,7 @@
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"
 #include "starling/gpu/vectors/exchange/host_merge.hpp"
 #include "starling/gpu/vectors/rates_launch.hpp"
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -129,7 +129,7 @@ DeviceRates DeviceSearcher::rates() {
 void DeviceSearcher::search(const VectorSearch& search, std::span<VectorNeighbor> lists) {
   check(cudaSetDevice(device_));
   device_ms_ = 0;
-  check_search(search, dimension_, lists.size());
+  check_search(search, dimension_, first_row_ + rows_, lists.size());
   prepare(search.method);
   if (search.queries.rows() == 0) return;
   if (rows_ == 0) {
@@ -149,7 +149,8 @@ void DeviceSearcher::search_graph(const GraphSearch& graph, const TakeLists& tak
   check(cudaSetDevice(device_));
   device_ms_ = 0;
   check_graph(graph, dimension_);
-  check_invariant(graph.rows.rows() == rows_, "the rows of a graph are those of the corpus");
+  check_usage(graph.rows.rows() == rows_, "search_graph: there are ", graph.rows.rows(),
+              " rows; the rows of a graph are those of the corpus, which has ", rows_);
   prepare(graph.method);
   if (const std::uint32_t side = graph_side(graph.k, 1))
     search_grids(side, GraphTiles(graph, take));
@@ -209,7 +210,7 @@ void DeviceSearcher::search_grids(std::uint32_t side, const GraphTiles& tiles) {
 void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
                                            const VectorSearch& search,
                                            std::span<VectorNeighbor> lists) {
-  check_search(search, corpus.dimension, lists.size());
+  check_search(search, corpus.dimension, corpus.rows(), lists.size());
   begin_rows(metric, corpus, 0);
   const std::uint32_t count = search.queries.rows();
   const std::uint64_t transfer = count * (query_bytes(dimension_, search.k) +
@@ -283,7 +284,7 @@ void DeviceSearcher::search_arriving_by_method_async(DeviceSearch search) {
 }
 
 void DeviceSearcher::prepare(SearchMethod method) {
-  check_invariant(has_corpus_, "a corpus is set before it is searched");
+  check_usage(has_corpus_, "search: there is no corpus; call set_corpus first");
   if (!supports(method))
     throw std::invalid_argument(
         "the cuda searcher does not have this method: ask for SearchMethod::automatic");

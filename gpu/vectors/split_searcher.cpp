@@ -19,7 +19,7 @@
 #include "starling/gpu/vectors/exchange/host_merge.hpp"
 #include "starling/gpu/vectors/exchange/list_exchange.hpp"
 #include "starling/gpu/vectors/graph_tiles.hpp"
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 
 namespace starling::gpu {
 namespace {
@@ -89,7 +89,7 @@ class SplitSearcher final : public VectorSearcher {
   }
 
   void search(const VectorSearch& search, std::span<VectorNeighbor> lists) override {
-    check_search(search, dimension_, lists.size());
+    check_search(search, dimension_, rows_, lists.size());
     const bool is_graph = search.first_self == 0 && search.queries.rows() == rows_;
     if (is_sharded_)
       search_rows_in_shares(search, lists);
@@ -104,7 +104,8 @@ class SplitSearcher final : public VectorSearcher {
 
   void search_graph(const GraphSearch& graph, const TakeLists& take) override {
     check_graph(graph, dimension_);
-    check_invariant(graph.rows.rows() == rows_, "the rows of a graph are those of the corpus");
+    check_usage(graph.rows.rows() == rows_, "search_graph: there are ", graph.rows.rows(),
+                " rows; the rows of a graph are those of the corpus, which has ", rows_);
     if (const std::uint32_t side = prepare_graph(graph.k, graph.method)) {
       search_grids(side, GraphTiles(graph, take));
       device_ms_ = longest_ms();
@@ -320,6 +321,7 @@ class SplitSearcher final : public VectorSearcher {
 
 std::unique_ptr<VectorSearcher> make_split_searcher(std::span<const VectorSearcherOptions> devices,
                                                     const SplitOptions& options) {
+  check_usage(!devices.empty(), "make_vector_searcher: there is no device; name at least one");
   return std::make_unique<SplitSearcher>(devices, options);
 }
 

@@ -86,7 +86,8 @@ class Engine {
   /// then answered from that tick.
   ///
   /// Before the first tick all lists are empty. After a failed tick the objects are newer than the
-  /// last finished tick, so the answer is an error until a later tick finishes.
+  /// last finished tick, so the answer is an error until a later tick finishes. Throws
+  /// std::invalid_argument, and calls no handler, if a query does not fit the space or the limits.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
   /// Answers as search_finished does, but on the caller's thread, if this takes only microseconds

@@ -1,17 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the error text of an Engine that cannot answer, and decides which one-shot queries wait for
-// a tick under way. The CPU, GPU and vector engines include this file.
+// Refuses one-shot queries that no engine can answer, makes the error text of an Engine that cannot
+// answer, and decides which queries wait for a tick under way. The CPU, GPU and vector engines
+// include this file.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/engine/answers.hpp"
+#include "starling/knn/engine/engine.hpp"
 #include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/query.hpp"
+#include "starling/knn/words/space.hpp"
 
 namespace starling {
+
+/// Throws std::invalid_argument unless the engine can answer the queries. Engines call it first, on
+/// the caller's thread.
+inline void check_questions(std::span<const OneShotQuery> queries, const Engine& engine) {
+  const SpaceOptions space = engine.space();
+  const std::uint32_t k_most = engine.limits().k_max;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const OneShotQuery& query = queries[i];
+    check_usage(query.k >= 1 && query.k <= k_most, "search_finished: query ", i,
+                " has k = ", query.k, "; k is 1 to ", k_most);
+    check_usage(query.anchor != AnchorKind::every_object, "search_finished: query ", i,
+                " asks for every object; a one-shot query has a fixed anchor or follows an object");
+    check_usage(query.anchor != AnchorKind::fixed || query.components.size() == space.dimension,
+                "search_finished: query ", i, " has ", query.components.size(),
+                " components; the space has ", space.dimension);
+    check_usage(space.is_vector() || (!query.vote && query.regress == RegressionWeights::none),
+                "search_finished: query ", i,
+                " asks for a vote or a mean, which only vector spaces have");
+    check_usage(
+        query.regress != RegressionWeights::distance || space.metric != Metric::inner_product,
+        "search_finished: query ", i,
+        " weights by inner products, which may be negative; choose uniform weights");
+  }
+}
 
 inline constexpr const char* ask_after_next_tick =
     "the last tick failed; ask again after the next tick that finishes";

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 
 namespace starling {
 
@@ -35,8 +36,7 @@ LockStep::LockStep(Processor& processor)
 }
 
 TickReport LockStep::advance(std::int64_t tau_us) {
-  check_invariant(!processor_.tick_under_way(),
-                  "no other tick is under way when a lock-step tick begins");
+  check_usage(!processor_.tick_under_way(), "advance: a tick is under way; call finish first");
   begin(tau_us);
   return finish();
 }
@@ -48,12 +48,13 @@ void LockStep::begin(std::int64_t tau_us) {
     std::unique_lock lock(mailbox_->mutex);
     mailbox_->arrived.wait(lock, [this] { return processor_.has_room(); });
   }
-  begun_.push_back(std::chrono::steady_clock::now());
+  const auto now = std::chrono::steady_clock::now();
   check_invariant(processor_.begin_tick(tau_us), "an engine that has room takes the next tick");
+  begun_.push_back(now);
 }
 
 TickReport LockStep::finish() {
-  check_invariant(processor_.tick_under_way(), "finish is called for a tick that has begun");
+  check_usage(!begun_.empty(), "finish: no tick is under way; call begin first");
   Mailbox::Arrival arrival;
   {
     std::unique_lock lock(mailbox_->mutex);

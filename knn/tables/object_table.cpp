@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <new>
 
-#include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/times.hpp"
@@ -24,7 +23,7 @@ constexpr std::int64_t never_seen_us = std::numeric_limits<std::int64_t>::min();
 
 template <class Row, class Take>
 UpdateCounts for_each_row(std::span<const Row> rows, std::span<UpdateStatus> statuses, Take take) {
-  check_invariant(statuses.size() == rows.size(), "there is one status for each row");
+  check_statuses(rows.size(), statuses.size());
   UpdateCounts counts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     statuses[i] = take(rows[i]);
@@ -95,15 +94,21 @@ Slot ObjectTable::find(ObjectId id) const {
 }
 
 bool ObjectTable::is_alive(Slot slot) const {
-  return starling::is_alive(records_[slot].generation);
+  return slot < records_.size() && starling::is_alive(records_[slot].generation);
+}
+
+const ObjectRecord& ObjectTable::record_at(Slot slot) const {
+  check_usage(slot < records_.size(), "no object has the slot ", slot,
+              "; pass a slot that find returned, unless that was no_slot");
+  return records_[slot];
 }
 
 ObjectId ObjectTable::id_at(Slot slot) const {
-  return records_[slot].id;
+  return record_at(slot).id;
 }
 
 LiveObject ObjectTable::object_at(Slot slot) const {
-  const ObjectRecord& record = records_[slot];
+  const ObjectRecord& record = record_at(slot);
   return {record.id, record.time_us, record.position, record.tags};
 }
 
@@ -115,9 +120,24 @@ std::uint64_t ObjectTable::known_count() const {
   return records_.size() - free_slots_.size();
 }
 
+void ObjectTable::check_space() const {
+  check_usage(options_.dimension == 0,
+              "update: the space has vectors; pass them to update_vectors");
+}
+
+void ObjectTable::check_vectors(std::size_t rows, VectorsView components) const {
+  check_usage(options_.dimension != 0,
+              "update_vectors: the space has positions; pass them to update");
+  check_usage(components.dimension == options_.dimension &&
+                  components.components.size() == rows * options_.dimension,
+              "update_vectors: ", rows, " rows need ", rows, " vectors of ", options_.dimension,
+              " components; there are ", components.components.size(),
+              " components, of vectors of ", components.dimension);
+}
+
 UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_t time_us_max,
                                  std::span<UpdateStatus> statuses, Staging& staging) {
-  check_invariant(options_.dimension == 0, "a vector space takes update_vectors, not update");
+  check_space();
   return update_in_order(rows, statuses, staging, [&](std::size_t i, Slot likely) {
     return update_one(rows[i], likely, time_us_max, staging);
   });
@@ -126,9 +146,7 @@ UpdateCounts ObjectTable::update(std::span<const ObjectUpdate> rows, std::int64_
 UpdateCounts ObjectTable::update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                                          std::int64_t time_us_max, std::span<UpdateStatus> statuses,
                                          Staging& staging) {
-  check_invariant(options_.dimension != 0 && components.dimension == options_.dimension &&
-                      components.rows() == rows.size(),
-                  "there is one row of the space's dimension for each object");
+  check_vectors(rows.size(), components);
   return update_in_order(rows, statuses, staging, [&](std::size_t i, Slot likely) {
     return update_vector_one(rows[i], components.row(static_cast<VectorRow>(i)), likely,
                              time_us_max, staging);
@@ -140,7 +158,7 @@ template <class Row, class Update>
 UpdateCounts ObjectTable::update_in_order(std::span<const Row> rows,
                                           std::span<UpdateStatus> statuses, Staging& staging,
                                           Update update) {
-  check_invariant(statuses.size() == rows.size(), "there is one status for each row");
+  check_statuses(rows.size(), statuses.size());
   // A row whose object has changed can then always be staged.
   reserve_staged(staging, staging.objects.size() + rows.size());
   UpdateCounts counts;
@@ -314,7 +332,7 @@ Slot ObjectTable::follow(ObjectId id, Staging& staging) {
 }
 
 void ObjectTable::unfollow(Slot slot) {
-  check_invariant(is_followed(slot), "unfollow is called only for a followed object");
+  check_usage(is_followed(slot), "unfollow: nothing follows the object in the slot ", slot);
   if (--followers_.at(slot) > 0) return;
   // If the slot already has a tombstone, the tombstone keeps its time.
   Departures& departures = *partition_at(slot).departures;

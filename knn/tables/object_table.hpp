@@ -26,7 +26,8 @@ struct ObjectPartition;
 struct ObjectRecord;
 
 /// The table of objects, which finds an object by id or by slot. Programs change the table through
-/// Processor::update and similar functions. Example: examples/own_clock.cpp
+/// Processor::update and similar functions. Arguments that do not fit together are refused by
+/// std::invalid_argument, before anything changes. Example: examples/own_clock.cpp
 ///
 ///     processor.update({&row, 1}, tau_us, {&status, 1});
 class ObjectTable {
@@ -72,11 +73,12 @@ class ObjectTable {
 
   /// Returns the slot of an id, or no_slot.
   Slot find(ObjectId id) const;
+  /// Returns false for a slot that no object has.
   bool is_alive(Slot slot) const;
   /// Returns the object in a slot whose object is alive. An object has the same slot while it is
-  /// alive.
+  /// alive. Throws std::invalid_argument for a slot that no object has had.
   LiveObject object_at(Slot slot) const;
-  /// Returns the id of the last object that had the slot, alive or not.
+  /// Returns the id of the last object that had the slot, alive or not. Throws as object_at does.
   ObjectId id_at(Slot slot) const;
   /// Every slot is less than this number.
   Slot slot_end() const;
@@ -120,6 +122,9 @@ class ObjectTable {
   struct GroupPiece;
   static constexpr std::size_t rows_at_once = 64;  ///< looked up together: cache misses overlap
 
+  const ObjectRecord& record_at(Slot slot) const;
+  void check_space() const;
+  void check_vectors(std::size_t rows, VectorsView components) const;
   UpdateStatus update_one(const ObjectUpdate& row, Slot likely, std::int64_t time_us_max,
                           Staging& staging);
   UpdateStatus update_vector_one(const VectorUpdate& row, std::span<const float> components,

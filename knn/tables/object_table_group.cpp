@@ -10,7 +10,6 @@
 #include <functional>
 #include <numeric>
 
-#include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/knn/tables/object_table_rules.hpp"
 
@@ -30,16 +29,17 @@ std::size_t row_count(std::span<const Batch> batches) {
 }  // namespace
 
 void ObjectTable::update(std::span<const ObjectBatch> batches, Staging& staging, ThreadPool& pool) {
-  check_invariant(options_.dimension == 0, "a vector space takes update_vectors, not update");
+  check_space();
+  for (const ObjectBatch& batch : batches) check_statuses(batch.rows.size(), batch.statuses.size());
   update_group(batches, staging, pool);
 }
 
 void ObjectTable::update_vectors(std::span<const VectorBatch> batches, Staging& staging,
                                  ThreadPool& pool) {
-  for (const VectorBatch& batch : batches)
-    check_invariant(options_.dimension != 0 && batch.components.dimension == options_.dimension &&
-                        batch.components.rows() == batch.rows.size(),
-                    "there is one row of the space's dimension for each object");
+  for (const VectorBatch& batch : batches) {
+    check_vectors(batch.rows.size(), batch.components);
+    check_statuses(batch.rows.size(), batch.statuses.size());
+  }
   update_group(batches, staging, pool);
 }
 
@@ -87,8 +87,6 @@ void ObjectTable::lay_out(std::span<const Batch> batches, std::size_t rows, Stag
   group.pieces.clear();
   std::size_t row_begin = 0;
   for (std::size_t batch = 0; batch < batches.size(); ++batch) {
-    check_invariant(batches[batch].statuses.size() == batches[batch].rows.size(),
-                    "there is one status for each row");
     for (std::size_t begin = 0; begin < batches[batch].rows.size(); begin += GroupPiece::rows_max) {
       GroupPiece& piece = group.pieces.emplace_back();
       piece.batch = batch;

@@ -13,10 +13,17 @@
 
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/times.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/tables/object_partition.hpp"
 #include "starling/knn/tables/object_table.hpp"
 
 namespace starling {
+
+/// Throws std::invalid_argument unless there is a status for each row.
+inline void check_statuses(std::size_t rows, std::size_t statuses) {
+  check_usage(statuses == rows, "update: there are ", rows, " rows and ", statuses,
+              " statuses; pass one status for each row");
+}
 
 /// Returns `accepted`, or why a row with the event time `time_us` is rejected.
 constexpr UpdateStatus judge_time(std::int64_t time_us, std::int64_t time_us_max) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/tables/object_partition.hpp"
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/tables/object_table_group.hpp"
@@ -55,7 +55,7 @@ void ObjectTable::reserve_registries(const ObjectTableState& state) {
 }
 
 void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) {
-  check_invariant(records_.empty(), "a state is imported only into an empty table");
+  check_usage(records_.empty(), "import_state: the table has objects; import into a new one");
   records_.resize(state.records.size() + state.free_slots.size());
   if (options_.dimension > 0) {
     components_.resize(records_.size() * options_.dimension);

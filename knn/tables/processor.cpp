@@ -90,6 +90,13 @@ Processor::~Processor() = default;
 
 void Processor::to_lattice(std::span<const double> coordinates, std::size_t components,
                            std::span<ObjectUpdate> rows, std::span<PositionError> errors) {
+  check_usage(lattice_.has_value(), "to_lattice: a vector space has no lattice");
+  check_usage(components == 2 || components == 3,
+              "to_lattice: a position has 2 or 3 components, not ", components);
+  check_usage(coordinates.size() == rows.size() * components && errors.size() == rows.size(),
+              "to_lattice: ", rows.size(), " rows of ", components, " components need ",
+              rows.size() * components, " coordinates and ", rows.size(), " errors; there are ",
+              coordinates.size(), " and ", errors.size());
   constexpr std::size_t rows_at_once = 256;  // few enough that their points stay in the L1 cache
   const auto convert = [&](std::size_t first, std::size_t count) {
     std::array<LatticePoint, rows_at_once> points;
@@ -118,7 +125,7 @@ UpdateCounts Processor::update_vectors(std::span<const VectorUpdate> rows, Vecto
 }
 
 void Processor::set_threads(unsigned threads) {
-  check_invariant(threads > 0, "a processor has at least one thread");
+  check_usage(threads > 0, "set_threads: a processor needs at least one thread");
   if (threads != pool_->threads()) pool_ = std::make_unique<ThreadPool>(threads);
   options_.threads = threads;
 }
@@ -153,27 +160,35 @@ void Processor::remove_stream(StreamId stream) {
 
 void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                             std::span<QueryStatus> statuses) {
-  check_invariant(statuses.size() == queries.size(), "there is one status for each query");
+  check_queries("put_queries", stream, queries.size(), statuses.size());
   for (std::size_t i = 0; i < queries.size(); ++i)
     statuses[i] = queries_.put(stream, queries[i], objects_, engine_->staging());
 }
 
 void Processor::put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                             std::span<QueryStatus> statuses, const QueryOwner& owner) {
-  check_invariant(statuses.size() == queries.size(), "there is one status for each query");
+  check_queries("put_queries", stream, queries.size(), statuses.size());
   for (std::size_t i = 0; i < queries.size(); ++i)
     statuses[i] = queries_.put(stream, queries[i], owner, objects_, engine_->staging());
 }
 
 void Processor::remove_queries(StreamId stream, std::span<const QueryId> ids,
                                std::span<QueryStatus> statuses, const QueryOwner& owner) {
-  check_invariant(statuses.size() == ids.size(), "there is one status for each query");
+  check_queries("remove_queries", stream, ids.size(), statuses.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
     statuses[i] = queries_.remove(stream, ids[i], owner, objects_, engine_->staging());
 }
 
+/// Throws std::invalid_argument unless the stream is live and there is a status for each query.
+void Processor::check_queries(const char* function, StreamId stream, std::size_t queries,
+                              std::size_t statuses) const {
+  queries_.check_live(function, stream);
+  check_usage(statuses == queries, function, ": there are ", queries, " queries and ", statuses,
+              " statuses; pass one status for each query");
+}
+
 const Lattice& Processor::lattice() const {
-  check_invariant(lattice_.has_value(), "a vector space has no lattice");
+  check_usage(lattice_.has_value(), "lattice: a vector space has no lattice");
   return *lattice_;
 }
 
@@ -194,7 +209,8 @@ bool Processor::prepare_tick(std::int64_t tau_us) {
 }
 
 bool Processor::begin_tick(std::int64_t tau_us) {
-  check_invariant(!last_tau_us_ || tau_us >= *last_tau_us_, "tau never decreases");
+  check_usage(!last_tau_us_ || tau_us >= *last_tau_us_, "begin_tick: tau_us is ", tau_us,
+              ", but that of the last tick is ", last_tau_us_.value_or(0), "; tau never decreases");
   if (!engine_->has_room()) return false;
   while (!prepare_tick(tau_us)) continue;
   std::string warning = remove_outgrown();
@@ -226,9 +242,15 @@ TickReport Processor::finish_tick(std::unique_ptr<TickResult> result) {
 }
 
 void Processor::begin_finish_tick(std::unique_ptr<TickResult> result) {
-  check_invariant(tick_under_way() && result->tick == under_way_.front().tick,
-                  "results arrive in tick order");
-  check_invariant(!sorting_.result, "one tick is finished at a time");
+  check_usage(result != nullptr, "finish_tick: the result is null");
+  check_usage(
+      tick_under_way() && result->tick == under_way_.front().tick,
+      "finish_tick: the result is of tick ", to_number(result->tick),
+      tick_under_way() ? ", but the next one to finish is another" : ", but no tick is under way",
+      "; pass each result once, in the order in which they arrive");
+  check_usage(!sorting_.result,
+              "begin_finish_tick: another tick is being finished; call "
+              "end_finish_tick for it first");
   const std::size_t lists = result->lists.size();
   const std::size_t streams = queries_.stream_id_end();
   // The places of two ranges are never in one cache line, because threads that write to one cache
@@ -247,6 +269,7 @@ void Processor::begin_finish_tick(std::unique_ptr<TickResult> result) {
 
 /// Takes the next lists of each range. Returns whether all lists are in their streams' reports.
 bool Processor::sort_some() {
+  check_usage(sorting_.result != nullptr, "sort_some: call begin_finish_tick first");
   if (!sorting_.is_counted) {
     if (visit_some([](std::size_t, std::size_t, std::size_t& count) { ++count; }))
       make_room_for_reports();
@@ -298,6 +321,7 @@ void Processor::make_room_for_reports() {
 }
 
 TickReport Processor::end_finish_tick() {
+  check_usage(sorting_.result != nullptr, "end_finish_tick: call begin_finish_tick first");
   std::unique_ptr<TickResult> result = std::move(sorting_.result);
   UnderWay begun = std::move(under_way_.front());
   under_way_.pop_front();
@@ -350,7 +374,8 @@ QueryReport Processor::report_of(const TickResult& result, std::size_t index) co
 }
 
 ProcessorState Processor::export_state() {
-  check_invariant(!tick_under_way(), "a state is exported only between ticks");
+  check_usage(!tick_under_way(),
+              "export_state: a tick is under way; call finish_tick with its result first");
   return {options_.space,          last_finished_,          last_tau_us_,
           objects_.export_state(), queries_.export_state(), engine_->export_state()};
 }
@@ -358,6 +383,8 @@ ProcessorState Processor::export_state() {
 void Processor::import_state(const ProcessorState& state) {
   if (!(state.space == options_.space))
     throw std::invalid_argument("the state was exported from another space");
+  check_usage(last_begun_ == Tick{} && objects_.slot_end() == 0 && queries_.stream_id_end() == 0,
+              "import_state: the processor has objects, streams or ticks; import into a new one");
   engine_->import_state(state.engine);
   objects_.import_state(state.objects, engine_->staging());
   queries_.import_state(state.queries, engine_->staging());

@@ -64,7 +64,9 @@ struct TickReport {
 
 struct ProcessorState;
 
-/// Owns the tables and an engine, and runs ticks. One thread at a time may call it. Examples:
+/// Owns the tables and an engine, and runs ticks. One thread at a time may call it. A call that
+/// breaks a rule of these comments, such as one with an unknown StreamId, throws
+/// std::invalid_argument with a sentence and changes nothing. Examples:
 /// examples/game_loop.cpp in real time, examples/own_clock.cpp with the program's own clock,
 /// examples/vector_ticks.cpp in a vector space
 ///
@@ -81,7 +83,7 @@ class Processor {
 
   const ProcessorOptions& options() const { return options_; }
   const SpaceOptions& space() const { return options_.space; }
-  /// Do not call in a vector space, which has no lattice: the process would abort.
+  /// Throws std::invalid_argument in a vector space, which has no lattice.
   const Lattice& lattice() const;
   /// Converts positions as Lattice::to_lattice does, on all threads, and writes them to the rows.
   /// `errors` has one entry for each row. The position of a row with an error is unspecified.
@@ -214,6 +216,8 @@ class Processor {
     bool is_counted = false;
   };
 
+  void check_queries(const char* function, StreamId stream, std::size_t queries,
+                     std::size_t statuses) const;
   std::string remove_outgrown();
   template <class Visit>
   bool visit_some(const Visit& visit);

@@ -10,6 +10,7 @@
 #include "starling/knn/base/lazy_memory.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/times.hpp"
+#include "starling/knn/base/usage.hpp"
 
 namespace starling {
 namespace {
@@ -72,6 +73,21 @@ std::string_view to_string(QueryStatus status) {
   return "unknown";
 }
 
+void QueryTable::refuse(StreamId id) const {
+  refuse_usage("no stream has the number ", static_cast<std::uint32_t>(id),
+               "; pass a number that find_stream returned");
+}
+
+void QueryTable::refuse(Slot slot) const {
+  refuse_usage("no query has the slot ", slot,
+               "; pass a slot that find returned, unless that was no_slot");
+}
+
+void QueryTable::check_live(const char* function, StreamId id) const {
+  check_usage(is_live(id), function, ": no stream has the number ", static_cast<std::uint32_t>(id),
+              "; pass what find_stream returned, and nothing after remove_stream");
+}
+
 StreamStatus QueryTable::put_stream(const StreamDefinition& definition) {
   const std::string& name = definition.name;
   if (name.empty() || name.size() > stream_name_bytes_max || name.find('\0') != std::string::npos)
@@ -128,7 +144,7 @@ void QueryTable::remove_stream(StreamId id, ObjectTable& objects, Staging& stagi
 }
 
 void QueryTable::begin_remove_stream(StreamId id) {
-  check_invariant(is_live(id), "only a live stream is removed");
+  check_live("remove_stream", id);
   stream_at(id).state = StreamState::leaving;
   removed_staged_.streams.push_back(id);
   --stream_count_;
@@ -136,7 +152,7 @@ void QueryTable::begin_remove_stream(StreamId id) {
 
 bool QueryTable::remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects,
                              Staging& staging) {
-  const auto& members = stream_at(id).members;
+  const auto& members = known(id).members;
   for (; queries_max > 0 && !members.empty(); --queries_max)
     drop(members.back().slot, objects, staging);
   return members.empty();
@@ -249,6 +265,7 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
 
 QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
                             const QueryOwner& owner, ObjectTable& objects, Staging& staging) {
+  check_live("put", stream);
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
   const Slot known = registry_.find(stream, definition.id);
   Slot slot = if_live(known);
@@ -283,6 +300,7 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
 
 QueryStatus QueryTable::remove(StreamId stream, QueryId id, const QueryOwner& owner,
                                ObjectTable& objects, Staging& staging) {
+  check_live("remove", stream);
   const Slot slot = find(stream, id);
   if (slot == no_slot) return QueryStatus::unknown_query;
   if (!owner.may_change_others && entries_[slot].definition.owner != owner.owner)
@@ -333,6 +351,7 @@ void QueryTable::tick_begun() {
 }
 
 void QueryTable::tick_finished() {
+  check_usage(!removed_begun_.empty(), "tick_finished: no tick is under way");
   Removals& removals = removed_begun_.front();
   append(free_slots_, removals.queries);
   reported_ = removals.number;
@@ -346,6 +365,7 @@ void QueryTable::tick_finished() {
 }
 
 void QueryTable::tick_failed() {
+  check_usage(!removed_begun_.empty(), "tick_failed: no tick is under way");
   Removals failed = std::move(removed_begun_.front());
   removed_begun_.pop_front();
   Removals& next = removed_begun_.empty() ? removed_staged_ : removed_begun_.front();

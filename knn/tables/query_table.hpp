@@ -103,7 +103,8 @@ struct QueryTableState {
 };
 
 /// The table of queries, which finds a query by stream and id or by slot. Programs read the table
-/// through Processor::queries and change it through Processor::put_queries. Example:
+/// through Processor::queries and change it through Processor::put_queries. A number that no stream
+/// has and a slot that no query has are refused by std::invalid_argument. Example:
 /// examples/own_clock.cpp
 ///
 ///     processor.put_queries(*processor.queries().find_stream("riders"), queries, statuses);
@@ -126,29 +127,27 @@ class QueryTable {
   bool remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects, Staging& staging);
   std::optional<StreamId> find_stream(std::string_view name) const;
   /// Returns the definition of a stream. It is valid until a new stream gets the stream's number.
-  const StreamDefinition& stream(StreamId id) const {
-    return streams_[static_cast<std::size_t>(id)].definition;
-  }
+  const StreamDefinition& stream(StreamId id) const { return known(id).definition; }
   std::size_t stream_count() const { return stream_count_; }
   /// Every StreamId is less than this number.
   std::size_t stream_id_end() const { return streams_.size(); }
-  bool is_live(StreamId id) const {
-    return streams_[static_cast<std::size_t>(id)].state == StreamState::live;
-  }
+  /// Returns whether the stream is there; false for a number that no stream has.
+  bool is_live(StreamId id) const { return is_known(id) && known(id).state == StreamState::live; }
+  /// Throws std::invalid_argument unless the stream is live. The sentence begins with `function`.
+  void check_live(const char* function, StreamId id) const;
   /// Returns whether a tick that finishes now reports the stream: it is live, or no tick has
   /// reported its removal yet.
   bool is_reported(StreamId id) const {
-    return streams_[static_cast<std::size_t>(id)].state != StreamState::gone;
+    return is_known(id) && known(id).state != StreamState::gone;
   }
-  std::uint64_t query_count(StreamId id) const {
-    return streams_[static_cast<std::size_t>(id)].members.size();
-  }
+  std::uint64_t query_count(StreamId id) const { return known(id).members.size(); }
   /// Returns how many of the stream's queries have another owner than the stream.
-  std::uint64_t foreign_query_count(StreamId id) const {
-    return streams_[static_cast<std::size_t>(id)].foreign_count;
+  std::uint64_t foreign_query_count(StreamId id) const { return known(id).foreign_count; }
+  /// Returns the streams whose removal the oldest tick under way has taken; none if no tick is.
+  std::span<const StreamId> leaving_streams() const {
+    if (removed_begun_.empty()) return {};
+    return removed_begun_.front().streams;
   }
-  /// Returns the streams whose removal the oldest tick under way has taken.
-  std::span<const StreamId> leaving_streams() const { return removed_begun_.front().streams; }
 
   /// The query belongs to `owner.owner` from now on. Without an owner, to definition.owner, which
   /// may change all queries.
@@ -192,18 +191,18 @@ class QueryTable {
   Slot find(StreamId stream, QueryId id) const;
   /// Returns a stream's queries, in no particular order. The span is valid until a query of the
   /// stream is put or removed.
-  std::span<const QuerySlot> members_of(StreamId stream) const {
-    return streams_[static_cast<std::size_t>(stream)].members;
-  }
+  std::span<const QuerySlot> members_of(StreamId stream) const { return known(stream).members; }
 
   /// Return the stream, the id and the definition of the query in a slot. They are valid from put
   /// until the tick that reports the query's removal has finished.
-  StreamId stream_of(Slot slot) const { return entries_[slot].stream; }
-  QueryId id_of(Slot slot) const { return entries_[slot].definition.id; }
-  const QueryDefinition& definition_of(Slot slot) const { return entries_[slot].definition; }
+  StreamId stream_of(Slot slot) const { return known(slot).stream; }
+  QueryId id_of(Slot slot) const { return known(slot).definition.id; }
+  const QueryDefinition& definition_of(Slot slot) const { return known(slot).definition; }
   /// Every slot of a query is less than this number.
   Slot slot_end() const { return static_cast<Slot>(entries_.size()); }
-  bool is_live(Slot slot) const { return is_alive(entries_[slot].generation); }
+  bool is_live(Slot slot) const {
+    return slot < entries_.size() && is_alive(entries_[slot].generation);
+  }
   /// Prefetches what stream_of and id_of read.
   void prefetch(Slot slot) const;
 
@@ -287,6 +286,19 @@ class QueryTable {
     }
   };
 
+  bool is_known(StreamId id) const { return static_cast<std::size_t>(id) < streams_.size(); }
+  const Stream& known(StreamId id) const {
+    if (!is_known(id)) [[unlikely]]
+      refuse(id);
+    return streams_[static_cast<std::size_t>(id)];
+  }
+  const Entry& known(Slot slot) const {
+    if (slot >= entries_.size()) [[unlikely]]
+      refuse(slot);
+    return entries_[slot];
+  }
+  [[noreturn]] void refuse(StreamId id) const;
+  [[noreturn]] void refuse(Slot slot) const;
   QueryStatus check(const QueryDefinition& definition) const;
   bool fits(const Room& room, const ObjectTable& objects) const;
   QueryStatus check_owner(const QueryDefinition& definition, const QueryOwner& owner,
@@ -297,7 +309,7 @@ class QueryTable {
   Stream& stream_at(StreamId id) { return streams_[static_cast<std::size_t>(id)]; }
   void put_known_stream(StreamId id, const StreamDefinition& definition);
   /// Returns `slot` if it has a live query, else no_slot.
-  Slot if_live(Slot slot) const { return slot != no_slot && is_live(slot) ? slot : no_slot; }
+  Slot if_live(Slot slot) const { return is_live(slot) ? slot : no_slot; }
   bool has_place(Slot known) const;
   Slot allocate(StreamId stream, QueryId id, Slot known);
   void push_back(SlotList& list, Slot slot);

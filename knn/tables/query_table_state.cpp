@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the whole table of queries out and in: see QueryTable::export_state.
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/tables/query_table.hpp"
 
 namespace starling {
@@ -12,7 +12,7 @@ std::vector<Slot> QueryTable::slots_in(const SlotList& list) const {
 }
 
 QueryTableState QueryTable::export_state() const {
-  check_invariant(removed_begun_.empty(), "a state is exported only between ticks");
+  check_usage(removed_begun_.empty(), "export_state: a tick is under way");
   QueryTableState state;
   for (const Stream& stream : streams_) state.streams.push_back(stream.definition);
   state.free_streams = free_streams_;
@@ -35,7 +35,7 @@ std::vector<Slot> QueryTable::members_in(const QueryTableState& state) {
 }
 
 void QueryTable::import_state(const QueryTableState& state, Staging& staging) {
-  check_invariant(streams_.empty(), "a state is imported only into an empty table");
+  check_usage(streams_.empty(), "import_state: the table has streams; import into a new one");
   for (const StreamDefinition& definition : state.streams)
     streams_.push_back({definition, StreamState::live, 0, false});
   for (const StreamId id : state.free_streams) stream_at(id).state = StreamState::gone;

@@ -1,35 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The assertions that every searcher makes first, and the graph as one search after another: see
+// The checks that every searcher makes first, and the graph as one search after another: see
 // searcher.hpp. The searchers in cpu/ and gpu/ call these functions.
 #include "starling/knn/vectors/searcher.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/words/row_preparation.hpp"
 
 namespace starling {
 
-void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries) {
-  check_invariant(search.k >= 1 && search.k <= vector_k_max, "k is 1 to vector_k_max");
-  check_invariant(search.queries.dimension == dimension,
-                  "queries have the dimension of the corpus");
-  check_invariant(list_entries == std::size_t{search.queries.rows()} * search.k,
-                  "`lists` has exactly k entries for each query");
+void check_search(const VectorSearch& search, std::uint32_t dimension, std::uint32_t rows,
+                  std::size_t list_entries) {
+  check_usage(search.k >= 1 && search.k <= vector_k_max, "search: k is ", search.k,
+              "; it must be 1 to ", vector_k_max);
+  check_usage(dimension >= 1, "search: there is no corpus; call set_corpus first");
+  check_usage(search.queries.dimension == dimension, "search: the queries have ",
+              search.queries.dimension, " components, and the corpus has ", dimension);
+  const std::size_t queries = search.queries.rows();
+  check_usage(list_entries == queries * search.k, "search: `lists` has ", list_entries,
+              " entries; ", queries, " queries need k = ", search.k, " each");
+  check_usage(
+      search.first_self == no_row || (queries <= rows && search.first_self <= rows - queries),
+      "search: first_self says that the ", queries, " queries are the rows from ",
+      search.first_self, " on, but the corpus has ", rows,
+      " rows; set no_row for queries that are not rows");
 }
 
 void check_graph(const GraphSearch& graph, std::uint32_t dimension) {
-  check_invariant(graph.k >= 1 && graph.k <= vector_k_max, "k is 1 to vector_k_max");
-  check_invariant(graph.rows.dimension == dimension,
-                  "the rows of a graph have the dimension of the corpus");
-  check_invariant(graph.tile_rows_max >= 1, "a tile of a graph may have at least one row");
+  check_usage(graph.k >= 1 && graph.k <= vector_k_max, "search_graph: k is ", graph.k,
+              "; it must be 1 to ", vector_k_max);
+  check_usage(graph.rows.dimension == dimension, "search_graph: the rows have ",
+              graph.rows.dimension, " components, and the corpus has ", dimension);
+  check_usage(graph.tile_rows_max >= 1, "search_graph: tile_rows_max is 0; it must be at least 1");
 }
 
 void VectorSearcher::set_raw_corpus(Metric metric, VectorsView corpus) {
   if (keeps_rows(metric)) return set_corpus(metric, corpus);
   std::vector<float> prepared(corpus.components.size());
-  check_invariant(!prepare_vectors(metric, corpus, prepared), "raw rows have no fault");
+  const auto fault = prepare_vectors(metric, corpus, prepared);
+  check_usage(!fault, "set_raw_corpus: in a row, ", fault ? sentence_of(*fault) : std::string());
   set_corpus(metric, {prepared, corpus.dimension});
 }
 

@@ -41,9 +41,12 @@ struct VectorSearch {
   std::function<void(std::uint64_t)> on_progress{};
 };
 
-/// Asserts that k is in its range, that the queries have the dimension of the corpus, and that
-/// `list_entries` is k times the number of queries. Every searcher calls check_search first.
-void check_search(const VectorSearch& search, std::uint32_t dimension, std::size_t list_entries);
+/// Throws std::invalid_argument if k is out of its range, if the queries do not have the dimension
+/// of the corpus or are not the rows of it that first_self says, or if `list_entries` is not k
+/// times the number of queries. `rows` is the number of rows of the corpus. Every searcher calls
+/// check_search first.
+void check_search(const VectorSearch& search, std::uint32_t dimension, std::uint32_t rows,
+                  std::size_t list_entries);
 
 /// A k-NN graph: for every row of the corpus, its k nearest among the other rows.
 struct GraphSearch {
@@ -61,8 +64,8 @@ struct GraphSearch {
 /// The lists are valid until the function returns.
 using TakeLists = std::function<void(VectorRow first_row, std::span<const VectorNeighbor> lists)>;
 
-/// Asserts that k is in its range, that the rows have the dimension of the corpus, and that a tile
-/// may have a row. Every searcher calls check_graph first.
+/// Throws std::invalid_argument if k is out of its range, if the rows do not have the dimension of
+/// the corpus, or if a tile may not have a row. Every searcher calls check_graph first.
 void check_graph(const GraphSearch& graph, std::uint32_t dimension);
 
 /// The highest rates that were measured on the hardware; 0 if unknown. These rates give a lower

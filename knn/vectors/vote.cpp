@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 
 namespace starling {
 namespace {
@@ -46,7 +46,8 @@ Label vote(Metric metric, std::span<const VectorNeighbor> list, std::span<const 
   ballots.reserve(list.size());
   for (const VectorNeighbor& neighbor : list) {
     if (neighbor.row == no_row) break;
-    check_invariant(neighbor.row < labels.size(), "there is one label for each row of the corpus");
+    check_usage(neighbor.row < labels.size(), "vote: a neighbour is row ", neighbor.row,
+                ", but there are ", labels.size(), " labels; pass one for each row of the corpus");
     ballots.push_back({labels[neighbor.row], distance_of(metric, neighbor.score)});
   }
   return vote(ballots);

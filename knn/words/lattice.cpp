@@ -8,6 +8,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "starling/knn/base/usage.hpp"
+
 namespace starling {
 namespace {
 
@@ -159,6 +161,12 @@ template <class Number>
 void Lattice::all_to_lattice(std::span<const Number> coordinates, std::size_t components,
                              std::span<LatticePoint> points,
                              std::span<PositionError> errors) const {
+  check_usage(components == 2 || components == 3, "to_lattice: a position has ", components,
+              " components; it must have 2 or 3");
+  check_usage(coordinates.size() == points.size() * components && errors.size() == points.size(),
+              "to_lattice: ", points.size(), " points of ", components, " components need ",
+              points.size() * components, " coordinates and ", points.size(), " errors; there are ",
+              coordinates.size(), " and ", errors.size());
   if (options_.space == Space::planar2 && components == 2)
     return planar_to_lattice<2>(coordinates, points, errors);
   if (options_.space == Space::planar3 && components == 3)

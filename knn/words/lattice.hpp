@@ -42,7 +42,7 @@ class Lattice {
 
   /// The same as above, for many positions at once. This is faster. Each position has `components`
   /// (2 or 3) consecutive numbers in `coordinates`, one entry in `points` and one entry in
-  /// `errors`.
+  /// `errors`; otherwise it throws std::invalid_argument.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
   void to_lattice(std::span<const float> coordinates, std::size_t components,

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/words/filter.hpp"
 #include "starling/knn/words/row_preparation.hpp"
 
@@ -67,6 +67,12 @@ std::optional<VectorFault> fault_in(Metric metric, VectorsView raw, VectorRow nu
     if (const auto reason = fault_of(metric, row[column]))
       return VectorFault{number, column, *reason};
   return std::nullopt;
+}
+
+void check_prepared(const char* function, VectorsView raw, std::size_t prepared) {
+  check_usage(raw.dimension >= 1, function, ": the dimension is 0");
+  check_usage(prepared == raw.components.size(), function, ": there are ", raw.components.size(),
+              " raw components, but room for ", prepared, " prepared ones");
 }
 
 std::optional<VectorFault> prepare_one(Metric metric, VectorsView raw, VectorRow number,
@@ -138,6 +144,7 @@ RowMeasure measure_row(Metric metric, std::span<const float> raw) {
 }
 
 std::optional<VectorFault> find_fault(Metric metric, VectorsView raw) {
+  check_usage(raw.dimension >= 1, "find_fault: the dimension is 0");
   for (VectorRow number = 0; number < raw.rows(); ++number)
     if (const auto fault = fault_in(metric, raw, number)) return fault;
   return std::nullopt;
@@ -145,8 +152,7 @@ std::optional<VectorFault> find_fault(Metric metric, VectorsView raw) {
 
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared) {
-  check_invariant(raw.dimension >= 1 && prepared.size() == raw.components.size(),
-                  "prepared rows have the size of the raw rows");
+  check_prepared("prepare_vectors", raw, prepared.size());
   for (VectorRow number = 0; number < raw.rows(); ++number)
     if (const auto fault = prepare_one(metric, raw, number, prepared)) return fault;
   return std::nullopt;
@@ -154,9 +160,9 @@ std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
 
 std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,
                          std::span<std::optional<VectorFault>> faults) {
-  check_invariant(
-      raw.dimension >= 1 && prepared.size() == raw.components.size() && faults.size() == raw.rows(),
-      "prepared rows have the size of the raw rows, and there is one fault entry for each row");
+  check_prepared("prepare_each", raw, prepared.size());
+  check_usage(faults.size() == raw.rows(), "prepare_each: `faults` has ", faults.size(),
+              " entries; ", raw.rows(), " rows need one each");
   std::size_t faulty = 0;
   for (VectorRow number = 0; number < raw.rows(); ++number) {
     faults[number] = prepare_one(metric, raw, number, prepared);

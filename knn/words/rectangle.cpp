@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "starling/knn/base/usage.hpp"
+
 namespace starling {
 namespace {
 
@@ -25,6 +27,8 @@ bool is_between(double value, double least, double most) {
 
 LatticeRectangle::LatticeRectangle(const Lattice& lattice, const Rectangle& rectangle)
     : lattice_(&lattice), degrees_(rectangle) {
+  for (const double edge : {rectangle.x_min, rectangle.y_min, rectangle.x_max, rectangle.y_max})
+    check_usage(!std::isnan(edge), "LatticeRectangle: an edge is not a number");
   const SpaceOptions& space = lattice.options();
   if (space.space == Space::wgs84) return;
   x_min_ = to_units(rectangle.x_min, space.origin[0], space.resolution_m);

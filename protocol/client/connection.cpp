@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include "starling/knn/base/assert.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/protocol/client/connect.hpp"
 #include "starling/protocol/wire/zmq_frames.hpp"
 
@@ -250,7 +250,9 @@ void Client::Connection::count(const ReceivedReply& reply) {
 }
 
 std::optional<Problem> Client::Connection::post(const RequestBody& batch) {
-  check_invariant(is_batch(batch), "only batches are posted");
+  check_usage(is_batch(batch),
+              "post: only batches of rows, names or queries are posted; call the "
+              "function of the request");
   auto prepared = session_.prepare(batch);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
@@ -265,7 +267,7 @@ BatchTotals Client::Connection::flush() {
 }
 
 std::optional<Problem> Client::Connection::begin(const RequestBody& body) {
-  check_invariant(!begun_, "a request that has begun is finished before the next one begins");
+  check_usage(!begun_, "begin_tick: a tick has begun; call finish_tick first");
   auto prepared = session_.prepare(body);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
@@ -276,7 +278,7 @@ std::optional<Problem> Client::Connection::begin(const RequestBody& body) {
 }
 
 Result<ReceivedReply> Client::Connection::finish() {
-  check_invariant(begun_.has_value(), "only a request that has begun is finished");
+  check_usage(begun_.has_value(), "finish_tick: no tick has begun; call begin_tick first");
   while (!begun_reply_) take(next_answer());
   ReceivedReply reply = std::move(*begun_reply_);
   begun_.reset();

@@ -6,7 +6,17 @@
 #include <functional>
 #include <unordered_set>
 
+#include "starling/knn/base/usage.hpp"
+
 namespace starling::protocol {
+namespace {
+
+void check_list(const char* function, const ListChunk& chunk, std::size_t list) {
+  check_usage(list < chunk.list_count(), function, ": the chunk has ", chunk.list_count(),
+              " lists, so there is no list ", list);
+}
+
+}  // namespace
 
 std::size_t ListKeyHash::operator()(const ListKey& key) const {
   const std::hash<std::uint64_t> hash;
@@ -17,6 +27,7 @@ std::size_t ListKeyHash::operator()(const ListKey& key) const {
 }
 
 ListKey key_of(const ListChunk& chunk, std::size_t list) {
+  check_list("key_of", chunk, list);
   ListKey key{.query = QueryId{chunk.query_ids[list]}};
   if (chunk.subject_of(list)) {
     key.has_subject = true;
@@ -26,6 +37,7 @@ ListKey key_of(const ListChunk& chunk, std::size_t list) {
 }
 
 HeldList list_of(const ListChunk& chunk, std::size_t list) {
+  check_list("list_of", chunk, list);
   HeldList held;
   held.vote = chunk.vote_of(list);
   if (const double mean = chunk.mean_of(list); !std::isnan(mean)) held.mean = mean;

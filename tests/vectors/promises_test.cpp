@@ -6,8 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include <gmock/gmock.h>
 
 #include "tests/vectors/trial.hpp"
 #include "tests/vectors/vectors.hpp"
@@ -38,6 +42,28 @@ TEST_P(Vectors, RatesAreMeasuredBesideACorpus) {
   search.queries = {query, 1};
   searcher().search(search, list);
   EXPECT_EQ(list.front().row, 2u);
+}
+
+TEST_P(Vectors, SearchesThatDoNotFitTheCorpusAreRefusedByASentence) {
+  const std::vector<float> rows{1, 2, 3, 4};
+  std::vector<VectorNeighbor> lists(2);
+  const auto refusal = [&](const VectorSearch& search, std::size_t entries) -> std::string {
+    try {
+      searcher().search(search, std::span(lists).first(entries));
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal({.queries = {rows, 2}}, 2), "") << "there is no corpus yet";
+  searcher().set_corpus(Metric::l2, {rows, 2});
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal({.queries = {rows, 2}, .k = 0}, 2), HasSubstr("k is 0; it must be 1 to"));
+  EXPECT_THAT(refusal({.queries = {rows, 1}}, 2), HasSubstr("have 1 components, and the corpus"));
+  EXPECT_THAT(refusal({.queries = {rows, 2}}, 1), HasSubstr("`lists` has 1 entries"));
+  EXPECT_THAT(refusal({.queries = {rows, 2}, .first_self = 1}, 2),
+              HasSubstr("are the rows from 1 on, but the corpus has 2 rows"));
+  EXPECT_EQ(refusal({.queries = {rows, 2}, .first_self = 0}, 2), "");
 }
 
 TEST_P(Vectors, TheListForKIsAPrefixOfTheListForKPlusOne) {

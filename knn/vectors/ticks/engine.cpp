@@ -70,10 +70,7 @@ class VectorEngine final : public Engine {
   }
 
   void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) override {
-    for (const OneShotQuery& query : queries)
-      check_invariant(
-          query.regress != RegressionWeights::distance || options_.metric != Metric::inner_product,
-          "inner products, which may be negative, are no weights");
+    check_questions(queries, *this);
     engine_thread_.post([this, queries = std::move(queries), handler = std::move(handler)] {
       handler(answers_or_error([&] { return answer(queries); }));
     });
@@ -271,10 +268,6 @@ void VectorEngine::compute(std::int64_t tau_us, TickResult& result) {
 
 Answers VectorEngine::answer(const std::vector<OneShotQuery>& questions) {
   if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
-  for (const OneShotQuery& question : questions)
-    check_invariant(
-        question.anchor != AnchorKind::fixed || question.components.size() == options_.dimension,
-        "a query at a fixed place has as many components as the space");
   Answers answers;
   answers.tick = tick_;
   answers.tau_us = tau_us_;
