@@ -6,10 +6,26 @@
 #include <cstdlib>
 
 namespace starling {
+namespace {
+
+/// Returns the path within the source tree, without the folder in which the program was built.
+std::string_view path_in_tree(std::string_view path) {
+  constexpr std::string_view here = __FILE__;
+  constexpr std::string_view root =
+      here.substr(0, here.size() - std::string_view("knn/base/assert.cpp").size());
+  if (path.starts_with(root)) path.remove_prefix(root.size());
+  // Headers are included by links in the build folder.
+  constexpr std::string_view include_root = "include/starling/";
+  const std::size_t at = path.rfind(include_root);
+  return at == std::string_view::npos ? path : path.substr(at + include_root.size());
+}
+
+}  // namespace
 
 void assertion_failed(std::string_view what, std::source_location where) {
-  std::fprintf(stderr, "starling: %s:%u: broken invariant: %.*s\n", where.file_name(), where.line(),
-               static_cast<int>(what.size()), what.data());
+  const std::string_view file = path_in_tree(where.file_name());
+  std::fprintf(stderr, "starling: %.*s:%u: broken invariant: %.*s\n", static_cast<int>(file.size()),
+               file.data(), where.line(), static_cast<int>(what.size()), what.data());
   std::abort();
 }
 

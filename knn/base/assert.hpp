@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions for bugs. They stay on in release builds and print a sentence and a source line. Every
-// folder calls check_invariant.
+// Assertions for bugs in Starling. They stay on in release builds and print a sentence and a source
+// line. Every folder calls check_invariant. For mistakes of the calling program: usage.hpp.
 #pragma once
 
 #include <source_location>

@@ -13,6 +13,12 @@ TEST(AssertDeathTest, AFailedInvariantPrintsItsSentenceAndPlaceAndAborts) {
   EXPECT_DEATH(check_invariant(false, "anything"), "assert_test");
 }
 
+TEST(AssertDeathTest, TheFolderInWhichTheProgramWasBuiltIsNotPrinted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(check_invariant(false, "anything"),
+               "^starling: tests/knn/base/assert_test.cpp:[0-9]+: ");
+}
+
 TEST(Assert, AnInvariantThatHoldsIsSilent) {
   check_invariant(true, "never printed");
 }
