@@ -42,7 +42,9 @@ constexpr const char* examples =
 void add_input_flags(CLI::App& command, KnnFlags& flags) {
   command
       .add_option("--points", flags.points,
-                  "The vectors to search: .npy, .fvecs, .bvecs, .ivecs or .csv[.gz|.zst]")
+                  "The vectors to search: .npy, .fvecs, .bvecs, .ivecs or .csv[.gz|.zst]. Numbers "
+                  "of float64 and of text are rounded to float32; a warning says if rows become "
+                  "equal")
       ->required();
   command.add_option("--queries", flags.queries,
                      "The vectors whose nearest points are wanted, in one of the same formats");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "starling/apps/shared/progress_line.hpp"
+#include "starling/knn/vectors/row_offset.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/vectors/label_file.hpp"
 #include "starling/sim/vectors/value_file.hpp"
@@ -48,9 +49,11 @@ void prepare(const sim::VectorFile& file, Metric metric, VectorsView raw,
 
 class KnnRun {
  public:
-  explicit KnnRun(const KnnPlan& plan) : plan_(plan) {
-    points_ = sim::open_vectors(plan_.points);
-    dimension_ = points_->dimension();
+  explicit KnnRun(const KnnPlan& plan)
+      : plan_(plan),
+        points_(sim::open_vectors(plan.points)),
+        dimension_(points_->dimension()),
+        merged_(dimension_) {
     if (!plan_.queries.empty()) open_queries();
     if (!plan_.labels.empty()) labels_ = sim::read_labels(plan_.labels);
     if (!plan_.values.empty()) values_ = sim::read_values(plan_.values);
@@ -167,18 +170,47 @@ class KnnRun {
     if (rows && !in_place) prepared_.reserve(std::size_t{*rows} * dimension_);
     const std::uint32_t rows_max = batch_rows(dimension_, batch_components_max);
     std::uint64_t rows_read = 0;
+    OffsetChoice choice(plan_.metric, dimension_);
+    std::vector<double> exact;  // as long as there may be an offset
     for (;;) {
       const VectorsView raw = points_->next(rows_max);
       if (raw.components.empty()) break;
       const std::size_t begin = in_place ? 0 : prepared_.size();
       prepared_.resize(begin + raw.components.size());
       prepare(*points_, plan_.metric, raw, std::span(prepared_).subspan(begin));
+      if (const auto rows_exact = points_->exact_rows(); !rows_exact.empty()) {
+        merged_.add(rows_exact, raw.components);
+        choice.see(rows_exact);
+        if (choice.is_open())
+          exact.insert(exact.end(), rows_exact.begin(), rows_exact.end());
+        else
+          exact = {};
+      }
       rows_read += raw.rows();
       progress_.show("reading", rows_read, rows.value_or(0));
     }
+    if (!exact.empty()) offset_ = choice.offset();
+    if (!offset_.empty()) {
+      subtract_offset(offset_, exact, prepared_);
+      merged_.replace_rounded(prepared_);
+    }
+    warn_of_merged(rows_read);
     if (!in_place) return {prepared_, dimension_};
     prepared_ = {};
     return *in_place;
+  }
+
+  void warn_of_merged(std::uint64_t rows) {
+    const std::uint64_t merged = merged_.count();
+    merged_ = MergedRows(dimension_);
+    if (merged == 0) return;
+    progress_.clear();
+    std::fprintf(stderr,
+                 "knn: warning: %llu of the %llu rows of %s are equal to another row once rounded "
+                 "to float32, although they differ; subtract a number from each column, so that "
+                 "its numbers lie near 0\n",
+                 static_cast<unsigned long long>(merged), static_cast<unsigned long long>(rows),
+                 plan_.points.c_str());
   }
 
   /// Returns the most rows of a batch of queries, or of a tile of a graph.
@@ -193,9 +225,14 @@ class KnnRun {
     std::pmr::vector<float> prepared{&memory};
     std::pmr::vector<VectorNeighbor> lists{&memory};
     for (;;) {
-      const VectorsView raw = queries_->next(query_batch_rows());
+      VectorsView raw = queries_->next(query_batch_rows());
       if (raw.components.empty()) return;
       prepared.resize(raw.components.size());
+      if (!offset_.empty()) {
+        std::ranges::copy(raw.components, prepared.begin());
+        subtract_offset(offset_, queries_->exact_rows(), prepared);
+        raw.components = prepared;
+      }
       prepare(*queries_, plan_.metric, raw, prepared);
       lists.resize(std::size_t{raw.rows()} * plan_.k);
       answer({prepared, dimension_}, lists, total);
@@ -238,12 +275,14 @@ class KnnRun {
 
   const KnnPlan& plan_;
   std::unique_ptr<sim::VectorFile> points_;
+  std::uint32_t dimension_;
+  MergedRows merged_;                         ///< of the points
+  std::vector<double> offset_;                ///< subtracted from points and queries; empty: none
   std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points are the queries
   std::vector<Label> labels_;
   std::vector<double> values_;
   SearcherChoice choice_;
   std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
-  std::uint32_t dimension_ = 1;
   std::uint32_t point_count_ = 0;
   std::vector<float> prepared_;  ///< the points, if they cannot be used in place
   VectorsView corpus_;           ///< the points, until nothing needs them on the host

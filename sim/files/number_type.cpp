@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace starling::sim {
@@ -75,10 +76,18 @@ float to_float32(Number number) {
   return static_cast<float>(number);
 }
 
-template <class Number, bool is_reversed>
-void read_all(const std::byte* at, std::size_t stride_bytes, std::span<float> components) {
-  for (float& component : components) {
-    component = to_float32(load<Number, is_reversed>(at));
+template <class To, class Number>
+To converted(Number number) {
+  if constexpr (std::is_same_v<To, float> || std::is_same_v<Number, Half>)
+    return to_float32(number);
+  else
+    return static_cast<double>(number);
+}
+
+template <class Number, bool is_reversed, class To>
+void read_all(const std::byte* at, std::size_t stride_bytes, std::span<To> components) {
+  for (To& component : components) {
+    component = converted<To>(load<Number, is_reversed>(at));
     at += stride_bytes;
   }
 }
@@ -115,20 +124,23 @@ auto with_integer(const NumberType& type, const Action& action) {
   }
 }
 
-using Reader = void (*)(const std::byte*, std::size_t, std::span<float>);
+template <class To>
+using Reader = void (*)(const std::byte*, std::size_t, std::span<To>);
 
-template <class Number>
-Reader reader_of(bool reverses) {
-  return reverses ? &read_all<Number, true> : &read_all<Number, false>;
+template <class Number, class To>
+Reader<To> reader_of(bool reverses) {
+  return reverses ? &read_all<Number, true, To> : &read_all<Number, false, To>;
 }
 
-Reader reader_of(const NumberType& type) {
+template <class To>
+Reader<To> reader_of(const NumberType& type) {
   if (type.is_integer())
-    return with_integer(type, [](auto number, auto reverses) -> Reader {
-      return &read_all<decltype(number), reverses.value>;
+    return with_integer(type, [](auto number, auto reverses) -> Reader<To> {
+      return &read_all<decltype(number), reverses.value, To>;
     });
-  if (type.bytes == 2) return reader_of<Half>(is_foreign(type));
-  return type.bytes == 4 ? reader_of<float>(is_foreign(type)) : reader_of<double>(is_foreign(type));
+  if (type.bytes == 2) return reader_of<Half, To>(is_foreign(type));
+  return type.bytes == 4 ? reader_of<float, To>(is_foreign(type))
+                         : reader_of<double, To>(is_foreign(type));
 }
 
 }  // namespace
@@ -157,7 +169,16 @@ std::optional<NumberType> number_type_from_numpy(std::string_view name) {
 
 void read_components(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                      std::span<float> components) {
-  reader_of(type)(first, stride_bytes, components);
+  reader_of<float>(type)(first, stride_bytes, components);
+}
+
+void read_numbers(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
+                  std::span<double> numbers) {
+  reader_of<double>(type)(first, stride_bytes, numbers);
+}
+
+bool fits_float32(const NumberType& type) {
+  return type.is_integer() ? type.bytes <= 2 : type.bytes <= 4;
 }
 
 std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte* at) {
@@ -167,14 +188,9 @@ std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte
 }
 
 double read_number(const NumberType& type, const std::byte* at) {
-  if (type.is_integer())
-    return with_integer(type, [at](auto number, auto reverses) {
-      return static_cast<double>(load<decltype(number), reverses.value>(at));
-    });
-  if (type.bytes == 8) return is_foreign(type) ? load<double, true>(at) : load<double, false>(at);
-  float number = 0;
-  read_components(type, at, type.bytes, {&number, 1});
-  return double{number};
+  double number = 0;
+  read_numbers(type, at, type.bytes, {&number, 1});
+  return number;
 }
 
 float finite_float32(double number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file defines the number types of binary files and their conversion to float32 components and
-// int64 labels. The readers of binary vectors and labels use it.
+// This file defines the number types of binary files and their conversion to float32 and float64
+// components and int64 labels. The readers of binary vectors and labels use it.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,13 @@ std::optional<NumberType> number_type_from_numpy(std::string_view name);
 /// float32 of the same sign, never an infinity.
 void read_components(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                      std::span<float> components);
+
+/// The same for float64.
+void read_numbers(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
+                  std::span<double> numbers);
+
+/// Returns whether float32 holds every number of the type.
+bool fits_float32(const NumberType& type);
 
 /// Returns the integer at address `at`, or std::nullopt if int64 cannot hold it.
 std::optional<std::int64_t> read_integer(const NumberType& type, const std::byte* at);

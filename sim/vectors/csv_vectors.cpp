@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads vectors from CSV. Each record is one row, and all rows have the same number of fields. A
 // header is optional. open_csv_vectors() opens the file.
+#include <span>
 #include <vector>
 
 #include "starling/sim/files/errors.hpp"
@@ -23,6 +24,7 @@ class CsvVectors : public VectorFile {
 
   VectorsView next(std::uint32_t rows_max) override {
     components_.clear();
+    exact_.clear();
     places_.clear();
     for (std::uint32_t rows = 0; rows < rows_max && !fields_.empty(); ++rows) {
       rows_read_ = checked_rows(std::uint64_t{rows_read_} + 1, path());
@@ -31,6 +33,8 @@ class CsvVectors : public VectorFile {
     }
     return {components_, dimension()};
   }
+
+  std::span<const double> exact_rows() const override { return exact_; }
 
   std::string place_of(VectorRow row, std::uint32_t column) const override {
     const Place& place = places_[std::size_t{row} * dimension() + column];
@@ -49,9 +53,10 @@ class CsvVectors : public VectorFile {
   void append_row() {
     check_field_count(path(), fields_, dimension());
     for (const Field& field : fields_) {
-      const std::optional<float> component = parse_component(field.text);
+      const std::optional<Component> component = parse_component(field.text);
       if (!component) refuse_number(path(), field, "a number");
-      components_.push_back(*component);
+      components_.push_back(component->rounded);
+      exact_.push_back(component->exact);
       places_.push_back(
           {static_cast<std::uint32_t>(field.line), static_cast<std::uint32_t>(field.column)});
     }
@@ -61,6 +66,7 @@ class CsvVectors : public VectorFile {
   NumberRecords records_;
   std::vector<Field> fields_;  ///< the next row; empty at the end
   std::vector<float> components_;
+  std::vector<double> exact_;
   std::vector<Place> places_;
   std::uint32_t rows_read_ = 0;
 };

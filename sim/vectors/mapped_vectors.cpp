@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "starling/sim/files/errors.hpp"
@@ -48,11 +49,18 @@ class MappedVectors : public VectorFile {
                                       std::size_t{rows} * dimension()),
               dimension()};
     components_.resize(std::size_t{rows} * dimension());
-    for (std::uint32_t row = 0; row < rows; ++row)
-      read_row(first_row_ + row,
-               std::span(components_).subspan(std::size_t{row} * dimension(), dimension()));
+    exact_.resize(fits_float32(layout_.type) ? 0 : components_.size());
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const std::size_t first = std::size_t{row} * dimension();
+      read_row(first_row_ + row, std::span(components_).subspan(first, dimension()));
+      if (!exact_.empty())
+        read_numbers(layout_.type, row_bytes(first_row_ + row), layout_.column_stride_bytes,
+                     std::span(exact_).subspan(first, dimension()));
+    }
     return {components_, dimension()};
   }
+
+  std::span<const double> exact_rows() const override { return exact_; }
 
   std::optional<VectorsView> in_place() const override {
     const std::byte* const first = file_->bytes().data() + layout_.first_byte;
@@ -87,6 +95,7 @@ class MappedVectors : public VectorFile {
   std::uint32_t first_row_ = 0;
   std::uint32_t next_row_ = 0;
   std::vector<float> components_;
+  std::vector<double> exact_;
 };
 
 /// Reads .fvecs, .bvecs and .ivecs. Each row begins with its dimension, which must be the same in

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "starling/knn/words/metric.hpp"
@@ -29,6 +30,10 @@ class VectorFile {
   /// Returns the next rows, at most `rows_max`, or an empty view at the end of the file. The view
   /// is valid until the next call. Throws InputError.
   virtual VectorsView next(std::uint32_t rows_max) = 0;
+
+  /// Returns the rows of the last next() in float64; empty if float32 holds all numbers of the
+  /// file's type. The span is valid until the next call of next().
+  virtual std::span<const double> exact_rows() const { return {}; }
 
   /// Returns a view of all rows in the mapped file, which is valid while this object lives. The
   /// rows must lie in the file as prepare_vectors() needs them: aligned, dense and float32. If they

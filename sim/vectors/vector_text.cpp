@@ -3,13 +3,17 @@
 #include "starling/sim/vectors/vector_text.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <utility>
 
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/number_type.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
@@ -25,6 +29,21 @@ float round_extreme(std::string_view text) {
   return std::clamp(nearest, -largest, largest);
 }
 
+/// Returns whether float64 may lie halfway between two float32 although the digits do not, so that
+/// rounding it once more would differ from rounding the digits.
+bool needs_digits(double number) {
+  constexpr std::uint64_t dropped_bits = (std::uint64_t{1} << 29) - 1;
+  constexpr std::uint64_t half = std::uint64_t{1} << 28;
+  const bool is_subnormal = std::fabs(number) < double{std::numeric_limits<float>::min()};
+  return is_subnormal || (std::bit_cast<std::uint64_t>(number) & dropped_bits) == half;
+}
+
+float round_digits(std::string_view text) {
+  float rounded = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return error == std::errc::result_out_of_range ? round_extreme(text) : rounded;
+}
+
 }  // namespace
 
 std::string_view without_plus(std::string_view number) {
@@ -32,13 +51,22 @@ std::string_view without_plus(std::string_view number) {
   return number;
 }
 
-std::optional<float> parse_component(std::string_view text) {
+std::optional<Component> parse_component(std::string_view text) {
   text = without_plus(trim(text));
-  float component = 0;
+  Component component;
   const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, component);
+  const auto [end, error] = std::from_chars(text.data(), last, component.exact);
   if (end != last || error == std::errc::invalid_argument) return std::nullopt;
-  return error == std::errc::result_out_of_range ? round_extreme(text) : component;
+  if (error == std::errc::result_out_of_range) {
+    component.rounded = round_extreme(text);
+    component.exact = component.rounded;
+  } else if (needs_digits(component.exact)) {
+    component.rounded = round_digits(text);
+  } else {
+    component.rounded = std::isfinite(component.exact) ? finite_float32(component.exact)
+                                                       : static_cast<float>(component.exact);
+  }
+  return component;
 }
 
 bool NumberRecords::next(std::vector<Field>& fields) {

@@ -14,10 +14,16 @@
 
 namespace starling::sim {
 
-/// Returns the float32 nearest to the number in `text`, or std::nullopt if `text` is not a number.
-/// The number may be "nan" or "inf". A finite number beyond the range of float32 becomes the
-/// largest float32 of the same sign.
-std::optional<float> parse_component(std::string_view text);
+/// The float64 and the float32 nearest to the number in a text.
+struct Component {
+  double exact = 0;
+  float rounded = 0;
+};
+
+/// Returns the number in `text`, or std::nullopt if `text` is not a number. The number may be "nan"
+/// or "inf". A finite number beyond the range of float32 becomes the largest float32 of the same
+/// sign.
+std::optional<Component> parse_component(std::string_view text);
 
 /// Returns `number` without a leading plus sign, because std::from_chars accepts no plus sign.
 std::string_view without_plus(std::string_view number);

@@ -82,6 +82,60 @@ def distances_by_definition(metric, points, queries):
     return 1 - dots / numpy.sqrt((x ** 2).sum(axis=2) * (y ** 2).sum(axis=2))
 
 
+class RoundingTest(KnnTest):
+    """float64 that float32 cannot hold."""
+
+    def surveyed(self, count):
+        """Returns places within 100 m, in metres east and north in a UTM zone, to 1/512 m: float32 holds
+        their differences and the squares of small ones."""
+        return numpy.array([597_000, 6_650_000]) + self.random.integers(0, 51_200, size=(count, 2)) / 512
+
+    def write_csv(self, name, rows):
+        path = self.folder / name
+        path.write_text("".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()))
+        return path
+
+    def test_lists_of_surveyed_points_are_those_of_float64(self):
+        points, asked = self.surveyed(2000), self.surveyed(300)
+        files = [(self.save("p.npy", points), self.save("q.npy", asked)),
+                 (self.write_csv("p.csv", points), self.write_csv("q.csv", asked)),
+                 (self.save("f.npy", numpy.asfortranarray(points)), self.save("b.npy", asked.astype(">f8")))]
+        for metric in ("l2", "l1", "chebyshev"):
+            truth = distances_by_definition(metric, points, asked)
+            expected = numpy.argsort(truth, axis=1, kind="stable")[:, :5]
+            nearest = numpy.take_along_axis(truth, expected, axis=1)
+            for points_file, asked_file in files:
+                ids, distances = self.arrays("--points", points_file, "--queries", asked_file, "-k", 5,
+                                             "--metric", metric)
+                self.assertEqual((ids != expected).any(axis=1).sum(), 0, (metric, points_file))
+                numpy.testing.assert_allclose(distances, nearest, rtol=1e-6)
+            truth = distances_by_definition(metric, points, points)
+            numpy.fill_diagonal(truth, numpy.inf)
+            ids, _ = self.arrays("--points", files[1][0], "--graph", "-k", 5, "--metric", metric)
+            self.assertEqual((ids != numpy.argsort(truth, axis=1, kind="stable")[:, :5]).any(axis=1).sum(), 0, metric)
+
+    def test_a_warning_counts_points_that_rounding_has_made_equal(self):
+        points = self.random.uniform(1, 1_000, size=(50, 1))
+        points[[3, 5, 8], 0] = [9_000_000.1, 9_000_000.2, 9_000_000.1]
+        for file in (self.save("p.npy", points), self.write_csv("p.csv", points)):
+            said = self.knn("--points", file, "--graph", "-k", 2, "--out", self.folder / "o.csv").stderr
+            self.assertIn(f"warning: 3 of the 50 rows of {file} are equal to another row", said)
+
+    def test_nothing_is_said_without_a_loss(self):
+        for points in (self.surveyed(50), self.random.normal(size=(50, 3)), self.integers(50, 3),
+                       self.random.normal(size=(50, 3)).astype("f4")):
+            for file in (self.save("p.npy", points), self.write_csv("p.csv", points)):
+                said = self.knn("--points", file, "--graph", "-k", 2, "--out", self.folder / "o.csv").stderr
+                self.assertNotIn("warning", said)
+
+    def test_queries_of_float32_lose_the_same_offset(self):
+        ids, distances = self.arrays(
+            "--points", self.save("p.npy", numpy.array([[6_650_000.1], [6_650_000.4]])),
+            "--queries", self.save("q.npy", numpy.array([[6_650_000.0], [6_650_000.5]], dtype="f4")), "-k", 1)
+        self.assertEqual(ids.tolist(), [[0], [1]])
+        numpy.testing.assert_allclose(distances, [[0.1], [0.1]], atol=1e-6)
+
+
 class ListsTest(KnnTest):
     def test_lists_are_those_of_integer_arithmetic(self):
         points, queries = self.integers(300, 5), self.integers(40, 5)

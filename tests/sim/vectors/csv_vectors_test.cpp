@@ -35,6 +35,15 @@ TEST(CsvVectors, AreReadCompressed) {
     EXPECT_THAT(open_vectors(path)->next(9).components, ElementsAre(1, 2));
 }
 
+TEST(CsvVectors, KeepTheRowsInFloat64) {
+  const TemporaryDirectory directory;
+  const auto file = open_vectors(directory.write("a.csv", "6650000.1,1\n-1e39,0.1\n2,3\n"));
+  file->next(2);
+  EXPECT_THAT(file->exact_rows(), ElementsAre(6650000.1, 1, -1e39, 0.1));
+  file->next(2);
+  EXPECT_THAT(file->exact_rows(), ElementsAre(2, 3));
+}
+
 TEST(CsvVectors, RoundsTextOnceToFloat32) {
   // The first number lies slightly above the midpoint of two neighbouring float32 numbers, so it
   // must be rounded up. A reader that rounds to float64 first gets the midpoint and then rounds it

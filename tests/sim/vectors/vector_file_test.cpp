@@ -4,7 +4,9 @@
 #include "starling/sim/vectors/vector_file.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -18,6 +20,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 const std::string six_floats = bytes_of<float>({1, 2, 3, 4, 5, 6});
 
@@ -96,6 +99,22 @@ TEST(NpyVectors, Float64IsRoundedOnceAndStaysFinite) {
       "a.npy", npy("<f8", "(1, 5)", bytes_of<double>({between, 0x1p-149, 1e300, -1e39, 1e-300})));
   constexpr float largest = std::numeric_limits<float>::max();
   EXPECT_THAT(read.components, ElementsAre(1 + 0x1p-23f, 0x1p-149f, largest, -largest, 0));
+}
+
+TEST(NpyVectors, OnlyTypesThatFloat32CannotHoldAreKeptInFloat64) {
+  const TemporaryDirectory directory;
+  const auto exact_rows = [&](std::string_view type, const std::string& data) {
+    const auto file = open_vectors(directory.write("a.npy", npy(type, "(1, 1)", data)));
+    file->next(1);
+    return std::vector<double>(file->exact_rows().begin(), file->exact_rows().end());
+  };
+  EXPECT_THAT(exact_rows("<f8", bytes_of(std::vector<double>{6650000.1})), ElementsAre(6650000.1));
+  EXPECT_THAT(exact_rows("<i4", bytes_of(std::vector<std::int32_t>{-16777217})),
+              ElementsAre(-16777217));
+  EXPECT_THAT(exact_rows("<u8", bytes_of(std::vector<std::uint64_t>{std::uint64_t{1} << 40})),
+              ElementsAre(0x1p40));
+  EXPECT_THAT(exact_rows("<i2", bytes_of(std::vector<std::int16_t>{5})), IsEmpty());
+  EXPECT_THAT(exact_rows("<f4", bytes_of(std::vector<float>{5})), IsEmpty());
 }
 
 TEST(NpyVectors, NotANumberAndInfinityStayWhatTheyAre) {
