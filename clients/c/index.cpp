@@ -16,6 +16,7 @@
 #include "starling/clients/c/inputs.hpp"
 #include "starling/clients/c/starling.h"
 #include "starling/clients/c/structs.hpp"
+#include "starling/knn/vectors/row_offset.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/recipe.hpp"
@@ -44,56 +45,103 @@ class IndexHandle final : public Handle {
  public:
   IndexHandle(const starling_index_options& options, std::span<const float> rows,
               std::uint32_t dimension)
-      : metric_(metric_of(options.metric)),
-        dimension_(dimension),
-        row_count_(rows.size() / dimension),
-        searcher_(make_searcher({options.backend, options.device, options.threads})) {
-    const VectorsView points{rows, dimension};
-    if (const auto fault = find_fault(metric_, points)) refuse_component(*fault, "The points");
-    if (options.borrows != 0)
-      searcher_->borrow_raw_corpus(metric_, points);
-    else
-      searcher_->set_raw_corpus(metric_, points);
+      : IndexHandle(options, rows.size() / dimension, dimension) {
+    take_points(rows, options.borrows != 0);
+  }
+
+  IndexHandle(const starling_index_options& options, std::span<const double> rows,
+              std::uint32_t dimension)
+      : IndexHandle(options, rows.size() / dimension, dimension) {
+    round_points(rows);
+    if (!take_points(rounded_, options.borrows != 0)) rounded_ = {};
   }
 
   std::uint32_t dimension() const { return dimension_; }
   std::uint64_t row_count() const { return row_count_; }
+  std::uint64_t merged_rows() const { return merged_rows_; }
+  /// Empty: all are 0.
+  std::span<const double> offset() const { return offset_; }
 
-  void search(std::span<const float> queries, std::uint32_t k, std::uint64_t first_row,
+  template <class Number>
+  void search(std::span<const Number> queries, std::uint32_t k, std::uint64_t first_row,
               std::uint32_t* rows, double* distances) {
     // All queries are checked before the first list is written.
-    if (const auto fault = find_fault(metric_, {queries, dimension_}))
-      refuse_component(*fault, "The queries");
-    prepare_parts(
-        queries,
-        [&](std::uint64_t first, std::span<const float> part) {
-          lists_.resize(part.size() / dimension_ * k);
-          searcher_->search({.queries = {part, dimension_},
-                             .k = k,
-                             .first_self = first_row == STARLING_NOT_A_ROW
-                                               ? no_row
-                                               : static_cast<VectorRow>(first_row + first)},
-                            lists_);
-          write(first * k, rows, distances);
-        },
-        k * sizeof(VectorNeighbor));
+    for_parts(queries, k, [&](std::uint64_t first, VectorsView raw) {
+      if (auto fault = find_fault(metric_, raw)) {
+        fault->row += static_cast<VectorRow>(first);
+        refuse_component(*fault, "The queries");
+      }
+    });
+    for_parts(queries, k, [&](std::uint64_t first, VectorsView raw) {
+      prepared_.resize(raw.components.size());
+      prepare_vectors(metric_, raw, prepared_);
+      lists_.resize(std::size_t{raw.rows()} * k);
+      searcher_->search({.queries = {prepared_, dimension_},
+                         .k = k,
+                         .first_self = first_row == STARLING_NOT_A_ROW
+                                           ? no_row
+                                           : static_cast<VectorRow>(first_row + first)},
+                        lists_);
+      write(first * k, rows, distances);
+    });
   }
 
  private:
-  /// Prepares rows without faults part by part, and passes the first row's number and the part to
-  /// `take`.
-  template <class Take>
-  void prepare_parts(std::span<const float> rows, Take take, std::size_t more_bytes_a_row) {
+  IndexHandle(const starling_index_options& options, std::uint64_t row_count,
+              std::uint32_t dimension)
+      : metric_(metric_of(options.metric)),
+        dimension_(dimension),
+        row_count_(row_count),
+        searcher_(make_searcher({options.backend, options.device, options.threads})) {}
+
+  /// Chooses the offset, and fills rounded_.
+  void round_points(std::span<const double> rows) {
+    OffsetChoice choice(metric_, dimension_);
+    choice.see(rows);
+    offset_ = choice.offset();
+    rounded_.resize(rows.size());
+    round_to_float32(rows, rounded_);
+    subtract_offset(offset_, rows, rounded_);
+    MergedRows merged(dimension_);
+    merged.add(rows, rounded_);
+    merged_rows_ = merged.count();
+  }
+
+  /// Returns whether the searcher goes on reading the rows.
+  bool take_points(std::span<const float> rows, bool may_borrow) {
+    const VectorsView points{rows, dimension_};
+    if (const auto fault = find_fault(metric_, points)) refuse_component(*fault, "The points");
+    if (may_borrow) return searcher_->borrow_raw_corpus(metric_, points);
+    searcher_->set_raw_corpus(metric_, points);
+    return false;
+  }
+
+  /// Passes the number of the first row and the rows of each part to `take`, in float32 and less
+  /// the offset.
+  template <class Number, class Take>
+  void for_parts(std::span<const Number> rows, std::uint32_t k, Take take) {
     const std::uint64_t count = rows.size() / dimension_;
-    const std::size_t row_bytes = dimension_ * sizeof(float) + more_bytes_a_row;
+    const std::size_t row_bytes = dimension_ * sizeof(float) + k * sizeof(VectorNeighbor);
     const std::uint64_t part_rows = std::max<std::uint64_t>(1, part_bytes / row_bytes);
     for (std::uint64_t first = 0; first < count; first += part_rows) {
       const std::uint64_t here = std::min(part_rows, count - first);
       const auto part = rows.subspan(first * dimension_, here * dimension_);
-      prepared_.resize(part.size());
-      prepare_vectors(metric_, {part, dimension_}, prepared_);
-      take(first, std::span<const float>(prepared_));
+      take(first, VectorsView{raw_of(part), dimension_});
     }
+  }
+
+  std::span<const float> raw_of(std::span<const float> part) {
+    if (offset_.empty()) return part;
+    raw_.assign(part.begin(), part.end());
+    subtract_offset(offset_, {}, raw_);
+    return raw_;
+  }
+
+  std::span<const float> raw_of(std::span<const double> part) {
+    raw_.resize(part.size());
+    round_to_float32(part, raw_);
+    subtract_offset(offset_, part, raw_);
+    return raw_;
   }
 
   void write(std::uint64_t first, std::uint32_t* rows, double* distances) const {
@@ -108,12 +156,17 @@ class IndexHandle final : public Handle {
   Metric metric_;
   std::uint32_t dimension_;
   std::uint64_t row_count_;
+  std::vector<double> offset_;
+  std::vector<float> rounded_;  ///< points of float64, while the searcher reads them
+  std::uint64_t merged_rows_ = 0;
   std::unique_ptr<VectorSearcher> searcher_;
+  std::vector<float> raw_;
   std::vector<float> prepared_;
   std::vector<VectorNeighbor> lists_;
 };
 
-std::unique_ptr<IndexHandle> make_index(const starling_index_options& options, const float* rows,
+template <class Number>
+std::unique_ptr<IndexHandle> make_index(const starling_index_options& options, const Number* rows,
                                         std::uint64_t row_count, std::uint32_t dimension) {
   check_dimension(dimension);
   if (row_count > vector_rows_max)
@@ -124,7 +177,8 @@ std::unique_ptr<IndexHandle> make_index(const starling_index_options& options, c
                                        dimension);
 }
 
-void search(IndexHandle& index, const float* queries, std::uint64_t query_count, std::uint32_t k,
+template <class Number>
+void search(IndexHandle& index, const Number* queries, std::uint64_t query_count, std::uint32_t k,
             std::uint64_t first_row, std::uint32_t* rows, double* distances) {
   if (k < 1 || k > vector_k_max)
     fail(STARLING_INVALID_ARGUMENT,
@@ -180,6 +234,36 @@ starling_code starling_index_search(starling_index* index, const float* queries,
   return c::guard([&] {
     const c::Use<c::IndexHandle> use(index);
     c::search(*use, queries, query_count, k, first_row, rows, distances);
+  });
+}
+
+starling_code starling_index_create_f64(const starling_index_options* options, const double* rows,
+                                        uint64_t row_count, uint32_t dimension,
+                                        starling_index** index) {
+  return c::guard([&] {
+    c::check_place(index, "index");
+    c::give(c::make_index(c::read_struct(options, "options"), rows, row_count, dimension), index);
+  });
+}
+
+starling_code starling_index_search_f64(starling_index* index, const double* queries,
+                                        uint64_t query_count, uint32_t k, uint64_t first_row,
+                                        uint32_t* rows, double* distances) {
+  return c::guard([&] {
+    const c::Use<c::IndexHandle> use(index);
+    c::search(*use, queries, query_count, k, first_row, rows, distances);
+  });
+}
+
+starling_code starling_index_rounding(const starling_index* index, double* offset,
+                                      uint64_t* merged_rows) {
+  return c::guard([&] {
+    const c::Use<c::IndexHandle> use(index);
+    if (offset != nullptr) {
+      std::fill_n(offset, use->dimension(), 0.0);
+      std::ranges::copy(use->offset(), offset);
+    }
+    if (merged_rows != nullptr) *merged_rows = use->merged_rows();
   });
 }
 

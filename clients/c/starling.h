@@ -390,6 +390,23 @@ STARLING_API starling_code starling_index_search(starling_index* index, const fl
                                                  uint64_t query_count, uint32_t k,
                                                  uint64_t first_row, uint32_t* rows,
                                                  double* distances);
+/* The same from float64. Rows are rounded to float32. By l2, l1 and chebyshev, a component whose
+ * numbers are far from 0 and near each other first loses an offset, so that less is rounded away:
+ * docs/vectors.md says when, and which. The index subtracts it from all its queries, of float32
+ * too. Rows of float64 need not stay, whatever options.borrows is. An index takes queries of both
+ * types. */
+STARLING_API starling_code starling_index_create_f64(const starling_index_options* options,
+                                                     const double* rows, uint64_t row_count,
+                                                     uint32_t dimension, starling_index** index);
+STARLING_API starling_code starling_index_search_f64(starling_index* index, const double* queries,
+                                                     uint64_t query_count, uint32_t k,
+                                                     uint64_t first_row, uint32_t* rows,
+                                                     double* distances);
+/* Tells what rounding did to the rows: the offset of each component (as many as `dimension`, zeros
+ * where there is none), and how many rows became equal to a row that differs from them. Each place
+ * may be NULL. */
+STARLING_API starling_code starling_index_rounding(const starling_index* index, double* offset,
+                                                   uint64_t* merged_rows);
 /* starling_index_create, starling_index_search and starling_index_destroy in one call. */
 STARLING_API starling_code starling_knn(const starling_index_options* options, const float* points,
                                         uint64_t point_count, const float* queries,

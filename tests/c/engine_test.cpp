@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the engine and the index of the C interface against plain searches.
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -248,6 +249,63 @@ TEST(CIndex, FindsTheExactNearestRowsAndNoRowItself) {
     }
     EXPECT_EQ(starling_index_destroy(index), STARLING_OK);
   }
+}
+
+TEST(CIndex, TellsPointsOfFloat64ApartThatFloat32Merges) {
+  // A grid of 7 by 9 points, 0.25 m apart, in metres north and east of the origin of a UTM zone.
+  // Steps of float32 are 0.5 and 0.0625 there.
+  constexpr std::uint32_t columns = 9;
+  std::vector<double> rows;
+  for (std::uint32_t i = 0; i < 63; ++i)
+    rows.insert(rows.end(), {6'650'000.1 + 0.25 * (i / columns), 597'000.1 + 0.25 * (i % columns)});
+  starling_index_options options{};
+  ASSERT_EQ(starling_index_options_init(&options, sizeof(options)), STARLING_OK);
+  options.backend = STARLING_BACKEND_CPU;
+  for (const std::int32_t borrows : {0, 1}) {
+    options.borrows = borrows;
+    starling_index* index = nullptr;
+    ASSERT_EQ(starling_index_create_f64(&options, rows.data(), 63, 2, &index), STARLING_OK)
+        << last_error().sentence;
+    std::array<double, 2> offset{};
+    std::uint64_t merged = 1;
+    ASSERT_EQ(starling_index_rounding(index, offset.data(), &merged), STARLING_OK);
+    EXPECT_NEAR(offset[0], 6'650'000, 2);
+    EXPECT_NEAR(offset[1], 597'000, 2);
+    EXPECT_EQ(merged, 0u);
+    EXPECT_EQ(starling_index_rounding(index, nullptr, nullptr), STARLING_OK);
+    std::vector<std::uint32_t> found(63);
+    std::vector<double> distances(63);
+    ASSERT_EQ(starling_index_search_f64(index, rows.data(), 63, 1, STARLING_NOT_A_ROW, found.data(),
+                                        distances.data()),
+              STARLING_OK);
+    for (std::uint32_t i = 0; i < 63; ++i) {
+      EXPECT_EQ(found[i], i);
+      EXPECT_EQ(distances[i], 0);
+    }
+    // A query of float32 loses the same offset: it stands 0.1 m from each axis of the first point.
+    const std::array<float, 2> query{6'650'000, 597'000};
+    ASSERT_EQ(starling_index_search(index, query.data(), 1, 1, STARLING_NOT_A_ROW, found.data(),
+                                    distances.data()),
+              STARLING_OK);
+    EXPECT_EQ(found[0], 0u);
+    EXPECT_NEAR(distances[0], std::sqrt(0.02), 1e-6);
+    EXPECT_EQ(starling_index_destroy(index), STARLING_OK);
+  }
+}
+
+TEST(CIndex, CountsThePointsThatRoundingHasMerged) {
+  const std::array<double, 4> rows{0.5, 1, 1 + 1e-12, 1e6};
+  starling_index_options options{};
+  ASSERT_EQ(starling_index_options_init(&options, sizeof(options)), STARLING_OK);
+  options.backend = STARLING_BACKEND_CPU;
+  starling_index* index = nullptr;
+  ASSERT_EQ(starling_index_create_f64(&options, rows.data(), 4, 1, &index), STARLING_OK);
+  double offset = 1;
+  std::uint64_t merged = 0;
+  ASSERT_EQ(starling_index_rounding(index, &offset, &merged), STARLING_OK);
+  EXPECT_EQ(offset, 0);
+  EXPECT_EQ(merged, 2u);
+  EXPECT_EQ(starling_index_destroy(index), STARLING_OK);
 }
 
 TEST(CKnn, SaysWhichComponentIsNotAllowed) {

@@ -70,6 +70,12 @@ TEST_F(HostileIndex, RefusesNullAndHandlesThatAreNotLive) {
                           reinterpret_cast<starling_index*>(engine), other})
     EXPECT_REFUSED(STARLING_BAD_HANDLE,
                    starling_index_search(bad, query_, 1, 1, STARLING_NOT_A_ROW, rows_, distances_));
+  EXPECT_REFUSED(STARLING_BAD_HANDLE, starling_index_rounding(other, distances_, nullptr));
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_index_create_f64(&options, nullptr, 3, 2, &other));
+  EXPECT_REFUSED(
+      STARLING_INVALID_ARGUMENT,
+      starling_index_search_f64(index_, nullptr, 1, 1, STARLING_NOT_A_ROW, rows_, distances_));
   EXPECT_REFUSED(STARLING_BAD_HANDLE,
                  starling_engine_destroy(reinterpret_cast<starling_engine*>(index_)));
   EXPECT_FINE(starling_engine_destroy(engine));
@@ -145,6 +151,15 @@ TEST_F(HostileIndex, RefusesComponentsThatAMetricDoesNotAllow) {
                    starling_index_search(index_, bad, 2, 1, STARLING_NOT_A_ROW, rows_, distances_));
     EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
                    starling_knn(&options, points_, 3, bad, 2, 2, 1, rows_, distances_));
+    EXPECT_NE(std::string(last_error().sentence).find("row 2"), std::string::npos)
+        << last_error().sentence;
+    const double bad_f64[4] = {0, 0, 1, value};
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                   starling_index_create_f64(&options, bad_f64, 2, 2, &other));
+    EXPECT_EQ(other, nullptr);
+    EXPECT_REFUSED(
+        STARLING_INVALID_ARGUMENT,
+        starling_index_search_f64(index_, bad_f64, 2, 1, STARLING_NOT_A_ROW, rows_, distances_));
     EXPECT_NE(std::string(last_error().sentence).find("row 2"), std::string::npos)
         << last_error().sentence;
   }

@@ -401,8 +401,12 @@ class Calls {
     const auto rows = points(values_.below(rows_max), dimension);
     starling_index* made = nullptr;
     const std::uint64_t row_count = dimension == 0 ? 1 : rows.size() / dimension;
-    if (!check(starling_index_create(&options, rows.data(),
-                                     values_.rarely() ? UINT64_MAX : row_count, dimension, &made)))
+    const std::uint64_t said_count = values_.rarely() ? UINT64_MAX : row_count;
+    const std::vector<double> wide(rows.begin(), rows.end());
+    if (!check(
+            values_.below(2) != 0
+                ? starling_index_create(&options, rows.data(), said_count, dimension, &made)
+                : starling_index_create_f64(&options, wide.data(), said_count, dimension, &made)))
       return;
     check(starling_index_destroy(index_));
     index_ = made;
