@@ -15,7 +15,15 @@ from ._library import NO_LABEL
 from ._names import text_id
 from .client import Client, ServerInfo
 from .engine import Engine
-from .errors import ErrorCode, InvalidArgument, Limit, OutOfMemory, StarlingError, TimedOut
+from .errors import (
+    ErrorCode,
+    InvalidArgument,
+    Limit,
+    OutOfMemory,
+    RoundingWarning,
+    StarlingError,
+    TimedOut,
+)
 from .vectors import Index, knn, version
 from .lists import Batch, Lists, NeighborList, Tick
 from .subscription import Event, Subscription
@@ -38,8 +46,8 @@ _ESTIMATORS = (
 __all__ = [
     "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
     "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
-    "NO_LABEL", "NearestNeighbors", "NeighborList", "OutOfMemory", "ServerInfo", "StarlingError",
-    "Subscription", "Tick", "TimedOut", "aio", "knn", "replay", "text_id",
+    "NO_LABEL", "NearestNeighbors", "NeighborList", "OutOfMemory", "RoundingWarning", "ServerInfo",
+    "StarlingError", "Subscription", "Tick", "TimedOut", "aio", "knn", "replay", "text_id",
     "version",
 ]
 

@@ -35,7 +35,8 @@ def address(array: Optional[npt.NDArray[Any]]) -> Optional[int]:
 
 
 def to_reals(values: Any, argument: str, axes: int) -> Reals:
-    """Returns numbers as contiguous float32 if they have this type, else as contiguous float64."""
+    """Returns numbers as contiguous float32 if float32 holds their type, else as contiguous
+    float64."""
     if hasattr(values, "toarray"):
         raise TypeError(f"{argument} is sparse; pass a dense array, such as {argument}.toarray().")
     try:
@@ -48,8 +49,12 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
         raise TypeError(f"{argument} must be real numbers, not {array.dtype}.")
     if array.ndim != axes:
         raise ValueError(f"{argument} must have {axes} axes, not the shape {array.shape}.")
-    small = array.dtype in (np.float32, np.float16)
-    return np.ascontiguousarray(array, dtype=np.float32 if small else np.float64)
+    return np.ascontiguousarray(array, dtype=floats_for(array.dtype))
+
+
+def floats_for(dtype: np.dtype[Any]) -> Union[type[np.float32], type[np.float64]]:
+    """Returns float32 if it holds all numbers of the type, else float64."""
+    return np.float32 if np.can_cast(dtype, np.float32) else np.float64
 
 
 def on_the_host(values: Any) -> Any:
@@ -65,14 +70,16 @@ def as_array(values: Any) -> npt.NDArray[Any]:
     return np.asarray(on_the_host(values))
 
 
-def to_vectors(
-    values: Any, argument: str, dimension: Optional[int] = None
-) -> npt.NDArray[np.float32]:
-    """Returns contiguous float32 rows of shape (count, dimension). Finite numbers beyond float32
-    become infinite, which the library refuses."""
+def to_vectors(values: Any, argument: str, dimension: Optional[int] = None) -> Reals:
+    """Returns contiguous rows of shape (count, dimension), as to_reals does."""
     array = to_reals(values, argument, 2)
     if dimension is not None and array.shape[1] != dimension:
         raise ValueError(f"{argument} has {array.shape[1]} columns instead of {dimension}.")
+    return array
+
+
+def to_float32(array: Reals) -> npt.NDArray[np.float32]:
+    """Rounds to float32. Finite numbers beyond it become infinite, which the library refuses."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, dtype=np.float32)
 

@@ -90,31 +90,33 @@ else:
     NotFittedError = _exceptions.NotFittedError
 
 
-def check_rows(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.float32]:
-    """Returns rows as contiguous float32, and checks or sets n_features_in_ and the names of the
-    features. Raises ValueError or TypeError as scikit-learn does."""
+def check_rows(estimator: Any, X: Any, fitting: bool) -> _arrays.Reals:
+    """Returns rows as contiguous float32 or float64, and checks or sets n_features_in_ and the names
+    of the features. Raises ValueError or TypeError as scikit-learn does."""
     X = _arrays.on_the_host(X)
     if _base is None:
         return _check_plainly(estimator, X, fitting)
-    options = {"dtype": [np.float32, np.float64], "order": "C"}
-    with np.errstate(over="ignore"):  # a number beyond float32 is refused as infinite
-        if hasattr(estimator, "_validate_data"):  # before scikit-learn 1.6
-            rows = estimator._validate_data(X, reset=fitting, **options)
-        else:
-            rows = _validation.validate_data(estimator, X, reset=fitting, **options)
-    return to_float32(rows)
+    kinds = [np.float64, np.float32]  # other types become the first one
+    if hasattr(X, "dtype") and isinstance(X.dtype, np.dtype):
+        kinds.sort(key=lambda kind: kind != _arrays.floats_for(X.dtype))
+    options = {"dtype": kinds, "order": "C"}
+    if hasattr(estimator, "_validate_data"):  # before scikit-learn 1.6
+        rows = estimator._validate_data(X, reset=fitting, **options)
+    else:
+        rows = _validation.validate_data(estimator, X, reset=fitting, **options)
+    return to_floats(rows)
 
 
-def to_float32(rows: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """Rounds to float32. Raises ValueError if a number is beyond it."""
-    with np.errstate(over="ignore"):
-        small = np.ascontiguousarray(rows, dtype=np.float32)
-    if small is not rows and not np.isfinite(small).all():
+def to_floats(rows: npt.NDArray[Any]) -> _arrays.Reals:
+    """Returns rows as contiguous float32 if it holds their type, else as contiguous float64. Raises
+    ValueError if a number is beyond float32."""
+    floats = np.ascontiguousarray(rows, dtype=_arrays.floats_for(rows.dtype))
+    if floats.size and max(floats.max(), -floats.min()) > np.finfo(np.float32).max:
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
-    return small
+    return floats
 
 
-def _check_plainly(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.float32]:
+def _check_plainly(estimator: Any, X: Any, fitting: bool) -> _arrays.Reals:
     rows = np.asarray(X)
     if rows.dtype.kind == "O":
         rows = rows.astype(np.float64)
@@ -135,7 +137,7 @@ def _check_plainly(estimator: Any, X: Any, fitting: bool) -> npt.NDArray[np.floa
         raise ValueError(
             f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input")
-    return to_float32(rows)
+    return to_floats(rows)
 
 
 def check_targets(y: Any, count: int, numeric: bool) -> npt.NDArray[Any]:

@@ -213,6 +213,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "index_destroy": (c_int32, [_handle]),
     "index_search": (
         c_int32, [_handle, _array, c_uint64, c_uint32, c_uint64, _array, _array]),
+    "index_create_f64": (c_int32, [POINTER(IndexOptions), _array, c_uint64, c_uint32, _out]),
+    "index_search_f64": (
+        c_int32, [_handle, _array, c_uint64, c_uint32, c_uint64, _array, _array]),
+    "index_rounding": (c_int32, [_handle, _array, POINTER(c_uint64)]),
     "knn": (
         c_int32, [POINTER(IndexOptions), _array, c_uint64, _array, c_uint64, c_uint32, c_uint32,
                   _array, _array]),

@@ -98,7 +98,7 @@ def _to_places(at: Any, dimension: int) -> npt.NDArray[Any]:
     if np.ndim(at) == 1:
         at = _arrays.as_array(at)[np.newaxis]
     if dimension:
-        return _arrays.to_vectors(at, "at", dimension)
+        return _arrays.to_float32(_arrays.to_vectors(at, "at", dimension))
     places = _arrays.to_reals(at, "at", 2)
     if places.shape[1] not in (2, 3):
         raise ValueError(f"at has {places.shape[1]} columns; a position has 2 or 3.")

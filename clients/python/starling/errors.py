@@ -66,6 +66,10 @@ class OutOfMemory(StarlingError, MemoryError):
     """There is not enough memory."""
 
 
+class RoundingWarning(UserWarning):
+    """Points that differ are equal once they are rounded to float32."""
+
+
 _CLASSES: dict[ErrorCode, type[StarlingError]] = {
     ErrorCode.INVALID_ARGUMENT: InvalidArgument,
     ErrorCode.TIMED_OUT: TimedOut,

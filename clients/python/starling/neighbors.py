@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimators with scikit-learn's conventions over the exact search of starling.Index.
 
-Rows are rounded to float32. Distances are float64, as docs/vectors.md defines them. scikit-learn
-is optional: without it, only sparse graphs (SciPy) and pipelines are missing."""
+Rows are rounded to float32 as those of starling.Index are. Distances are float64, as
+docs/vectors.md defines them. scikit-learn is optional: without it, only sparse graphs (SciPy) and
+pipelines are missing."""
 
 from __future__ import annotations
 

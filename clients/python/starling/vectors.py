@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import sys
 import threading
-from types import TracebackType
+import warnings
+from types import FrameType, TracebackType
 from typing import Any, Optional
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy.typing as npt
 
 from . import _arrays, _library
 from ._rows import Handle, index_of
-from .errors import check, text_of
+from .errors import RoundingWarning, check, text_of
 
 Rows = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float64]
@@ -35,7 +37,10 @@ def knn(
     """Finds the exact k nearest points of each query.
 
     Args:
-        points: (n, dimension), rounded to float32. Contiguous float32 is not copied.
+        points: (n, dimension). Contiguous float32 is taken as it is and not copied. Everything
+            else is rounded from float64 to float32; by l2, l1 and chebyshev, a column whose numbers
+            are far from 0 and near each other loses an offset first, and so do the queries
+            (docs/vectors.md). A RoundingWarning says how many points that differ became equal.
         queries: (m, dimension); None: each point, and no point is its own neighbour.
         k: 1 to 2048.
         metric: docs/vectors.md defines the metrics.
@@ -78,25 +83,34 @@ class Index:
                    make_options(metric, backend, device, threads))
 
     @classmethod
-    def _made(
-        cls, rows: npt.NDArray[np.float32], metric: str, options: _library.IndexOptions
-    ) -> Index:
+    def _made(cls, rows: _arrays.Reals, metric: str, options: _library.IndexOptions) -> Index:
         index = cls.__new__(cls)
         index._make(rows, metric, options)
         return index
 
-    def _make(
-        self, rows: npt.NDArray[np.float32], metric: str, options: _library.IndexOptions
-    ) -> None:
+    def _make(self, rows: _arrays.Reals, metric: str, options: _library.IndexOptions) -> None:
         self._call = _library.library()
         self._handle = Handle("index", self._call.index_destroy)
         self._turn = threading.Lock()
         raw = ctypes.c_void_p()
-        check(self._call.index_create(
+        is_small = rows.dtype == np.float32
+        create = self._call.index_create if is_small else self._call.index_create_f64
+        check(create(
             ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1], ctypes.byref(raw)))
         self._handle.take(raw)
         self._count, self.dimension = rows.shape
         self.metric = metric
+        if not is_small:
+            self._warn_of_merged_rows()
+
+    def _warn_of_merged_rows(self) -> None:
+        merged = ctypes.c_uint64()
+        check(self._call.index_rounding(self._handle.raw, None, ctypes.byref(merged)))
+        if merged.value:
+            warnings.warn(
+                f"{merged.value} of the {self._count} points are equal to another one once rounded "
+                "to float32, although they differ. Subtract a number from each column, so that its "
+                "numbers lie near 0.", RoundingWarning, stacklevel=_outside())
 
     def __len__(self) -> int:
         return self._count
@@ -117,8 +131,10 @@ class Index:
                 f"{len(rows)} queries are not its rows from there on.")
         found = np.empty((len(rows), count), dtype=np.uint32)
         distances = np.empty((len(rows), count), dtype=np.float64)
+        is_small = rows.dtype == np.float32
+        search = self._call.index_search if is_small else self._call.index_search_f64
         with self._turn:
-            check(self._call.index_search(
+            check(search(
                 self._handle.raw, rows.ctypes.data, len(rows), count, first, found.ctypes.data,
                 distances.ctypes.data))
         nearest = found.astype(np.int64)
@@ -146,6 +162,16 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<Index: {self._count} points of {self.dimension} components, {self.metric}>"
+
+
+def _outside() -> int:
+    """Returns the stacklevel of the caller's first frame outside of this package."""
+    level = 1
+    frame: Optional[FrameType] = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") == __package__:
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def make_options(metric: str, backend: str, device: int, threads: int) -> _library.IndexOptions:

@@ -41,6 +41,20 @@ class Plain(unittest.TestCase):
         self.rows = self.random.integers(0, 20, size=(200, 3)).astype(float)
         self.asked = self.random.integers(0, 20, size=(30, 3)).astype(float)
 
+    def test_columns_far_from_zero_are_told_apart(self):
+        seconds = (1_641_168_600 + numpy.arange(0, 100, 10.0))[:, None]
+        labels = numpy.arange(10)
+        for rows in (seconds, seconds.astype(numpy.int64)):
+            model = starling.KNeighborsClassifier(1).fit(rows, labels)
+            for each in (model, pickle.loads(pickle.dumps(model))):
+                self.assertEqual(each.predict(rows + 4).tolist(), labels.tolist())
+        places = numpy.array([597_000, 6_650_000]) + self.random.integers(0, 51_200, size=(2000, 2)) / 512
+        truth = oracle.plain_distances("l2", places, places)
+        numpy.fill_diagonal(truth, numpy.inf)
+        found = starling.NearestNeighbors(n_neighbors=5).fit(places).kneighbors(return_distance=False)
+        expected = numpy.argsort(truth, axis=1, kind="stable")[:, :5]
+        self.assertEqual((found != expected).any(axis=1).sum(), 0)
+
     def test_neighbours_are_those_of_brute_force(self):
         for metric, named in (("euclidean", "l2"), ("manhattan", "l1"), ("chebyshev", "chebyshev")):
             found = starling.NearestNeighbors(n_neighbors=4, metric=metric).fit(self.rows)

@@ -46,6 +46,14 @@ def nearest(scores, ids, k):
     return numpy.lexsort((ids, scores))[:k]
 
 
+def plain_distances(metric, queries, points):
+    """Returns distances in float64 of rows that are not rounded before, (m, n)."""
+    apart = numpy.abs(queries[:, None, :] - points[None, :, :])
+    if metric == "l2":
+        return numpy.sqrt((apart * apart).sum(axis=2))
+    return apart.sum(axis=2) if metric == "l1" else apart.max(axis=2)
+
+
 def prepared(metric, rows):
     """Returns rows as docs/vectors.md prepares them: in float64, then rounded to float32."""
     raw = numpy.asarray(rows, dtype=numpy.float32).astype(numpy.float64)

@@ -3,6 +3,7 @@
 """starling.knn and starling.Index against brute force, in all metrics."""
 
 import unittest
+import warnings
 
 import numpy
 
@@ -12,6 +13,121 @@ import starling
 from starling._library import METRICS
 
 EXACT = ("l2", "l1", "chebyshev", "inner-product")  # in small whole numbers
+
+
+class Rounding(unittest.TestCase):
+    """float64 points that float32 cannot hold."""
+
+    def setUp(self):
+        self.random = numpy.random.default_rng(45)
+
+    def surveyed(self, count):
+        """Returns places within 100 m, in metres east and north in a UTM zone, to 1/512 m: float32 holds
+        their differences and the squares of small ones."""
+        return numpy.array([597_000, 6_650_000]) + self.random.integers(0, 51_200, size=(count, 2)) / 512
+
+    def test_lists_of_surveyed_points_are_those_of_float64(self):
+        points, asked = self.surveyed(2000), self.surveyed(500)
+        for metric in ("l2", "l1", "chebyshev"):
+            truth = oracle.plain_distances(metric, points, points)
+            numpy.fill_diagonal(truth, numpy.inf)
+            expected = numpy.argsort(truth, axis=1, kind="stable")[:, :5]
+            rows, distances = starling.knn(points, k=5, metric=metric)
+            self.assertEqual((rows != expected).any(axis=1).sum(), 0, metric)
+            nearest = numpy.take_along_axis(truth, expected, axis=1)
+            numpy.testing.assert_allclose(distances, nearest, rtol=1e-6)
+
+            truth = oracle.plain_distances(metric, asked, points)
+            expected = numpy.argsort(truth, axis=1, kind="stable")[:, :5]
+            with starling.Index(points, metric) as index:
+                rows, distances = index.search(asked, 5)
+            self.assertEqual((rows != expected).any(axis=1).sum(), 0, metric)
+            once, _ = starling.knn(points, asked, 5, metric)
+            numpy.testing.assert_array_equal(once, rows)
+
+    def test_distances_of_points_with_more_digits_are_right_to_a_hundredth_of_a_millimetre(self):
+        points = numpy.array([597_000, 6_650_000]) + self.random.uniform(0, 100, size=(2000, 2))
+        for metric in ("l2", "l1", "chebyshev"):
+            truth = oracle.plain_distances(metric, points, points)
+            numpy.fill_diagonal(truth, numpy.inf)
+            rows, distances = starling.knn(points, k=5, metric=metric)
+            nearest = numpy.sort(truth, axis=1)[:, :5]
+            numpy.testing.assert_allclose(distances, nearest, rtol=0, atol=1e-5)
+            named = numpy.take_along_axis(truth, rows, axis=1)
+            numpy.testing.assert_allclose(named, nearest, rtol=0, atol=1e-5)
+
+    def test_seconds_since_1970_are_told_apart(self):
+        seconds = (1_641_168_600 + numpy.arange(0, 100, 10))[:, None]
+        rows, distances = starling.knn(seconds, seconds)
+        self.assertEqual(rows[:, 0].tolist(), list(range(10)))
+        rows, distances = starling.knn(seconds, [[1_641_168_604], [1_641_168_606]], k=2)
+        self.assertEqual(rows.tolist(), [[0, 1], [1, 0]])
+        self.assertEqual(distances.tolist(), [[4, 6], [4, 6]])
+
+    def test_whole_metres_do_not_round_the_queries(self):
+        points = numpy.array([[6_650_000.0], [6_650_001.0], [6_650_002.0]])  # float32 holds them
+        rows, distances = starling.knn(points, [[6_650_000.7]], k=2)
+        self.assertEqual(rows.tolist(), [[1, 0]])
+        numpy.testing.assert_allclose(distances, [[0.3, 0.7]], atol=1e-6)
+
+    def test_float32_and_what_it_holds_keep_their_bits(self):
+        for low, high in ((-1, 1), (0, 1), (1, 2), (6_650_000, 6_650_100)):
+            small = self.random.uniform(low, high, size=(300, 3)).astype(numpy.float32)
+            asked = self.random.uniform(low, high, size=(40, 3)).astype(numpy.float32)
+            for metric in METRICS[:1] + ("l1", "chebyshev", "inner-product", "cosine"):
+                rows, distances = starling.knn(small, asked, 7, metric)
+                wide = starling.knn(small.astype(float), asked.astype(float), 7, metric)
+                numpy.testing.assert_array_equal(wide[0], rows)
+                numpy.testing.assert_array_equal(wide[1], distances)
+                # This is what scores of float32 are: nothing was subtracted.
+                if metric == "chebyshev":
+                    truth = numpy.abs(asked[:, None] - small[None]).max(axis=2)
+                    self.assertEqual(distances[:, 0].tolist(), truth.min(axis=1).tolist())
+
+    def test_other_metrics_round_and_subtract_nothing(self):
+        points, asked = self.surveyed(100), self.surveyed(10)
+        for metric in ("cosine", "pearson", "inner-product", "hellinger"):
+            rounded = starling.knn(points.astype(numpy.float32), asked.astype(numpy.float32), 4, metric)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", starling.RoundingWarning)
+                found = starling.knn(points, asked, 4, metric)
+            numpy.testing.assert_array_equal(found[0], rounded[0])
+            numpy.testing.assert_array_equal(found[1], rounded[1])
+
+    def test_a_warning_counts_points_that_rounding_has_made_equal(self):
+        points = self.random.uniform(1, 10_000_000, size=(1000, 1))
+        points[[3, 5, 8]] = [[9_000_000.1], [9_000_000.2], [9_000_000.1]]
+        expected = self.merged(points)
+        self.assertGreaterEqual(expected, 3)
+        for make in (starling.knn, starling.Index):
+            with self.assertWarnsRegex(starling.RoundingWarning,
+                                       f"^{expected} of the 1000 points are equal to another") as seen:
+                make(points)
+            self.assertEqual(seen.filename, __file__)
+
+    def merged(self, points):
+        rounded = points.astype(numpy.float32)
+        distinct = {}
+        for row, small in zip(points.tolist(), rounded.tolist()):
+            distinct.setdefault(tuple(small), []).append(tuple(row))
+        return sum(len(rows) for rows in distinct.values() if len(set(rows)) > 1)
+
+    def test_no_warning_without_a_loss(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            starling.knn(self.surveyed(300))
+            starling.knn(self.random.normal(size=(300, 4)))
+            starling.knn(numpy.repeat(self.random.normal(size=(30, 4)), 2, axis=0))
+            starling.knn([[1, 2], [3, 4]])
+            starling.knn(numpy.zeros((0, 2)), [[1, 2]])
+
+    def test_components_out_of_range_are_refused_by_row_and_column(self):
+        for bad in (1e17, -1e17, 1e300, float("inf"), float("nan")):
+            for points in ([[1.1, 2], [3, bad]], [[6_650_000.1, 2], [6_650_000.2, bad]]):
+                with self.assertRaisesRegex(starling.InvalidArgument, "points, row 2: component 2 is"):
+                    starling.knn(points)
+            with self.assertRaisesRegex(starling.InvalidArgument, "queries, row 1: component 1 is"):
+                starling.knn([[6_650_000.1]], [[bad]])
 
 
 class Vectors(unittest.TestCase):
