@@ -206,7 +206,7 @@ typedef struct starling_query {
   uint64_t object;
   uint32_t tags_required;  /* candidates must have all of these bits ... */
   uint32_t tags_forbidden; /* ... and none of these */
-  double distance_max;     /* INFINITY: no limit */
+  double distance_max;     /* the greatest that `distances` may report; INFINITY: no limit */
   int64_t age_max_us;      /* INT64_MAX: no limit */
   uint32_t subject_required;
   uint32_t subject_forbidden;

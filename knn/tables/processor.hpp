@@ -180,8 +180,8 @@ class Processor {
 
   /// Returns the distance for a Neighbor::key: metres, or in a vector space the metric's distance.
   double to_distance(RankKey key) const;
-  /// Returns the largest key within a distance, for Filter::key_max. Throws std::invalid_argument
-  /// for NaN, and on a lattice for a negative distance.
+  /// Returns the largest key whose to_distance is at most `distance`, for Filter::key_max. Throws
+  /// std::invalid_argument for NaN, and on a lattice for a negative distance.
   RankKey to_key_max(double distance) const;
 
   /// Returns the slot of an id for OneShotQuery::object. Returns no_slot if the id is unknown. The

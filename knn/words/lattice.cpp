@@ -3,6 +3,7 @@
 // to earth-centred metres and back: see lattice.hpp.
 #include "starling/knn/words/lattice.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -205,13 +206,26 @@ double Lattice::to_metres(std::uint64_t distance_sq) const {
   return std::sqrt(static_cast<double>(distance_sq)) * options_.resolution_m;
 }
 
+// to_metres is monotonic, rounding included, so a binary search finds the last square. The search
+// begins at an estimate, from which rounding moves the result by at most 1 up to about 2^50, and by
+// thousands at 2^63.
 std::uint64_t Lattice::to_distance_sq(double metres) const {
   if (!(metres >= 0)) throw std::invalid_argument("a distance must be zero or more metres");
+  constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+  const auto is_within = [&](std::uint64_t square) { return to_metres(square) <= metres; };
+  if (is_within(largest)) return largest;
   const double steps = metres / options_.resolution_m;
-  const double square = std::floor(steps * steps);
-  constexpr double limit = 18446744073709551616.0;  // 2^64
-  return square < limit ? static_cast<std::uint64_t>(square)
-                        : std::numeric_limits<std::uint64_t>::max();
+  const double estimate = steps * steps;
+  std::uint64_t within = estimate < 0x1p64 ? static_cast<std::uint64_t>(estimate) : largest;
+  std::uint64_t beyond = within;
+  for (std::uint64_t step = 1; !is_within(within); step *= 2) within -= std::min(within, step);
+  for (std::uint64_t step = 1; is_within(beyond); step *= 2)
+    beyond += std::min(largest - beyond, step);
+  while (beyond - within > 1) {
+    const std::uint64_t middle = within + (beyond - within) / 2;
+    (is_within(middle) ? within : beyond) = middle;
+  }
+  return within;
 }
 
 }  // namespace starling

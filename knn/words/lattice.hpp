@@ -58,8 +58,9 @@ class Lattice {
   double to_metres(std::uint64_t distance_sq) const;
   double to_metres(RankKey key) const { return to_metres(to_number(key)); }
 
-  /// Returns floor((metres / resolution_m)^2), but at most the largest 64-bit number, which means
-  /// no limit. `metres` may be infinity. Throws std::invalid_argument for NaN and negative numbers.
+  /// Returns the largest squared distance whose to_metres is at most `metres`: the largest number
+  /// if all are. `metres` may be infinity. Throws std::invalid_argument for NaN and negative
+  /// numbers.
   std::uint64_t to_distance_sq(double metres) const;
 
  private:

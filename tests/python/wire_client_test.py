@@ -53,7 +53,7 @@ class World:
             distance_sq = (x - x_cm) ** 2 + (y - y_cm) ** 2
             if number == without or tags & forbidden:
                 continue
-            if distance_sq * RESOLUTION_M ** 2 <= distance_max_m ** 2:
+            if math.sqrt(distance_sq) * RESOLUTION_M <= distance_max_m:
                 found.append((distance_sq, number))
         return [(number, math.sqrt(d) * RESOLUTION_M) for d, number in sorted(found)[:k]]
 

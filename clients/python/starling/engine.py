@@ -212,7 +212,8 @@ class Engine:
             follow: (n,), the object around which it stands, which is not in its list. Or:
             every_object: True: one list for each object.
             tags_required, tags_forbidden: (n,) or one; bits that neighbours must or must not have.
-            distance_max: (n,) or one, in metres or by the metric.
+            distance_max: (n,) or one, in metres or by the metric; inclusive, so a distance that was
+                reported keeps its object.
             age_max: (n,) or one; neighbours are not older than this.
             subject_required, subject_forbidden: bits of the objects that get a list.
             lease: (n,) or one; how long the query stays; None: until it is removed.

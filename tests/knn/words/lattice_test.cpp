@@ -3,9 +3,12 @@
 // errors. Compares the ellipsoid with GeographicLib, an independent implementation.
 #include "starling/knn/words/lattice.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <GeographicLib/Geocentric.hpp>
 #include <GeographicLib/Geodesic.hpp>
@@ -248,12 +251,115 @@ TEST(Lattice, ReportsDistancesInMetres) {
   EXPECT_NEAR(lattice.to_metres(13835058042397261827u), 37'195'507.850273, 1e-6);
 }
 
-TEST(Lattice, TurnsADistanceLimitIntoItsSquareRoundedDown) {
+TEST(Lattice, TurnsADistanceLimitIntoTheLastSquareThatIsReportedWithinIt) {
   const Lattice lattice = lattice_of(Space::planar2);
   EXPECT_EQ(lattice.to_distance_sq(0), 0u);
+  EXPECT_EQ(lattice.to_distance_sq(-0.0), 0u);
   EXPECT_EQ(lattice.to_distance_sq(5), 250'000u);
+  EXPECT_EQ(lattice.to_distance_sq(0.29), 29u * 29u) << "(0.29 / 0.01)^2 is below 29^2 in float64";
   EXPECT_EQ(lattice_of(Space::planar2, 1.0).to_distance_sq(1.9), 3u);
-  EXPECT_EQ(lattice_of(Space::planar2, 1.0).to_distance_sq(std::exp2(31)), std::uint64_t{1} << 62);
+  // In float64 the squares from 2^62 to this one are all reported as 2^31.
+  EXPECT_EQ(lattice_of(Space::planar2, 1.0).to_distance_sq(std::exp2(31)),
+            (std::uint64_t{1} << 62) + 1535);
+}
+
+/// The distance that protocol/README.md promises for a squared distance in lattice units.
+double reported_m(std::uint64_t square, double resolution_m) {
+  return std::sqrt(static_cast<double>(square)) * resolution_m;
+}
+
+/// Returns true if `last` and the squares next to it lie on the sides of the limit that they
+/// should.
+bool is_last_within(std::uint64_t last, double limit_m, double resolution_m) {
+  constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t begin = last - std::min<std::uint64_t>(last, 2);
+  const std::uint64_t end = last + std::min<std::uint64_t>(largest - last, 2);
+  for (std::uint64_t square = begin;; ++square) {
+    if ((reported_m(square, resolution_m) <= limit_m) != (square <= last)) return false;
+    if (square == end) return true;
+  }
+}
+
+double random_resolution_m(Space space, test::Random& random) {
+  constexpr double least_m[] = {1e-6, 1e-6, 0.006};
+  static const std::vector<double> usual{0.01, 0.006, 0.001, 0.3, 7, 1, 1e-6, 1e3, 0.1, 1.0 / 3};
+  const double resolution_m =
+      random.chance(0.5) ? random.pick(usual) : std::pow(10, random.unit() * 9 - 6);
+  return std::max(resolution_m, least_m[static_cast<std::size_t>(space)]);
+}
+
+/// Returns a position whose coordinates are between one unit and all of the lattice, or on the
+/// ellipsoid.
+Position random_position(Space space, double resolution_m, test::Random& random) {
+  if (space == Space::wgs84)
+    return {random.unit() * 360 - 180, random.unit() * 180 - 90, random.unit() * 1000};
+  const double extent_m = std::exp2(random.unit() * 29.99) * resolution_m;
+  return {(2 * random.unit() - 1) * extent_m, (2 * random.unit() - 1) * extent_m,
+          (2 * random.unit() - 1) * extent_m};
+}
+
+/// Returns a position near another one on the ellipsoid, or any other in a planar space.
+Position random_position_near(Space space, const Position& position, double resolution_m,
+                              test::Random& random) {
+  if (space != Space::wgs84 || random.chance(0.2))
+    return random_position(space, resolution_m, random);
+  const double shift = std::pow(10, -7 * random.unit());
+  return {std::clamp(position[0] + (2 * random.unit() - 1) * shift, -180.0, 180.0),
+          std::clamp(position[1] + (2 * random.unit() - 1) * shift, -90.0, 90.0), position[2]};
+}
+
+TEST(Lattice, ADistanceThatWasReportedIsALimitThatKeepsItsPairAndTheNumberBelowLosesIt) {
+  for (const std::uint64_t seed : test::seeds(1))
+    for (const Space space : {Space::planar2, Space::planar3, Space::wgs84}) {
+      SCOPED_TRACE(std::string(to_string(space)) + ", " + test::replay_hint(seed));
+      test::Random random(seed);
+      int lost = 0;
+      int kept_by_the_number_below = 0;
+      int not_the_last = 0;
+      for (int pair = 0; pair < 1'000'000; ++pair) {
+        const double resolution_m = random_resolution_m(space, random);
+        const Lattice lattice = lattice_of(space, resolution_m);
+        const Position from = random_position(space, resolution_m, random);
+        const Position to = random_position_near(space, from, resolution_m, random);
+        const std::uint64_t square = distance_sq(point_at(lattice, from), point_at(lattice, to));
+        const double reported = reported_m(square, resolution_m);
+        ASSERT_EQ(lattice.to_metres(square), reported);
+        const std::uint64_t last = lattice.to_distance_sq(reported);
+        if (last < square) ++lost;
+        if (!is_last_within(last, reported, resolution_m)) ++not_the_last;
+        if (square > 0 && lattice.to_distance_sq(std::nextafter(reported, 0)) >= square)
+          ++kept_by_the_number_below;
+      }
+      EXPECT_EQ(lost, 0);
+      EXPECT_EQ(not_the_last, 0);
+      EXPECT_EQ(kept_by_the_number_below, 0);
+    }
+}
+
+TEST(Lattice, EveryLimitBecomesTheLastSquareWithinItForEveryResolution) {
+  constexpr double denormal = std::numeric_limits<double>::denorm_min();
+  constexpr double largest = std::numeric_limits<double>::max();
+  test::Random random(2);
+  std::vector<double> resolutions_m{denormal, 7 * denormal, 1e-308, 1e-300, 0.01,
+                                    1,        1e300,        largest};
+  for (int i = 0; i < 100; ++i)
+    resolutions_m.push_back(random_resolution_m(Space::planar2, random));
+  for (const double resolution_m : resolutions_m) {
+    const Lattice lattice = lattice_of(Space::planar3, resolution_m);
+    std::vector<double> limits_m{0, denormal, resolution_m,
+                                 1, largest,  std::exp2(32) * resolution_m};
+    for (const double square : {0x1p52, 0x1p53, 0x1p54, 0x1p62, 0x1p63, 0x1.8p63, 0x1p64})
+      for (const double factor : {1.0, 1 - 0x1p-52, 1 + 0x1p-51})
+        limits_m.push_back(std::sqrt(square) * factor * resolution_m);
+    for (int i = 0; i < 1000; ++i)
+      limits_m.push_back(std::exp2(random.unit() * 40 - 4) * resolution_m);
+    for (const double limit_m : limits_m) {
+      const std::uint64_t last = lattice.to_distance_sq(limit_m);
+      ASSERT_TRUE(is_last_within(last, limit_m, resolution_m))
+          << limit_m << " m, resolution " << resolution_m << " m: " << last;
+      ASSERT_EQ(lattice.to_distance_sq(lattice.to_metres(last)), last);
+    }
+  }
 }
 
 TEST(Lattice, SaturatesADistanceLimit) {

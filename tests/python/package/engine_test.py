@@ -167,7 +167,7 @@ class Script(unittest.TestCase):
         passes = passes & ((tags & where.get("tags_required", 0)) == where.get("tags_required", 0))
         passes &= (tags & where.get("tags_forbidden", 0)) == 0
         passes &= tau_us - times <= where.get("age_max", tau_us + 10**12)
-        passes &= square <= (where.get("distance_max", numpy.inf) / 0.01) ** 2
+        passes &= numpy.sqrt(square.astype(float)) * 0.01 <= where.get("distance_max", numpy.inf)
         rows = numpy.flatnonzero(passes)
         rows = rows[oracle.nearest(square[rows], ids[rows], k)]
         return ids[rows].tolist(), (numpy.sqrt(square[rows].astype(float)) * 0.01).tolist()
