@@ -5,8 +5,12 @@
 
 #include <cctype>
 #include <cmath>
+#include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "starling/sim/files/number_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -25,12 +29,19 @@ std::string fault_of_integer(std::string_view text, bool is_signed) {
   return std::string(text) + " begins with 0; write a decimal number without it";
 }
 
-/// Does the same for a floating-point number. `text` is not const because CLI11 requires that; this
-/// function does not change it.
+/// Does the same for a floating-point number. CLI11 rounds a text to long double and then to
+/// float64, which may not give the float64 nearest to the text. Where it does not, this function
+/// writes the nearest one into `text`, in hexadecimal, which CLI11 reads without rounding.
 std::string fault_of_float(std::string& text) {
   double number = 0;
-  if (!CLI::detail::lexical_cast(text, number) || std::isfinite(number)) return {};
-  return text + " is not a finite number";
+  if (!CLI::detail::lexical_cast(text, number)) return {};
+  if (!std::isfinite(number)) return text + " is not a finite number";
+  const std::optional<double> nearest = sim::parse_number(text);
+  if (!nearest || *nearest == number) return {};
+  char exact[32];
+  std::snprintf(exact, sizeof(exact), "%a", *nearest);
+  text = exact;
+  return {};
 }
 
 }  // namespace
