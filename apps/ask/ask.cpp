@@ -14,6 +14,7 @@
 
 #include "starling/apps/ask/ask_flags.hpp"
 #include "starling/apps/ask/ask_log.hpp"
+#include "starling/apps/shared/exact_flag.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/server_names.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
@@ -27,6 +28,8 @@ namespace {
 void check_flags(const AskFlags& flags) {
   if (!flags.journal.empty() && flags.at.empty())
     throw CLI::ValidationError("ask", "--journal needs --at: the time that the question is about");
+  if (flags.exact && !flags.csv)
+    throw CLI::ValidationError("--exact", "says how --csv writes distances; add --csv");
   if (flags.place.is_given() == !flags.object.empty())
     throw CLI::ValidationError(
         "ask",
@@ -35,8 +38,8 @@ void check_flags(const AskFlags& flags) {
   if (flags.place.is_given()) check_place(flags.place);
 }
 
-void print_csv(const Answer& answer, const sim::NameTable& names) {
-  sim::ResultCsv csv("-", names, names, {.is_vector = answer.is_vector});
+void print_csv(const AskFlags& flags, const Answer& answer, const sim::NameTable& names) {
+  sim::ResultCsv csv("-", names, names, {.exact_distances = answer.is_vector || flags.exact});
   csv.write_tick(answer.tick, answer.tau_us, {{{.query = QueryId{0}}, answer.list}});
   csv.close();
 }
@@ -83,7 +86,7 @@ int ask(const AskFlags& flags) {
   check_flags(flags);
   const auto [answer, names] = flags.journal.empty() ? ask_server(flags) : ask_log(flags);
   if (flags.csv)
-    print_csv(answer, names);
+    print_csv(flags, answer, names);
   else
     std::cout << (flags.json ? answer_json(answer, names) + "\n" : answer_table(answer, names));
   say_empty(flags, answer);
@@ -120,6 +123,7 @@ std::function<int()> add_ask(CLI::App& program) {
       .add_flag("--csv", flags->csv,
                 "Print CSV: tick,time_us,query_id,rank,object_id,distance_m, with query_id 0")
       ->excludes(json);
+  add_exact_flag(command, flags->exact);
   command
       .add_option("--journal", flags->journal,
                   "With --at: read the log in this folder (serve --journal), and ask no server")

@@ -35,8 +35,9 @@ stream::LogSpan span_of(const ReplayFlags& flags) {
 /// Writes the lists that one stream reports to a CSV file.
 class ListWriter {
  public:
-  ListWriter(const std::string& path, std::string stream, bool is_vector)
-      : stream_(std::move(stream)), csv_(path, names_, names_, {.is_vector = is_vector}) {}
+  ListWriter(const std::string& path, std::string stream, bool exact_distances)
+      : stream_(std::move(stream)),
+        csv_(path, names_, names_, {.exact_distances = exact_distances}) {}
 
   void write(const stream::RanTick& tick, const stream::NameTable& names) {
     for (std::size_t i = 0; i < tick.plans.size(); ++i)
@@ -118,8 +119,8 @@ int replay_journal(const ReplayFlags& flags) {
     if (!first_us) first_us = tick.report.tau_us;
     if (speed) std::this_thread::sleep_until(due_at(begin, tick.report.tau_us - *first_us, *speed));
     if (!writer && !flags.out.empty())
-      writer = std::make_unique<ListWriter>(flags.out, flags.stream,
-                                            log.tables().processor().space().is_vector());
+      writer = std::make_unique<ListWriter>(
+          flags.out, flags.stream, flags.exact || log.tables().processor().space().is_vector());
     if (writer) writer->write(tick, log.tables().names());
     return true;
   });

@@ -12,6 +12,7 @@
 #include "starling/apps/replay/replay_options.hpp"
 #include "starling/apps/replay/replay_report.hpp"
 #include "starling/apps/replay/replay_run.hpp"
+#include "starling/apps/shared/exact_flag.hpp"
 #include "starling/apps/shared/speed_flag.hpp"
 #include "starling/sim/files/errors.hpp"
 
@@ -89,6 +90,7 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
       "--out", flags.out,
       "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "
       "standard output");
+  add_exact_flag(command, flags.exact);
   command.add_flag("--changes", flags.changes,
                    "Write only the lists that changed, instead of all lists");
   command
@@ -155,6 +157,8 @@ std::function<int()> add_replay(CLI::App& program) {
   add_journal_flag(*command, *flags);
   return [flags] {
     try {
+      if (flags->exact && flags->out.empty())
+        throw sim::UsageError("--exact says how --out writes distances; add --out FILE");
       if (!flags->journal.empty()) return replay_journal(*flags);
       if (flags->paths.empty())
         throw sim::UsageError("give a trace, or the folder of a server's log with --journal");

@@ -36,6 +36,7 @@ struct ReplayFlags : TraceFlags {
   bool changes = false;
   bool every_tick = false;
   std::vector<std::string> with;
+  bool exact = false;
   std::string on = "order";
   EngineFlags engine;
   std::string out;

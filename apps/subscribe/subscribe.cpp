@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <zmq.hpp>
 
+#include "starling/apps/shared/exact_flag.hpp"
 #include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/apps/subscribe/live_table.hpp"
@@ -47,6 +48,7 @@ struct Options {
   std::vector<std::string> queries;
   std::vector<std::string> subjects;
   std::vector<std::string> with;
+  bool exact = false;
   std::uint64_t ticks_max = 0;
   std::string refresh;
   KeyFlags key;
@@ -91,7 +93,8 @@ class Subscription {
  public:
   explicit Subscription(const Options& options)
       : options_(options), names_(client_options(options, "starling subscribe: names")) {
-    if (options.format == "csv") writer_ = make_csv_writer(names_.names(), options.with);
+    if (options.format == "csv")
+      writer_ = make_csv_writer(names_.names(), options.with, options.exact);
     if (options.format == "ndjson") writer_ = make_ndjson_writer(std::cout, names_.names());
     if (options.format == "table") {
       const bool in_place = isatty(STDOUT_FILENO) != 0;
@@ -280,6 +283,7 @@ std::function<int()> add_subscribe(CLI::App& program) {
                   "left, with an empty rank")
       ->delimiter(',')
       ->check(CLI::IsMember(sim::columns_on_request));
+  add_exact_flag(command, options->exact);
   command
       .add_option("--query", options->queries,
                   "Show only these queries of the stream. Without this flag, all")
@@ -309,6 +313,8 @@ std::function<int()> add_subscribe(CLI::App& program) {
   return [options] {
     if (!options->with.empty() && options->format != "csv")
       throw CLI::ValidationError("--with", "names columns of csv; add --format csv");
+    if (options->exact && options->format != "csv")
+      throw CLI::ValidationError("--exact", "says how csv writes distances; add --format csv");
     Subscription(*options).run();
     return 0;
   };

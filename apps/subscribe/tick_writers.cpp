@@ -19,8 +19,10 @@ namespace {
 
 class CsvWriter final : public TickWriter {
  public:
-  CsvWriter(const sim::NameTable& names, const std::vector<std::string>& with) : names_(names) {
+  CsvWriter(const sim::NameTable& names, const std::vector<std::string>& with, bool exact)
+      : names_(names) {
     sim::request(with, columns_);
+    columns_.exact_distances = exact;
   }
 
   void write(const ShownTick& tick) override {
@@ -65,7 +67,7 @@ class CsvWriter final : public TickWriter {
   using Keys = std::unordered_set<protocol::ListKey, protocol::ListKeyHash>;
 
   void open(const ShownTick& tick, bool subjects) {
-    columns_.is_vector = tick.header.space == Space::vector;
+    columns_.exact_distances = columns_.exact_distances || tick.header.space == Space::vector;
     columns_.votes = tick.has_votes;
     columns_.means = tick.has_means;
     columns_.subjects = subjects;
@@ -232,8 +234,8 @@ std::vector<std::uint64_t> ids_in(const std::vector<ShownList>& lists) {
 }
 
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names,
-                                            const std::vector<std::string>& with) {
-  return std::make_unique<CsvWriter>(names, with);
+                                            const std::vector<std::string>& with, bool exact) {
+  return std::make_unique<CsvWriter>(names, with, exact);
 }
 
 std::unique_ptr<TickWriter> make_ndjson_writer(std::ostream& out, const sim::NameTable& names) {

@@ -49,9 +49,11 @@ class TickWriter {
 /// `names` has a name for an id, the writer writes the name. `names` must outlive the writer. The
 /// first line is written with the first lists, because they decide whether there are columns for
 /// votes, means and subjects. If no lists come, end() writes the first line. `with` names further
-/// columns: see sim::columns_on_request.
+/// columns: see sim::columns_on_request. `exact`: see ResultCsvColumns::exact_distances; true in a
+/// vector space.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names,
-                                            const std::vector<std::string>& with = {});
+                                            const std::vector<std::string>& with = {},
+                                            bool exact = false);
 
 /// Writes NDJSON, one line per list. Ids are strings, because numbers in JSON are exact only up to
 /// 2^53. If a tick is whole, its first line has the event "whole", and every earlier list that does

@@ -123,7 +123,7 @@ void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
     buffer_ += ',';
     append_id(buffer_, to_number(neighbor.object), object_names_);
     buffer_ += ',';
-    if (columns_.is_vector)
+    if (columns_.exact_distances)
       append_number(buffer_, neighbor.distance_m);
     else
       append_number(buffer_, neighbor.distance_m, std::chars_format::fixed, 3);

@@ -23,8 +23,9 @@ namespace starling::sim {
 
 /// Options that depend on the space, the stream and the command.
 struct ResultCsvColumns {
-  /// True: distances as the shortest exact text. False: distances with three decimals.
-  bool is_vector = false;
+  /// True: each distance is the shortest text that reads back to the same float64. False: three
+  /// decimals, so a distance given back as a limit may leave out its neighbour.
+  bool exact_distances = false;
   bool votes = false;  ///< true: adds the column `vote`, empty if the list has no vote
   bool means = false;  ///< true: adds the column `value`, empty if the list has no mean
   /// True: adds the column `subject`, which is empty for a list without a subject, and query_id is

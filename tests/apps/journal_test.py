@@ -113,6 +113,9 @@ class JournalTest(ServerCase):
         lists = (self.folder / "lists.csv").read_text().splitlines()
         self.assertEqual([line.split(",")[2:] for line in lists[1:]],
                          [["1", "1", "0", "0.000"], ["1", "2", "1", "1.000"], ["1", "3", "2", "2.000"]])
+        exact = self.run_program("replay", "--journal", self.log, "--stream", "riders", "--out", "-",
+                                 "--exact")
+        self.assertEqual([line.split(",")[5] for line in exact.stdout.splitlines()[1:]], ["0", "1", "2"])
         other = self.run_program("replay", "--journal", self.log, "--stream", "x", "--out", "-", status=1)
         self.assertIn("has a message of the stream", other.stderr)
         self.assertIn("not both", self.run_program("replay", "trace.csv", "--journal", self.log, status=2).stderr)

@@ -62,6 +62,20 @@ class PutAskTest(ServerCase):
         self.assertRegex(lines[1], r"^\d+,\d{16},0,1,日本丸,1246\.674$")
         self.assertEqual(len(lines), 2)
 
+    def test_an_exact_distance_given_back_keeps_its_object(self):
+        # Rounded to long double and then to float64, these texts become smaller numbers.
+        self.serve()
+        self.put(text="id,x,y\n1,4.17,1.27\n2,4.42,0.22\n3,4.61,2.71\n4,5.10,4.64\n")
+        here = ["ask", "--x", "0", "--y", "0"]
+        lines = self.ask_server(*here, "--csv", "--exact").stdout.splitlines()[1:]
+        reported = [tuple(line.split(",")[4:]) for line in lines]
+        self.assertEqual(reported, [("1", "4.359105412811211"), ("2", "4.425471726268285"),
+                                    ("3", "5.347541491190134"), ("4", "6.894896663475095")])
+        for rank, (_, text) in enumerate(reported, start=1):
+            self.assertEqual(self.ask(*here[1:], "--distance-max", text),
+                             [(name, float(distance)) for name, distance in reported[:rank]])
+        self.assertIn("add --csv", self.ask_server(*here, "--exact", status=2).stderr)
+
     def test_one_object_from_flags_and_filters_of_a_question(self):
         self.serve()
         self.put("--id", "a", "--x", "-3", "--y", "4", "--tags", "5")

@@ -3,8 +3,10 @@
 path of the program as the only argument."""
 
 import csv
+import math
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import unittest
@@ -89,6 +91,63 @@ class QueryTest(ReplayCase):
             "replay: warning: the same is true of 1 more of the queries"])
         queries = self.write("queries.csv", "query_id,follow\n1,a\n")
         self.assertNotIn("warning", self.replay(trace, "--queries", queries, "--out", "-").stderr)
+
+
+class ExactTest(ReplayCase):
+    PAIRS = int(os.environ.get("STARLING_LIMIT_PAIRS", "10000"))  # of a query and a neighbour, in each space
+    K = 10
+
+    def exact(self, trace, header, queries, *flags):
+        """Returns the rows of each query as (object, text of the distance)."""
+        path = self.write("queries.csv", "\n".join([header, *queries, ""]))
+        found = {}
+        text = self.replay(trace, "--queries", path, "-k", self.K, "--out", "-", "--exact", *flags).stdout
+        for row in csv.DictReader(text.splitlines()):
+            found.setdefault(row["query_id"], []).append((row["object_id"], row["distance_m"]))
+        return found
+
+    def test_a_distance_of_exact_keeps_its_neighbour_as_the_limit_and_the_number_below_does_not(self):
+        draw = random.Random(5)
+
+        def planar(axes, resolution_m):
+            extent_m = 2 ** draw.uniform(0, 29.9) * resolution_m
+            return [draw.uniform(-extent_m, extent_m) for _ in range(axes)]
+
+        for header, flags, place in [
+                ("x,y", [], lambda: planar(2, 0.01)),
+                ("x,y", ["--resolution", 0.3], lambda: planar(2, 0.3)),
+                ("x,y,z", [], lambda: planar(3, 0.01)),
+                ("lat,lon", [], lambda: [draw.uniform(-90, 90), draw.uniform(-180, 180)])]:
+            trace = self.write("trace.csv", f"id,time_us,{header}\n" + "".join(
+                f"{i},0,{','.join(map(repr, place()))}\n" for i in range(500)))
+            for first in range(0, self.PAIRS, 100_000):
+                count = min(100_000, self.PAIRS - first) // self.K
+                places = {str(query): ",".join(map(repr, place())) for query in range(count)}
+                reported = self.exact(trace, f"query_id,{header}",
+                                      [f"{query},{at}" for query, at in places.items()], *flags)
+                limited, expected = [], {}
+                for query, found in reported.items():
+                    for rank, (_, text) in enumerate(found):
+                        for name, limit in ((f"{query}at{rank}", text),
+                                            (f"{query}below{rank}", repr(math.nextafter(float(text), 0)))):
+                            limited.append(f"{name},{places[query]},{limit}")
+                            within = [each for each in found if float(each[1]) <= float(limit)]
+                            if within:
+                                expected[name] = within
+                self.assertEqual(len(limited), 2 * self.K * count)
+                kept = self.exact(trace, f"query_id,{header},distance_max_m", limited, *flags)
+                self.assertEqual(kept, expected)
+
+    def test_without_exact_a_distance_has_three_decimals(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,1\n")
+        for flags, distance in ([], "1.414"), (["--exact"], str(math.sqrt(20_000) * 0.01)):
+            lines = self.replay(trace, "-k", 1, "--out", "-", *flags).stdout.splitlines()[1:]
+            self.assertEqual([line.split(",")[5] for line in lines], [distance, distance])
+        self.assertIn("add --out FILE", self.replay(trace, "--exact", status=2).stderr)
+
+    def test_the_flag_distance_max_is_inclusive(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,0.29,0\n")
+        self.assertEqual(self.lists(trace, "--distance-max", "0.29"), {(1, "a"): "b", (1, "b"): "a"})
 
 
 class ColumnsTest(ReplayCase):

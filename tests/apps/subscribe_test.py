@@ -123,6 +123,18 @@ class SubscribeTest(unittest.TestCase):
         self.assertEqual(row[2:5], ["0", "1", "2"])
         self.assertEqual(row[5:], [f"{100 + int(row[1]) // 1_000_000}.000", "1"])
 
+    def test_exact_csv_has_no_rounded_distances(self):
+        self.serve()
+        subscriber, lines, _ = self.subscribe("--format", "csv", "--exact", "--ticks", "5")
+        self.replay_until(lines, "", 100.01)
+        self.replay(100.01)
+        self.assertEqual(subscriber.wait(PATIENCE_S), 0)
+        row = lines.line().split(",")
+        units = 10_001 + int(row[1]) // 10_000
+        self.assertEqual(float(row[5]), units * 0.01)
+        self.assertIn(".", row[5])
+        self.assertEqual(self.start("subscribe", "pairs", "--exact").wait(PATIENCE_S), 2)
+
     def test_on_an_idle_server_what_is_held_shows_at_once(self):
         self.serve()
         self.replay(100)  # no tick follows

@@ -3,6 +3,8 @@
 // plain or compressed.
 #include "starling/sim/replay/result_csv.hpp"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 
 #include "tests/sim/traces/trace_fixture.hpp"
@@ -44,6 +46,22 @@ TEST(ResultCsv, SortsByQueryAndRanksFromOne) {
             "1,-1000000,9,2,4,1234.568\n"
             "1,-1000000,10,1,18446744073709551615,0.001\n"
             "3,1000000,9,1,18446744073709551615,0.001\n");
+}
+
+TEST(ResultCsv, WritesExactDistancesThatReadBackToTheSameNumber) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  const double largest = std::numeric_limits<double>::max();
+  const Neighbors list{{ObjectId{1}, 0}, {ObjectId{2}, 4.359105412811211}, {ObjectId{3}, largest}};
+  NameTable names;
+  ResultCsv csv(path, names, names, {.exact_distances = true});
+  csv.write_tick(Tick{1}, 0, lists_of({{of_query(1), list}}));
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "1,0,1,1,1,0\n"
+            "1,0,1,2,2,4.359105412811211\n"
+            "1,0,1,3,3,1.7976931348623157e+308\n");
 }
 
 TEST(ResultCsv, WritesOriginalIdsNumbersBeforeTexts) {

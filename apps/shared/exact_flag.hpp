@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// --exact of the commands that write lists as CSV.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace starling::apps {
+
+/// Adds the flag. `exact` must outlive the command.
+void add_exact_flag(CLI::App& command, bool& exact);
+
+}  // namespace starling::apps
