@@ -30,8 +30,9 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
             changes=True. A duration may be a timedelta, and a list is several words.
 
     Returns a frame with the columns tick, time (datetime64), query_id and object_id (texts), rank
-    from 1, and distance_m. Needs pandas. Raises StarlingError with the program's words if it
-    fails, and FileNotFoundError if there is no program.
+    from 1, and distance_m. Distances have three decimals; with exact=True they are those of the
+    engine, and each keeps its neighbour as distance_max. Needs pandas. Raises StarlingError with
+    the program's words if it fails, and FileNotFoundError if there is no program.
     """
     import pandas
 
@@ -46,8 +47,9 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
         with subprocess.Popen([*words, "--out", "-"], stdout=subprocess.PIPE, stderr=said) as running:
             assert running.stdout is not None
             try:
-                frame = pandas.read_csv(
-                    running.stdout, dtype={"query_id": str, "object_id": str})
+                # pandas' default parser may be one unit in the last place off.
+                frame = pandas.read_csv(running.stdout, float_precision="round_trip",
+                                        dtype={"query_id": str, "object_id": str})
             except pandas.errors.EmptyDataError:
                 frame = pandas.DataFrame()
             finally:

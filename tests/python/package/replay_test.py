@@ -57,6 +57,22 @@ class Frames(ServerCase):
         self.assertEqual(frame["distance_m"].tolist(), [5.0, 5.0, 1.0, 1.0, 9.22])
         self.assertEqual(frame["time"].tolist()[-1], numpy.datetime64("1970-01-01T00:00:02"))
 
+    def test_the_distances_of_a_frame_are_the_float64_of_the_programs_text(self):
+        random = numpy.random.default_rng(1)
+        places = random.uniform(-1, 1, size=(300, 2)) * 10 ** random.uniform(0, 7, size=(300, 1))
+        trace = self.folder / "trace.csv"
+        trace.write_text("id,time,x,y\n" + "".join(
+            f"{number},0,{x!r},{y!r}\n" for number, (x, y) in enumerate(places.tolist())))
+        engine = starling.Engine("planar2")
+        engine.put_stream("all", "distance")
+        engine.put_queries("all", 1, 10, every_object=True)
+        engine.update(numpy.arange(300), places, 0)
+        lists = {found.subject: found.distances.tolist() for found in engine.tick(0).streams["all"]}
+        exact = [distance for subject in range(300) for distance in lists[subject]]
+        self.assertEqual(starling.replay(trace, k=10, exact=True)["distance_m"].tolist(), exact)
+        self.assertEqual(starling.replay(trace, k=10)["distance_m"].tolist(),
+                         [float(f"{distance:.3f}") for distance in exact])
+
     def test_what_the_program_refuses_is_an_error_with_its_words(self):
         with self.assertRaisesRegex(starling.InvalidArgument, "--k"):
             starling.replay("x.csv", k=0)
