@@ -74,6 +74,7 @@ void FinishedTick::append_answer(const OneShotQuery& query, Answers& answers) {
   list.query = static_cast<Slot>(answers.lists.size() - 1);
   list.count = request.found;
   list.first = first;
+  list.is_unknown = query.anchor == AnchorKind::follow && !objects_.is_known_alive(query.object);
 }
 
 }  // namespace starling::cpu

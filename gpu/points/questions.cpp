@@ -45,22 +45,37 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
   const std::uint64_t first = answers.neighbors.size();
   host_counts_.resize(queries.size());
   answers.neighbors.resize(first + room_);
+  find_followed_async(objects);
   copy_to_host_async(counts_.data(), std::span(host_counts_), stream_);
   copy_to_host_async(neighbors_.data(), std::span(answers.neighbors).subspan(first), stream_);
   stream_.wait();
+  auto is_alive = host_alive_.begin();
   for (std::uint32_t i = 0; i < queries.size(); ++i) {
     Answers::List& list = answers.lists.emplace_back();
     list.query = i;
     list.count = host_counts_[i];
     list.first = first + host_rooms_[i];
+    if (queries[i].anchor == AnchorKind::follow) list.is_unknown = *is_alive++ == 0;
   }
   close_gaps(answers);
+}
+
+/// Copies to the host which followed objects are alive.
+template <int dimensions>
+void Questions<dimensions>::find_followed_async(const ObjectsView& objects) {
+  host_alive_.resize(host_followed_.size());
+  if (host_followed_.empty()) return;
+  copy_to_device_async(std::span<const Slot>(host_followed_), followed_, stream_);
+  find_alive_async(followed_.data(), static_cast<std::uint32_t>(host_followed_.size()), objects,
+                   alive_.data(), stream_);
+  copy_to_host_async(alive_.data(), std::span(host_alive_), stream_);
 }
 
 template <int dimensions>
 void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   host_specs_.clear();
   host_rooms_.clear();
+  host_followed_.clear();
   room_ = 0;
   for (const OneShotQuery& query : queries) {
     SearchSpec& spec = host_specs_.emplace_back();
@@ -68,6 +83,7 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
     if (query.anchor == AnchorKind::follow) {
       spec.anchor = query.object;
       spec.position.x = nowhere;  // if query.object is no_slot, the list stays empty
+      host_followed_.push_back(query.object);
     }
     host_rooms_.push_back(room_);
     room_ += query.k;
@@ -83,6 +99,8 @@ void Questions<dimensions>::lay_out(std::span<const OneShotQuery> queries) {
   neighbors_.reserve_cleared(room_, stream_);  // the copy includes room that lists do not fill
   slots_.reserve(room_);
   notes_.reserve(queries.size() + 1);
+  followed_.reserve(host_followed_.size());
+  alive_.reserve(host_followed_.size());
 }
 
 template class Questions<2>;

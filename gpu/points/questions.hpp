@@ -28,7 +28,9 @@ class Questions {
         counts_(memory),
         neighbors_(memory),
         slots_(memory),
-        notes_(memory) {}
+        notes_(memory),
+        followed_(memory),
+        alive_(memory) {}
 
   /// Searches `index`, waits for the lists, and appends them to `answers`. Throws DeviceError,
   /// std::bad_alloc, and std::runtime_error if the memory's limit is reached.
@@ -37,6 +39,7 @@ class Questions {
 
  private:
   void lay_out(std::span<const OneShotQuery> queries);
+  void find_followed_async(const ObjectsView& objects);
 
   const std::uint32_t few_max_;
   CudaStream stream_;
@@ -44,6 +47,8 @@ class Questions {
   std::vector<std::uint64_t> host_rooms_;
   std::vector<std::uint32_t> host_order_;
   std::vector<std::uint32_t> host_counts_;
+  std::vector<Slot> host_followed_;       ///< of the queries that follow an object, in their order
+  std::vector<std::uint8_t> host_alive_;  ///< one per entry of host_followed_
   std::uint64_t room_ = 0;
   DeviceBuffer<SearchSpec> specs_;
   DeviceBuffer<std::uint64_t> rooms_;
@@ -52,6 +57,8 @@ class Questions {
   DeviceBuffer<Neighbor> neighbors_;
   DeviceBuffer<Slot> slots_;
   DeviceBuffer<std::uint32_t> notes_;
+  DeviceBuffer<Slot> followed_;
+  DeviceBuffer<std::uint8_t> alive_;
 };
 
 extern template class Questions<2>;

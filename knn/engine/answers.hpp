@@ -37,6 +37,8 @@ struct Answers {
     std::uint64_t first = 0;                             ///< index into neighbors
     std::uint64_t first_state = ReportedList::no_state;  ///< index into states, or no_state
     Prediction prediction{};
+    /// True: a one-shot query follows an object that is not alive in the tick. Its list is empty.
+    bool is_unknown = false;
   };
   Tick tick{};
   std::int64_t tau_us = 0;

@@ -204,6 +204,48 @@ TEST_P(Conformance, StagedRowsAreNotPartOfAnAnswer) {
   twin.compare_answer(3, follow(ObjectId{99}), {});
 }
 
+TEST_P(Conformance, AnUnknownObjectIsToldFromAnEmptyListByTheTickOfTheAnswer) {
+  TwinOptions options;
+  options.oracle.object_ttl_us = 100;
+  Twin twin(engine(), options);
+  constexpr ObjectId never{99};
+  const auto expect_known = [&](bool knows_ann, bool knows_bob) {
+    OneShotQuery of_ann = question(2, {}, within(1));
+    of_ann.anchor = AnchorKind::follow;
+    OneShotQuery of_bob = of_ann;
+    OneShotQuery of_nobody = of_ann;
+    of_ann.object = twin.processor().find_object(ann);
+    of_bob.object = twin.processor().find_object(bob);
+    of_nobody.object = twin.processor().find_object(never);
+    const Answers answers =
+        ask(twin.processor().engine(), {of_nobody, of_ann, question(2, {}, within(1)), of_bob});
+    ASSERT_EQ(answers.lists.size(), 4u);
+    EXPECT_TRUE(answers.lists[0].is_unknown);
+    EXPECT_EQ(answers.lists[1].is_unknown, !knows_ann);
+    EXPECT_FALSE(answers.lists[2].is_unknown) << "a place is always known";
+    EXPECT_EQ(answers.lists[3].is_unknown, !knows_bob);
+    for (const ObjectId object : {ann, bob, never})
+      twin.compare_answer(2, follow(object), within(1));
+  };
+  expect_known(false, false);
+  twin.update(fix(ann, 0, 1));
+  expect_known(false, false);  // the row waits for a tick
+  twin.tick(0);
+  expect_known(true, false);
+  twin.update(fix(bob, 60, 2'000'000));
+  twin.remove(ann, 50);
+  expect_known(true, false);  // the removal waits too
+  twin.tick(60);
+  expect_known(false, true);
+  twin.tick(160);
+  expect_known(false, true);
+  twin.tick(161);
+  expect_known(false, false);  // bob has expired
+  twin.update(fix(ann, 162, 1));
+  twin.tick(162);
+  expect_known(true, false);
+}
+
 TEST_P(Conformance, CurrentListsAreReadWhetherReportedOrNot) {
   Twin twin(engine(), {});
   twin.put_stream(stream("s", ReportOn::membership, {.tags = true}));

@@ -375,6 +375,8 @@ void Twin::compare_answer(std::uint32_t k, const Anchor& anchor, const Filter& f
   ASSERT_EQ(answers.lists.size(), 1u);
   EXPECT_EQ(answers.lists[0].query, 0u);
   EXPECT_EQ(answers.lists[0].count, answers.neighbors.size());
+  EXPECT_EQ(answers.lists[0].is_unknown,
+            anchor.kind == AnchorKind::follow && !oracle_.has(anchor.object));
   EXPECT_EQ(answers.tick, processor_->last_tick());
   expect_equal<Neighbor>(answers.neighbors, expected);
   const std::optional<Label> vote =

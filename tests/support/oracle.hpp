@@ -87,6 +87,8 @@ class Oracle {
   /// `every_object`.
   List answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
               const std::vector<float>& components = {}) const;
+  /// Returns whether the last tick's snapshot has the object.
+  bool has(ObjectId id) const { return find_in_snapshot(id) != nullptr; }
   Label vote_of(const List& list) const;
   double mean_of(const List& list, RegressionWeights weights) const;
   std::vector<NeighborState> states_of(const List& list) const;

@@ -89,4 +89,14 @@ __global__ void __launch_bounds__(block_threads)
   if (came != 0) atomicAdd(&changes->alive, came);
 }
 
+// One thread for each of the `count` slots.
+__global__ void __launch_bounds__(block_threads)
+    find_alive_kernel(const Slot* slots, std::uint32_t count, ObjectsView objects,
+                      std::uint8_t* alive) {
+  const std::uint64_t i = thread_index();
+  if (i >= count) return;
+  const Slot slot = slots[i];
+  alive[i] = slot < objects.slots && objects.positions[slot].x != nowhere ? 1 : 0;
+}
+
 }  // namespace starling::gpu

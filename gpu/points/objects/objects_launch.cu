@@ -30,4 +30,12 @@ void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsV
   check_launch();
 }
 
+void find_alive_async(const Slot* slots, std::uint32_t count, const ObjectsView& objects,
+                      std::uint8_t* alive, const CudaStream& stream) {
+  if (count == 0) return;
+  find_alive_kernel<<<blocks_for(count), block_threads, 0, stream.get()>>>(slots, count, objects,
+                                                                           alive);
+  check_launch();
+}
+
 }  // namespace starling::gpu

@@ -47,4 +47,9 @@ struct ObjectChanges {
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
                       ObjectChanges* changes, const CudaStream& stream);
 
+/// Writes for each of the slots 1 if its object is alive, and else 0. A slot may be no_slot. The
+/// pointers are device pointers.
+void find_alive_async(const Slot* slots, std::uint32_t count, const ObjectsView& objects,
+                      std::uint8_t* alive, const CudaStream& stream);
+
 }  // namespace starling::gpu

@@ -278,6 +278,8 @@ Answers VectorEngine::answer(const std::vector<OneShotQuery>& questions) {
     Answers::List& list = answers.lists[i];
     list.query = static_cast<Slot>(i);
     list.first = answers.neighbors.size();
+    list.is_unknown =
+        questions[i].anchor == AnchorKind::follow && !objects_.is_known_alive(questions[i].object);
     slots.clear();
     for (const KeptNearest::Entry& entry : kept[i].list()) {
       answers.neighbors.push_back(entry.neighbor);
