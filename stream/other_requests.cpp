@@ -417,8 +417,11 @@ void RequestHandler::send_neighbors(const Caller& caller, const Answers& answers
   }
   const protocol::NeighborsHead head{
       .epoch = parts_.publisher.epoch(), .tick = answers.tick, .tau_us = answers.tau_us};
+  std::vector<std::uint32_t> unknown;
+  for (const Answers::List& list : answers.lists)
+    if (list.is_unknown) unknown.push_back(list.query);
   const protocol::Frame frame = protocol::encode_neighbors(
-      caller.reply_head(), head, parts_.space.source_of(reports, neighbors_carry));
+      caller.reply_head(), head, parts_.space.source_of(reports, neighbors_carry), unknown);
   send_after(caller, frame, &Journal::end_of_mark, answers.tick);
 }
 

@@ -118,6 +118,7 @@ Result<NeighborAnswers> Client::get_neighbors(const GetNeighbors& request) {
   answers.tau_us = body->head.tau_us;
   for (std::size_t list = 0; list < body->lists.list_count(); ++list)
     answers.lists.push_back(list_of(body->lists, list));
+  answers.unknown.assign(body->unknown.begin(), body->unknown.end());
   return answers;
 }
 

@@ -79,6 +79,9 @@ struct NeighborAnswers {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::vector<HeldList> lists{};
+  /// Indexes, in ascending order, of the questions that follow an object which the tick does not
+  /// have: it was never put, was removed, or has expired. Servers up to version 0.2 name none.
+  std::vector<std::uint32_t> unknown{};
 };
 
 /// The names of objects, in the order of the requested ids. See Names in messages.hpp.

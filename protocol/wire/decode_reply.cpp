@@ -107,7 +107,15 @@ Refusal read(const wire::SnapshotPage& table, SnapshotPage& reply) {
 
 Refusal read(const wire::Neighbors& table, Neighbors& reply) {
   reply.head = {.epoch = table.epoch(), .tick = Tick{table.tick()}, .tau_us = table.tau_us()};
-  return read_lists(table.lists(), reply.lists);
+  if (auto refusal = read_lists(table.lists(), reply.lists)) return refusal;
+  reply.unknown = to_span(table.unknown());
+  for (std::size_t i = 0; i < reply.unknown.size(); ++i) {
+    const std::uint32_t list = reply.unknown[i];
+    if ((i > 0 && list <= reply.unknown[i - 1]) || list >= reply.lists.list_count() ||
+        reply.lists.neighbor_count(list) > 0)
+      return malformed("A reply's `unknown` are not ascending indexes of empty lists.");
+  }
+  return std::nullopt;
 }
 
 Refusal read(const wire::Stats& table, Stats& reply) {

@@ -162,13 +162,14 @@ Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
                                with.position, with.tags));
 }
 
-Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer,
-                       const ListSource& lists) {
-  FlatBufferBuilder builder(chunk_bytes(lists) + head_bytes);
+Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists,
+                       std::span<const std::uint32_t> unknown) {
+  FlatBufferBuilder builder(chunk_bytes(lists) + unknown.size_bytes() + head_bytes);
   const auto chunk = add_lists(builder, lists);
-  return finish(
-      builder, head,
-      wire::CreateNeighbors(builder, answer.epoch, to_number(answer.tick), answer.tau_us, chunk));
+  const auto unknown_at = add_array(builder, unknown);
+  return finish(builder, head,
+                wire::CreateNeighbors(builder, answer.epoch, to_number(answer.tick), answer.tau_us,
+                                      chunk, unknown_at));
 }
 
 }  // namespace starling::protocol

@@ -270,6 +270,9 @@ struct NeighborsHead {
 struct Neighbors {
   NeighborsHead head{};
   ListChunk lists{};
+  /// Indexes, in ascending order, of the questions that follow an object which is not alive in the
+  /// tick. Their lists are empty.
+  std::span<const std::uint32_t> unknown{};
 };
 
 struct Counter {

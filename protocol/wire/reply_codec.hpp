@@ -2,7 +2,9 @@
 // Encodes and decodes replies. The server encodes, the client decodes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
@@ -24,7 +26,8 @@ Frame encode_objects(const ReplyHead& head, const Objects& reply);
 /// In the next two functions, `lists` must fit in one ListChunk (see lists_that_fit).
 Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
                            const ListSource& lists);
-Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists);
+Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists,
+                       std::span<const std::uint32_t> unknown = {});
 
 struct DecodedReply {
   ReplyHead head{};

@@ -196,6 +196,7 @@ class WireClientTest(ServerTest):
         x, y, _ = world.objects[1001]
         self.assertEqual([neighbors for _, _, neighbors in lists_of(reply.Lists())],
                          [world.nearest(1234, -5678, 7), world.nearest(x, y, 4, without=1001), []])
+        self.assertEqual([reply.Unknown(i) for i in range(reply.UnknownLength())], [2])
         self.assertEqual(reply.Tick(), 1)
 
     def test_a_resend_is_answered_alike_and_applied_once(self):

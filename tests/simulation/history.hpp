@@ -42,6 +42,7 @@ struct Answered {
   Tick published{};  ///< the newest tick that was published when it was asked
   Tick tick{};
   protocol::HeldList list;
+  bool is_unknown = false;
 };
 
 class History {

@@ -444,17 +444,23 @@ void Model::compare_answers() {
       history_.violated("an answer is of " + name_of(answered.tick) + ", which is not logged");
       continue;
     }
+    Anchor anchor{.kind = answered.question.anchor, .object = answered.question.object};
+    anchor.position = point(answered.question.position[0], answered.question.position[1]);
     test::List list;
+    bool is_unknown = anchor.kind == AnchorKind::follow;
     if (!is_before_all) {
-      Anchor anchor;
-      anchor.position = point(answered.question.position[0], answered.question.position[1]);
-      list = ticked->second.oracle.answer(answered.question.k, anchor, {});
+      const test::Oracle& oracle = ticked->second.oracle;
+      list = oracle.answer(answered.question.k, anchor, {});
+      is_unknown = is_unknown && !oracle.has(anchor.object);
     }
     protocol::HeldList expected;
     for (const Neighbor& neighbor : list)
       expected.neighbors.push_back({neighbor.object, lattice_.to_metres(neighbor.key)});
     if (expected.neighbors != answered.list.neighbors)
       history_.violated("an answer at " + name_of(answered.tick) + " is not the oracle's");
+    if (is_unknown != answered.is_unknown)
+      history_.violated("an answer at " + name_of(answered.tick) + " says that its object is " +
+                        (answered.is_unknown ? "unknown" : "known") + ", and the oracle not");
   }
 }
 

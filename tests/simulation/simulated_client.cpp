@@ -144,7 +144,7 @@ void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
     const auto question = asked_.extract(reply.head.request_id);
     if (found->lists.list_count() != 1) return history_.violated("a question has not one answer");
     history_.answered({question.mapped().question, question.mapped().published, found->head.tick,
-                       protocol::list_of(found->lists, 0)});
+                       protocol::list_of(found->lists, 0), !found->unknown.empty()});
   }
 }
 

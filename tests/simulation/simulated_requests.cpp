@@ -47,6 +47,17 @@ OwnedRequest SimulatedRequests::tick() {
 }
 
 protocol::QuerySpec SimulatedRequests::question() {
+  constexpr std::uint64_t never_put = 4;
+  protocol::QuerySpec question = around_place();
+  if (world_.random().chance(0.4)) {
+    question.anchor = AnchorKind::follow;
+    question.position = {};
+    question.object = ObjectId{world_.random().below(objects + never_put)};
+  }
+  return question;
+}
+
+protocol::QuerySpec SimulatedRequests::around_place() {
   protocol::QuerySpec question;
   question.k = 1 + static_cast<std::uint32_t>(world_.random().below(8));
   question.position = {place(), place(), 0};
@@ -75,7 +86,7 @@ OwnedRequest SimulatedRequests::some_queries() {
   OwnedRequest made{.kind = OwnedRequest::Kind::queries,
                     .stream = stream_name(world_.random().below(streams))};
   for (std::uint64_t i = 1 + world_.random().below(3); i > 0; --i) {
-    protocol::QuerySpec query = question();
+    protocol::QuerySpec query = around_place();
     query.id = QueryId{world_.random().below(queries)};
     if (world_.random().chance(0.3)) {
       query.anchor = AnchorKind::follow;

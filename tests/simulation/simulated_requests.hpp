@@ -26,13 +26,14 @@ class SimulatedRequests {
 
   stream::OwnedRequest next();
   stream::OwnedRequest tick();
-  /// A question around a place.
+  /// A question around a place, or around an object that may be unknown.
   protocol::QuerySpec question();
 
  private:
   static constexpr std::uint64_t objects = 24;
 
   stream::OwnedRequest rows(stream::OwnedRequest::Kind kind, std::uint64_t count_max);
+  protocol::QuerySpec around_place();
   stream::OwnedRequest a_stream(std::uint64_t number);
   stream::OwnedRequest some_queries();
   std::int64_t time_us();

@@ -219,18 +219,37 @@ TEST_F(ServerTest, QuestionsThatCannotBeAskedAreRefused) {
   EXPECT_EQ(refused.problem().code, ErrorCode::bad_value);
 }
 
-TEST_F(ServerTest, AnObjectThatNoTickHasSeenHasNoNeighbors) {
-  update(7, 10, 3, 4);
-  ASSERT_TRUE(client.advance_tick(1000));
-  update(8, 10, 0, 1);
-  for (const std::uint64_t object : {8u, 99u}) {
+TEST_F(ServerTest, EachQuestionOfABatchIsMarkedIfTheTickDoesNotHaveItsObject) {
+  const auto of_object = [](std::uint64_t object) {
     protocol::QuerySpec question = nearest_to(0, 2, 0, 0);
     question.anchor = AnchorKind::follow;
     question.object = ObjectId{object};
-    const auto answers = client.get_neighbors({{question}}).value();
-    ASSERT_EQ(answers.lists.size(), 1u);
-    EXPECT_TRUE(answers.lists[0].neighbors.empty());
-  }
+    question.distance_max_m = 1;
+    return question;
+  };
+  const auto unknown = [&] {
+    const auto answers = client
+                             .get_neighbors({{of_object(7), nearest_to(0, 2, 900, 900),
+                                              of_object(8), of_object(99)}})
+                             .value();
+    EXPECT_EQ(answers.lists.size(), 4u);
+    for (const std::uint32_t question : answers.unknown)
+      EXPECT_TRUE(answers.lists.at(question).neighbors.empty());
+    return answers.unknown;
+  };
+  EXPECT_THAT(unknown(), testing::ElementsAre(0u, 2u, 3u)) << "no tick has finished";
+  update(7, 10, 3, 4);
+  ASSERT_TRUE(client.advance_tick(1000));
+  update(8, 10, 0, 1);
+  EXPECT_THAT(unknown(), testing::ElementsAre(2u, 3u)) << "the row of 8 waits for a tick";
+  ASSERT_TRUE(client.advance_tick(2000));
+  EXPECT_THAT(unknown(), testing::ElementsAre(3u));
+  const std::uint64_t seven = 7;
+  const std::int64_t time_us = 20;
+  ASSERT_TRUE(client.remove_objects({.ids = {&seven, 1}, .times_us = {&time_us, 1}}));
+  EXPECT_THAT(unknown(), testing::ElementsAre(3u)) << "the removal waits too";
+  ASSERT_TRUE(client.advance_tick(3000));
+  EXPECT_THAT(unknown(), testing::ElementsAre(0u, 3u));
 }
 
 TEST(ServerLimits, QueriesBeyondTheLimitOnNeighborsAreRejectedOrLeaveWhenOutgrown) {

@@ -183,6 +183,40 @@ TEST(ReplyCodec, ListsOfVectorsCarryTheMetricsDistancesVotesAndMeans) {
   }
 }
 
+TEST(ReplyCodec, NeighborsNameTheQuestionsAboutUnknownObjects) {
+  const std::vector<QueryReport> reports{{.query = QueryId{0}}, {.query = QueryId{1}}};
+  const Lattice lattice{SpaceOptions{}};
+  const ListSource lists{.reports = reports, .with = {}, .lattice = &lattice};
+  const Decoded none(encode_neighbors(head, {1, Tick{2}, 3}, lists));
+  EXPECT_TRUE(none.as<Neighbors>().unknown.empty());
+  const std::uint32_t second = 1;
+  const Decoded one(encode_neighbors(head, {1, Tick{2}, 3}, lists, {&second, 1}));
+  EXPECT_THAT(one.as<Neighbors>().unknown, testing::ElementsAre(1u));
+  EXPECT_EQ(one.as<Neighbors>().lists.list_count(), 2u);
+}
+
+TEST(ReplyCodec, UnknownObjectsThatAreNoAscendingIndexesOfEmptyListsAreMalformed) {
+  const Neighbor neighbor{RankKey{1}, ObjectId{7}};
+  const std::vector<QueryReport> reports{
+      {.query = QueryId{0}},
+      {.query = QueryId{1}, .neighbors = std::span(&neighbor, 1)},
+      {.query = QueryId{2}}};
+  const Lattice lattice{SpaceOptions{}};
+  const ListSource lists{.reports = reports, .with = {}, .lattice = &lattice};
+  using Indexes = std::vector<std::uint32_t>;
+  for (const Indexes& unknown :
+       {Indexes{3}, Indexes{1}, Indexes{2, 0}, Indexes{0, 0}, Indexes{0, 0xffffffff}}) {
+    const Frame frame = encode_neighbors(head, {1, Tick{2}, 3}, lists, unknown);
+    const AlignedBytes bytes(frame.bytes());
+    const DecodedReply reply = decode_reply(bytes);
+    ASSERT_TRUE(reply.problem);
+    EXPECT_EQ(reply.problem->code, ErrorCode::malformed);
+    EXPECT_THAT(reply.problem->sentence, testing::HasSubstr("`unknown`"));
+  }
+  const Decoded good(encode_neighbors(head, {1, Tick{2}, 3}, lists, Indexes{0, 2}));
+  EXPECT_THAT(good.as<Neighbors>().unknown, testing::ElementsAre(0u, 2u));
+}
+
 TEST(ReplyCodec, WhereNoQueryVotesThereAreNoVotes) {
   test::SampleVectorLists lists;
   for (QueryReport& report : lists.reports) report.vote.reset();

@@ -150,6 +150,12 @@ std::vector<NamedFrame> sample_reply_frames() {
   add("SnapshotPage",
       encode_snapshot_page(head, {.stream = "riders", .epoch = 1, .sequence = 4}, lists.source()));
   add("Neighbors", encode_neighbors(head, {.epoch = 1, .tick = Tick{2}}, lists.source()));
+  const std::vector<QueryReport> empty(3);
+  ListSource empty_lists = lists.source();
+  empty_lists.reports = empty;
+  add("Neighbors of unknown objects",
+      encode_neighbors(head, {.epoch = 1, .tick = Tick{2}}, empty_lists,
+                       std::vector<std::uint32_t>{0, 2}));
   add("Stats", encode_stats(head, {{{"ticks_total", 17.0}}}));
   add("TickDone", encode_tick_done(head, {.tick = Tick{4}, .tau_us = 5}));
   add("Names", encode_names(head, {6, 7, {"bus 7", "", "stra\u00dfe"}}));

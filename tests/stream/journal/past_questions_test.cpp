@@ -28,7 +28,11 @@ std::vector<protocol::QuerySpec> questions() {
   protocol::QuerySpec following = nearest_to(0, 4, 0, 0);
   following.anchor = AnchorKind::follow;
   following.object = ObjectId{3};
-  return {nearest_to(0, 5, 10, 20), filtered, following};
+  protocol::QuerySpec alone = following;  // is not always there, and never has a neighbour
+  alone.object = ObjectId{4};
+  alone.distance_max_m = 0;
+  alone.tags = {.required = 1, .forbidden = 1};
+  return {nearest_to(0, 5, 10, 20), filtered, following, alone};
 }
 
 class PastQuestionsTest : public testing::Test {
@@ -76,6 +80,7 @@ class PastQuestionsTest : public testing::Test {
       EXPECT_EQ(answers->tau_us, given->first);
       EXPECT_EQ(answers->epoch, given->second.epoch);
       EXPECT_EQ(answers->lists, given->second.lists) << "at " << at_us;
+      EXPECT_EQ(answers->unknown, given->second.unknown) << "at " << at_us;
     }
   }
 
