@@ -251,6 +251,9 @@ void HttpApi::ask(protocol::GetNeighbors question, HttpCall call) {
                 respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
                  const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
                  if (neighbors == nullptr) return respond(refusal_answer(reply));
+                 if (!neighbors->unknown.empty())
+                   return respond(unknown_object_answer(to_number(neighbors->head.tick),
+                                                        neighbors->head.tau_us));
                  if (!is_geo)
                    return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
                  const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);

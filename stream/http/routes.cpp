@@ -24,9 +24,9 @@ constexpr auto read_statuses =
 constexpr auto busy_statuses =
     std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431, 503});
 constexpr auto ask_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 406, 413, 417, 421, 429, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 413, 417, 421, 429, 431, 503});
 constexpr auto post_question_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 406, 411, 413, 415, 417, 421, 429, 431, 503});
+    std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 411, 413, 415, 417, 421, 429, 431, 503});
 constexpr auto find_statuses =
     std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 413, 417, 421, 429, 431, 503});
 constexpr auto lists_statuses =

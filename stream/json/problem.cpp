@@ -48,15 +48,16 @@ std::string_view title_of(unsigned status) {
   }
 }
 
+/// `add_members` adds further members to the JSON object.
+template <class AddMembers>
 HttpAnswer make_problem(unsigned status, std::string_view sentence, std::string_view code,
-                        const protocol::ReachedLimit& limit) {
+                        const AddMembers& add_members) {
   JsonText json;
   json.begin_object();
   json.key("type").text("about:blank").key("title").text(title_of(status));
   json.key("status").number(std::uint64_t{status}).key("detail").text(sentence);
   if (!code.empty()) json.key("code").text(code);
-  if (!limit.name.empty())
-    json.key("limit").text(limit.name).key("limit_value").number(limit.value);
+  add_members(json);
   json.end_object();
   HttpAnswer answer{
       .status = status, .content_type = "application/problem+json", .body = json.take() + "\n"};
@@ -67,12 +68,29 @@ HttpAnswer make_problem(unsigned status, std::string_view sentence, std::string_
 }  // namespace
 
 HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::string_view code) {
-  return make_problem(status, sentence, code, {});
+  return make_problem(status, sentence, code, [](JsonText&) {});
 }
 
 HttpAnswer problem_answer(const protocol::Problem& problem) {
   return make_problem(status_of(problem.code), problem.sentence, to_string(problem.code),
-                      problem.limit);
+                      [&](JsonText& json) {
+                        const protocol::ReachedLimit& limit = problem.limit;
+                        if (!limit.name.empty())
+                          json.key("limit").text(limit.name).key("limit_value").number(limit.value);
+                      });
+}
+
+HttpAnswer unknown_object_answer(std::uint64_t tick, std::int64_t tau_us) {
+  const std::string sentence =
+      tick == 0
+          ? "No tick has finished yet, so the server can show no object; ask again after the next "
+            "tick."
+          : "Tick " + std::to_string(tick) +
+                " has no object with this id: it was never put, was removed, or has expired. Check "
+                "the id. An object that was just put is there from the next tick on.";
+  return make_problem(
+      404, sentence, to_string(protocol::RowReason::unknown_object),
+      [&](JsonText& json) { json.key("tick").number(tick).key("time_us").number(tau_us); });
 }
 
 unsigned status_of(ErrorCode code) {

@@ -2,6 +2,7 @@
 // Error answers of the HTTP endpoint, as application/problem+json (RFC 9457).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace starling::stream {
 HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::string_view code = {});
 /// Returns the answer for a request that the server has refused.
 HttpAnswer problem_answer(const protocol::Problem& problem);
+
+/// Returns the answer to a question about an object that the tick does not have.
+HttpAnswer unknown_object_answer(std::uint64_t tick, std::int64_t tau_us);
 
 /// Returns the HTTP status that says the same as `code`.
 unsigned status_of(protocol::ErrorCode code);

@@ -76,8 +76,8 @@ class Routes {
       return api_.replied(
           stream::zmtp::PrincipalId::anonymous,
           protocol::encode_batch_reply(head, {.accepted = protocol::credit_rows(body)}).bytes());
-    if (std::holds_alternative<protocol::GetNeighbors>(body))
-      return api_.replied(stream::zmtp::PrincipalId::anonymous, neighbors(head).bytes());
+    if (const auto* asked = std::get_if<protocol::GetNeighbors>(&body))
+      return api_.replied(stream::zmtp::PrincipalId::anonymous, neighbors(head, *asked).bytes());
     if (std::holds_alternative<protocol::ListStreams>(body))
       return api_.replied(
           stream::zmtp::PrincipalId::anonymous,
@@ -88,13 +88,18 @@ class Routes {
     api_.replied(stream::zmtp::PrincipalId::anonymous, protocol::encode_done(head).bytes());
   }
 
-  /// Two neighbours, of which only the first is still alive.
-  protocol::Frame neighbors(const protocol::ReplyHead& head) const {
+  /// Two neighbours, of which only the first is still alive. Object 9 is unknown.
+  protocol::Frame neighbors(const protocol::ReplyHead& head,
+                            const protocol::GetNeighbors& asked) const {
     static constexpr Neighbor list[] = {{RankKey{1}, ObjectId{7}}, {RankKey{2}, ObjectId{8}}};
-    const QueryReport report{.neighbors = list, .states = {}, .vote = 1, .mean = no_value};
+    static constexpr std::uint32_t first = 0;
+    QueryReport report{.neighbors = list, .states = {}, .vote = 1, .mean = no_value};
+    const protocol::QuerySpec& question = asked.questions.at(0);
+    const bool is_unknown = question.anchor == AnchorKind::follow && question.object == ObjectId{9};
+    if (is_unknown) report.neighbors = {};
     return protocol::encode_neighbors(
-        head, {},
-        {.reports = {&report, 1}, .with = {}, .lattice = lattice_ ? &*lattice_ : nullptr});
+        head, {}, {.reports = {&report, 1}, .with = {}, .lattice = lattice_ ? &*lattice_ : nullptr},
+        std::span(&first, is_unknown ? 1 : 0));
   }
 
   protocol::Frame objects(const protocol::ReplyHead& head,

@@ -9,6 +9,8 @@
 //   "!" a request without a session, or bytes that are no request
 //   "<" the reply
 //   "=" a message on the results socket; its frames have blanks between them
+// One reply was recorded anew: the answer to a question about an object that the server does not
+// have names it since 0.3, in a field that older clients skip.
 // Random values are masked: the epoch is 0, and so are the session and the times of stages. Of
 // errors, the sentence is left out; of statistics, all values.
 #include <algorithm>

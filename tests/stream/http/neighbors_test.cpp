@@ -55,6 +55,41 @@ TEST_F(HttpQuestions, ParametersThatCannotBeUsedAreRefused) {
   }
 }
 
+class HttpUnknownObjects : public testing::Test {
+ protected:
+  RunningServer server{manual_options()};
+  HttpClient http{server.endpoints().http};
+};
+
+TEST_F(HttpUnknownObjects, AreAnsweredWith404AndEmptyListsAreNot) {
+  auto client = server.client();
+  const auto expect_unknown = [&](std::string_view why) {
+    const std::string body = R"({"k": 2, "object": "nobody"})";
+    for (const HttpReply& reply :
+         {http.get("/v1/neighbors?k=2&object=nobody"), http.post("/v1/neighbors", body)}) {
+      EXPECT_EQ(reply.status, 404u) << reply.body;
+      EXPECT_EQ(reply.fields.at("content-type"), "application/problem+json");
+      EXPECT_THAT(reply.body, HasSubstr("\"code\":\"unknown_object\""));
+      EXPECT_THAT(reply.body, HasSubstr(std::string(why)));
+    }
+  };
+  expect_unknown("No tick has finished yet");
+  Fixes fixes;
+  fixes.add(7, 1, 0, 0);
+  ASSERT_TRUE(client.update(fixes.batch()));
+  EXPECT_EQ(http.get("/v1/neighbors?k=2&object=7").status, 404u) << "it waits for a tick";
+  ASSERT_TRUE(client.advance_tick(1000));
+  expect_unknown("Tick 1 has no object with this id");
+  const HttpReply alone = http.get("/v1/neighbors?k=2&object=7");
+  EXPECT_EQ(alone.status, 200u);
+  EXPECT_THAT(alone.body, HasSubstr("\"neighbors\":[]"));
+  ASSERT_EQ(http.remove("/v1/objects/7").status, 200u);
+  EXPECT_EQ(http.get("/v1/neighbors?k=2&object=7").status, 200u) << "the removal waits too";
+  ASSERT_TRUE(client.advance_tick(2000));
+  EXPECT_THAT(http.get("/v1/neighbors?k=2&object=7").body,
+              HasSubstr("\"tick\":2,\"time_us\":2000}"));
+}
+
 TEST_F(HttpQuestions, FieldsThatCannotBeUsedAreRefused) {
   for (const auto& [body, why] : std::vector<std::pair<std::string, std::string>>{
            {"{}", "k is missing"},

@@ -168,7 +168,7 @@ std::size_t run_commands(const std::string& text, const SpaceOptions& space) {
 
 TEST(HttpPage, EachCommandHasTheAnswerThatFollowsIt) {
   const auto [positions, vectors] = parts_of_page();
-  EXPECT_EQ(run_commands(positions, {.space = Space::wgs84}), 16u);
+  EXPECT_EQ(run_commands(positions, {.space = Space::wgs84}), 17u);
   const SpaceOptions space{.space = Space::vector, .dimension = 3, .metric = Metric::cosine};
   EXPECT_EQ(run_commands(vectors, space), 3u);
 }

@@ -154,6 +154,7 @@ std::string random_objects(const SpaceOptions& space, test::Random& random) {
 
 /// What an answer says, with the bits of its numbers.
 struct Said {
+  bool is_unknown = false;  ///< the tick does not have the object of the question
   std::vector<std::pair<std::uint64_t, std::uint64_t>> neighbors;  ///< id and distance
   Label vote = no_label;
   std::optional<std::uint64_t> mean;
@@ -164,8 +165,9 @@ std::uint64_t bits_of(double number) {
   return std::bit_cast<std::uint64_t>(number);
 }
 
-Said said_by(const protocol::HeldList& list) {
-  Said said;
+Said said_by(const protocol::NeighborAnswers& answers) {
+  const protocol::HeldList& list = answers.lists.at(0);
+  Said said{.is_unknown = !answers.unknown.empty()};
   for (const protocol::HeldNeighbor& each : list.neighbors)
     said.neighbors.emplace_back(to_number(each.object), bits_of(each.distance_m));
   said.vote = list.vote;
@@ -179,7 +181,12 @@ Said said_by(const HttpReply& reply, const Question& question, bool is_vector,
   const simdjson::dom::element root = parser.parse(reply.body);
   EXPECT_EQ(root["tick"].get_uint64().value(), 1u);
   EXPECT_EQ(root["time_us"].get_int64().value(), asked_tau_us);
-  Said said;
+  Said said{.is_unknown = reply.status == 404};
+  if (said.is_unknown) {
+    EXPECT_EQ(root["code"].get_string().value(), "unknown_object");
+    return said;
+  }
+  EXPECT_EQ(reply.status, 200u);
   for (const simdjson::dom::element neighbor : root["neighbors"]) {
     const std::string id(neighbor["id"].get_string().value());
     const double distance = neighbor[is_vector ? "distance" : "distance_m"].get_double();
@@ -212,16 +219,18 @@ TEST_P(HttpRandomQuestions, HaveTheAnswersOfGetNeighbors) {
     ASSERT_TRUE(client.advance_tick(asked_tau_us));
     simdjson::dom::parser parser;
     std::size_t neighbors = 0;
+    std::size_t unknown = 0;
     for (int i = 0; i < question_count; ++i) {
       const Question question = random_question(space, random);
       const HttpReply reply = random.chance(0.5) ? http.get("/v1/neighbors?" + question.parameters)
                                                  : http.post("/v1/neighbors", question.body);
-      ASSERT_EQ(reply.status, 200u) << question.parameters << reply.body;
       const auto expected = client.get_neighbors({.questions = {question.wire}}).value();
-      ASSERT_EQ(said_by(reply, question, space.is_vector(), parser), said_by(expected.lists.at(0)))
+      ASSERT_EQ(said_by(reply, question, space.is_vector(), parser), said_by(expected))
           << question.parameters << reply.body;
       neighbors += expected.lists[0].neighbors.size();
+      unknown += expected.unknown.size();
     }
+    EXPECT_GT(unknown, 0u);
     EXPECT_GT(neighbors, static_cast<std::size_t>(question_count));  // few of the lists are empty
   }
 }

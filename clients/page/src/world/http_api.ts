@@ -27,6 +27,7 @@ export class HttpError extends Error {
   constructor(
     readonly status: number,
     sentence: string,
+    readonly problem: ProblemBody = {},
   ) {
     super(sentence);
   }
@@ -35,6 +36,9 @@ export class HttpError extends Error {
 interface ProblemBody {
   detail?: string;
   code?: string;
+  /** Of a question about an object that the tick does not have. */
+  tick?: number;
+  time_us?: number;
 }
 
 async function problemOf(answer: Response): Promise<HttpError | Forbidden> {
@@ -42,7 +46,7 @@ async function problemOf(answer: Response): Promise<HttpError | Forbidden> {
   const sentence = problem.detail ?? `the server answered ${answer.status}`;
   // Pages of foreign origins get this status too; a token does not help them.
   const isForbidden = answer.status === FORBIDDEN && problem.code === "not_allowed";
-  return isForbidden ? new Forbidden(sentence) : new HttpError(answer.status, sentence);
+  return isForbidden ? new Forbidden(sentence) : new HttpError(answer.status, sentence, problem);
 }
 
 /** Returns the method and the first parts of the path; all objects share one route. */
@@ -54,6 +58,13 @@ interface NeighborsBody {
   tick: number;
   time_us: number;
   neighbors: { id: string; distance_m?: number; distance?: number; name?: string }[];
+}
+
+/** The list of an object that the tick does not have is empty. */
+function emptyIfUnknown(error: unknown): NeighborsBody {
+  if (!(error instanceof HttpError) || error.problem.code !== "unknown_object") throw error;
+  const { tick = 0, time_us = 0 } = error.problem;
+  return { tick, time_us, neighbors: [] };
 }
 
 interface ObjectBody {
@@ -164,7 +175,8 @@ export class HttpApi {
   }
 
   async getNeighbors(question: Question, space: Space): Promise<NeighborList> {
-    const body = await this.getJson<NeighborsBody>(neighborsPath(question, space));
+    const path = neighborsPath(question, space);
+    const body = await this.getJson<NeighborsBody>(path).catch(emptyIfUnknown);
     return {
       tick: body.tick,
       timeUs: body.time_us,

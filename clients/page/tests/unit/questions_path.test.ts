@@ -7,9 +7,11 @@ import { AnchorKind } from "../../generated/starling/wire/anchor-kind";
 import { Queries } from "../../generated/starling/wire/queries";
 import { Query } from "../../generated/starling/wire/query";
 import { Vec3 } from "../../generated/starling/wire/vec3";
-import { neighborsPath } from "../../src/world/http_api";
+import { HttpApi, HttpError, neighborsPath } from "../../src/world/http_api";
 import { readQueries } from "../../src/world/messages";
+import { TokenKeeper } from "../../src/world/token";
 import { NO_FILTER, type Anchor } from "../../src/world/types";
+import { FakeStorage } from "./fake_socket";
 
 const pathOf = (anchor: Anchor, space: Parameters<typeof neighborsPath>[1]) =>
   neighborsPath({ anchor, k: 5, filter: NO_FILTER }, space);
@@ -36,4 +38,22 @@ test("a standing query keeps its height", () => {
   builder.finish(Queries.endQueries(builder));
   const page = Queries.getRootAsQueries(new ByteBuffer(builder.asUint8Array()));
   assert.deepEqual(readQueries("s", page)[0].question.anchor, { kind: "place", x: 1, y: 2, z: 30 });
+});
+
+test("an unknown object has an empty list, and other errors are errors", async () => {
+  const realFetch = globalThis.fetch;
+  const api = new HttpApi(new TokenKeeper(new FakeStorage()), () => undefined);
+  const ask = (status: number, body: object) => {
+    globalThis.fetch = () => Promise.resolve(Response.json({ status, ...body }, { status }));
+    const anchor: Anchor = { kind: "object", id: "9" };
+    return api.getNeighbors({ anchor, k: 5, filter: NO_FILTER }, "planar2");
+  };
+  try {
+    const unknown = { detail: "no object", code: "unknown_object", tick: 3, time_us: 4 };
+    assert.deepEqual(await ask(404, unknown), { tick: 3, timeUs: 4, neighbors: [] });
+    await assert.rejects(ask(404, { detail: "There is no such path." }), HttpError);
+    await assert.rejects(ask(503, { detail: "busy" }), HttpError);
+  } finally {
+    globalThis.fetch = realFetch;
+  }
 });
