@@ -249,6 +249,7 @@ std::unique_ptr<ResultHandle> result_of(const protocol::NeighborAnswers& answers
   ListArrays arrays("", {.distance = true});
   for (std::size_t i = 0; i < answers.lists.size(); ++i)
     arrays.add({.query = QueryId{i}}, answers.lists[i]);
+  arrays.set_unknown(answers.unknown);
   result->streams.push_back(std::move(arrays));
   return result;
 }

@@ -237,12 +237,15 @@ std::unique_ptr<ResultHandle> EngineHandle::result_of(const Answers& answers) co
                   .warning = nullptr};
   ListArrays arrays("", {.distance = true});
   arrays.reserve(answers.lists.size(), answers.neighbors.size());
+  std::vector<std::uint32_t> unknown;
   for (const Answers::List& list : answers.lists) {
+    if (list.is_unknown) unknown.push_back(list.query);
     arrays.begin_list(
         {.query = QueryId{list.query}, .vote = list.prediction.vote, .mean = list.prediction.mean});
     for (std::uint64_t i = list.first; i < list.first + list.count; ++i)
       add_entry(answers.neighbors[i], arrays);
   }
+  arrays.set_unknown(unknown);
   result->streams.push_back(std::move(arrays));
   return result;
 }

@@ -18,6 +18,11 @@ void ListArrays::reserve(std::size_t lists, std::size_t entries) {
   if (with_.distance) distances_.reserve(entries);
 }
 
+void ListArrays::set_unknown(std::span<const std::uint32_t> lists) {
+  is_unknown_.assign(query_ids_.size(), 0);
+  for (const std::uint32_t list : lists) is_unknown_[list] = 1;
+}
+
 void ListArrays::begin_list(const Head& head) {
   query_ids_.push_back(to_number(head.query));
   subject_ids_.push_back(to_number(head.subject));
@@ -94,7 +99,8 @@ starling_lists ListArrays::view() const {
           .positions = with_.position ? positions_.data() : nullptr,
           .tags = with_.tags ? tags_.data() : nullptr,
           .votes = has_votes_ ? votes_.data() : nullptr,
-          .means = has_means_ ? means_.data() : nullptr};
+          .means = has_means_ ? means_.data() : nullptr,
+          .is_unknown = is_unknown_.empty() ? nullptr : is_unknown_.data()};
 }
 
 }  // namespace starling::c

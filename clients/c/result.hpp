@@ -30,6 +30,8 @@ class ListArrays {
       : stream_(std::move(stream)), with_(with) {}
 
   void set_last() { is_last_ = true; }
+  /// Call after the last list of the answers to questions.
+  void set_unknown(std::span<const std::uint32_t> lists);
   void reserve(std::size_t lists, std::size_t entries);
 
   struct Head {
@@ -69,6 +71,7 @@ class ListArrays {
   std::vector<std::uint32_t> tags_;
   std::vector<std::int64_t> votes_;
   std::vector<double> means_;
+  std::vector<std::uint8_t> is_unknown_;
   bool has_votes_ = false;
   bool has_means_ = false;
 };

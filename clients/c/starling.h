@@ -261,6 +261,9 @@ typedef struct starling_lists {
   const uint32_t* tags;              /* m; NULL likewise */
   const int64_t* votes;              /* n, STARLING_NO_LABEL: none; NULL if no query votes */
   const double* means;               /* n, NaN: none; NULL if no query asks for a mean */
+  /* n, 1: the question follows an object that the tick does not have: it was never put, was removed
+   * or has expired. Its list is empty. NULL if these are no answers to questions. */
+  const uint8_t* is_unknown;
 } starling_lists;
 
 STARLING_API starling_code starling_result_info(const starling_result* result,

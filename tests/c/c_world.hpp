@@ -119,6 +119,18 @@ inline void apply(starling_result* result, CLists& held, bool replaces = false,
   EXPECT_EQ(starling_result_destroy(result), STARLING_OK);
 }
 
+/// Returns `is_unknown` of the answers, or an empty vector if it is NULL. Destroys the result.
+inline std::vector<std::uint8_t> unknown_of(starling_result* result) {
+  starling_lists lists{};
+  lists.size = sizeof(lists);
+  EXPECT_EQ(starling_result_lists(result, 0, &lists), STARLING_OK);
+  std::vector<std::uint8_t> unknown;
+  if (lists.is_unknown != nullptr)
+    unknown.assign(lists.is_unknown, lists.is_unknown + lists.list_count);
+  EXPECT_EQ(starling_result_destroy(result), STARLING_OK);
+  return unknown;
+}
+
 inline starling_query query_at(std::uint64_t id, std::uint32_t k, CPlace place) {
   starling_query query{};
   EXPECT_EQ(starling_query_init(&query, sizeof(query)), STARLING_OK);
@@ -126,6 +138,16 @@ inline starling_query query_at(std::uint64_t id, std::uint32_t k, CPlace place) 
   query.k = k;
   query.position[0] = static_cast<double>(place.x);
   query.position[1] = static_cast<double>(place.y);
+  return query;
+}
+
+/// A question around an object that has no neighbour within a metre.
+inline starling_query alone(std::uint64_t object) {
+  starling_query query = query_at(0, 2, {});
+  query.anchor = STARLING_FOLLOW;
+  query.object = object;
+  query.distance_max = 0;
+  query.tags_required = 1;
   return query;
 }
 

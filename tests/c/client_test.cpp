@@ -162,6 +162,17 @@ TEST_F(CClient, QuestionsAreAnsweredInTheirOrder) {
     expect_near_equal(answers[i], world.nearest(places[i], 7));
 }
 
+TEST_F(CClient, AnUnknownObjectIsToldFromAnEmptyList) {
+  open_stream();
+  move_and_tick(1'000'000);
+  const std::vector<starling_query> questions{alone(1), alone(1'000'000), query_at(0, 2, {1, 1})};
+  starling_result* result = nullptr;
+  ASSERT_EQ(starling_client_neighbors(client, questions.data(), questions.size(), &result),
+            STARLING_OK)
+      << last_error().sentence;
+  EXPECT_THAT(unknown_of(result), testing::ElementsAre(0, 1, 0));
+}
+
 TEST_F(CClient, PostedRowsAreAllCountedByFlush) {
   const starling_rows rows = world.rows();
   for (int batch = 0; batch < 50; ++batch)

@@ -2,6 +2,7 @@
 // Tests the engine and the index of the C interface against plain searches.
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -107,6 +108,44 @@ TEST_F(CEngine, AnswersQuestionsFromTheLastTick) {
   apply(result, held);
   expect_near_equal(held[0], world.nearest({1, 1}, 4));
   expect_near_equal(held[1], world.nearest({-9, 30}, 2));
+}
+
+TEST_F(CEngine, TellsAnUnknownObjectFromAnEmptyList) {
+  const std::vector<starling_query> questions{alone(7), query_at(0, 2, {900, 900}), alone(301)};
+  const auto unknown = [&] {
+    starling_result* result = nullptr;
+    EXPECT_EQ(starling_engine_neighbors(engine, questions.data(), questions.size(), &result),
+              STARLING_OK)
+        << last_error().sentence;
+    return unknown_of(result);
+  };
+  world.move(1'000'000);
+  update();
+  EXPECT_THAT(unknown(), testing::ElementsAre(1, 0, 1)) << "the rows wait for a tick";
+  EXPECT_TRUE(unknown_of(tick(1'000'000)).empty()) << "lists of a tick are no answers";
+  EXPECT_THAT(unknown(), testing::ElementsAre(0, 0, 1));
+  const std::uint64_t seven = 7;
+  const std::int64_t time_us = 2'000'000;
+  ASSERT_EQ(starling_engine_remove_objects(engine, 1, &seven, &time_us, nullptr, &counts),
+            STARLING_OK);
+  starling_result_destroy(tick(2'000'000));
+  EXPECT_THAT(unknown(), testing::ElementsAre(1, 0, 1));
+}
+
+TEST_F(CEngine, FillsOnlyTheMembersOfListsThatTheCallerKnows) {
+  const starling_query question = alone(301);
+  starling_result* result = nullptr;
+  ASSERT_EQ(starling_engine_neighbors(engine, &question, 1, &result), STARLING_OK);
+  starling_lists lists{};
+  lists.size = offsetof(starling_lists, is_unknown);
+  const std::uint8_t beyond = 7;
+  lists.is_unknown = &beyond;
+  EXPECT_EQ(starling_result_lists(result, 0, &lists), STARLING_OK) << last_error().sentence;
+  EXPECT_EQ(lists.list_count, 1u);
+  EXPECT_EQ(lists.is_unknown, &beyond);
+  lists.size = offsetof(starling_lists, means);
+  EXPECT_EQ(starling_result_lists(result, 0, &lists), STARLING_INVALID_ARGUMENT);
+  EXPECT_EQ(starling_result_destroy(result), STARLING_OK);
 }
 
 TEST_F(CEngine, GivesEachRowItsStatus) {
