@@ -23,6 +23,7 @@ from .errors import (
     RoundingWarning,
     StarlingError,
     TimedOut,
+    UnknownObject,
 )
 from .vectors import Index, knn, version
 from .lists import Batch, Lists, NeighborList, Tick
@@ -47,7 +48,7 @@ __all__ = [
     "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
     "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
     "NO_LABEL", "NearestNeighbors", "NeighborList", "OutOfMemory", "RoundingWarning", "ServerInfo",
-    "StarlingError", "Subscription", "Tick", "TimedOut", "aio", "knn", "replay", "text_id",
+    "StarlingError", "Subscription", "Tick", "TimedOut", "UnknownObject", "aio", "knn", "replay", "text_id",
     "version",
 ]
 

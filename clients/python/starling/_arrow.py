@@ -84,6 +84,7 @@ def _columns_of(lists: Lists) -> _Column:
         _numbers("query_id", "L", lists.query_ids),
         _nullable("subject_id", "L", lists.subject_ids, lists.has_subject),
         _Column("is_removed", "b", len(lists), [None, _bits(lists.is_removed)]),
+        _Column("is_unknown", "b", len(lists), [None, _bits(lists.is_unknown)]),
         _nested("object_id", lists, _numbers("item", "L", lists.object_ids)),
     ]
     if lists.distances is not None:

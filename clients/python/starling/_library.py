@@ -104,6 +104,7 @@ class Lists(Sized):
         ("has_subject", c_void_p), ("events", c_void_p), ("offsets", c_void_p),
         ("object_ids", c_void_p), ("distances", c_void_p), ("positions", c_void_p),
         ("tags", c_void_p), ("votes", c_void_p), ("means", c_void_p),
+        ("is_unknown", c_void_p),
     ]
 
 

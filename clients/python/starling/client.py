@@ -17,7 +17,7 @@ from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
 from .errors import check, text_of
-from .lists import Batch, Lists, Result, Tick, make_batch, make_tick
+from .lists import Batch, Lists, Result, Tick, make_answers, make_batch, make_tick
 from .subscription import COMMANDS, RESULTS, TIMEOUT, Path, Subscription, set_key, to_ms
 
 
@@ -276,7 +276,7 @@ class Client:
             check(self._call.client_neighbors_at(
                 self._handle.raw, questions.address, len(questions),
                 _arrays.to_time_us(time, "time"), ctypes.byref(raw)))
-        return Result(raw, self.names).lists(0)
+        return make_answers(Result(raw, self.names), follow)
 
     def advance(self, tau: Optional[Time] = None) -> Tick:
         """Runs a tick of a server whose ticks are manual, at the time tau (None: now). The tick

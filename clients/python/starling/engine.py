@@ -16,7 +16,7 @@ from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, index_of, make_rows, make_stream, to_bytes
 from .errors import check, text_of
-from .lists import Batch, Lists, Result, Tick, make_batch, make_tick
+from .lists import Batch, Lists, Result, Tick, make_answers, make_batch, make_tick
 
 
 class Engine:
@@ -278,7 +278,11 @@ class Engine:
         """Answers questions from the last finished tick.
 
         Takes `at` or `follow`, and the filters, vote and regress of put_queries. The result has
-        one list for each question, in their order."""
+        one list for each question, in their order.
+
+        An object of `follow` is unknown if that tick does not have it: it was never put, was
+        removed, or has expired. Raises UnknownObject if `follow` is one id; for an array,
+        `is_unknown` of the result says which."""
         questions = make_queries(
             self.names, self._dimension, k, at=at, follow=follow, tags_required=tags_required,
             tags_forbidden=tags_forbidden, distance_max=distance_max, age_max=age_max, vote=vote,
@@ -286,7 +290,7 @@ class Engine:
         raw = ctypes.c_void_p()
         check(self._call.engine_neighbors(
             self._handle.raw, questions.address, len(questions), ctypes.byref(raw)))
-        return Result(raw, self.names).lists(0)
+        return make_answers(Result(raw, self.names), follow)
 
     def close(self) -> None:
         """Ends the engine. Lists that it returned stay valid."""

@@ -70,6 +70,10 @@ class RoundingWarning(UserWarning):
     """Points that differ are equal once they are rounded to float32."""
 
 
+class UnknownObject(StarlingError, KeyError):
+    """A question follows an object that the tick of its answer does not have."""
+
+
 _CLASSES: dict[ErrorCode, type[StarlingError]] = {
     ErrorCode.INVALID_ARGUMENT: InvalidArgument,
     ErrorCode.TIMED_OUT: TimedOut,

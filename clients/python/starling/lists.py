@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _arrays, _library
 from ._names import Id, Ids, Names
-from .errors import check, text_of
+from .errors import ErrorCode, UnknownObject, check, text_of
 
 if TYPE_CHECKING:
     import pandas
@@ -53,6 +53,8 @@ class NeighborList:
         query: the query's id.
         subject: the object whose list this is, or None.
         is_removed: whether the list is gone. It has no neighbours then.
+        is_unknown: whether the question follows an object that the tick does not have: it was never
+            put, was removed or has expired. The list has no neighbours then.
         ids: uint64 (n,), the objects, nearest first.
         distances: float64 (n,), in metres or by the metric, or None.
         positions: float64 (n, 3), or None.
@@ -64,6 +66,7 @@ class NeighborList:
     query: int
     subject: Optional[int]
     is_removed: bool
+    is_unknown: bool
     ids: Ids
     distances: Optional[npt.NDArray[np.float64]]
     positions: Optional[npt.NDArray[np.float64]]
@@ -99,6 +102,8 @@ class Lists:
         subject_ids: uint64 (n,), 0 where has_subject is False.
         has_subject: bool (n,).
         is_removed: bool (n,), whether the list is gone.
+        is_unknown: bool (n,), whether question i follows an object that the tick does not have:
+            it was never put, was removed or has expired. Its list is empty.
         offsets: uint64 (n + 1,).
         object_ids: uint64 (m,).
         distances: float64 (m,), in metres or by the metric, or None.
@@ -125,6 +130,9 @@ class Lists:
         self.subject_ids: Ids = array(raw.subject_ids, (lists,), np.uint64)
         self.has_subject: npt.NDArray[np.bool_] = array(raw.has_subject, (lists,), np.bool_)
         self.is_removed: npt.NDArray[np.bool_] = array(raw.events, (lists,), np.bool_)
+        self.is_unknown: npt.NDArray[np.bool_] = (
+            array(raw.is_unknown, (lists,), np.bool_) if raw.is_unknown
+            else np.zeros(lists, dtype=np.bool_))
         self.offsets: Ids = array(raw.offsets, (lists + 1,), np.uint64)
         self.object_ids: Ids = array(raw.object_ids, (entries,), np.uint64)
         self.distances: Optional[npt.NDArray[np.float64]] = optional(
@@ -169,6 +177,7 @@ class Lists:
             query=int(self.query_ids[place]),
             subject=int(self.subject_ids[place]) if self.has_subject[place] else None,
             is_removed=bool(self.is_removed[place]),
+            is_unknown=bool(self.is_unknown[place]),
             ids=self.object_ids[entries],
             distances=None if self.distances is None else self.distances[entries],
             positions=None if self.positions is None else self.positions[entries],
@@ -241,8 +250,8 @@ class Lists:
         return query if found.subject is None else f"{query}, {self.names.text_of(found.subject)}"
 
     def _summary(self, found: NeighborList) -> str:
-        if found.is_removed:
-            return "removed"
+        if found.is_removed or found.is_unknown:
+            return "removed" if found.is_removed else "unknown object"
         texts = [self.names.text_of(number) for number in found.ids[:_SHOWN_NEIGHBORS].tolist()]
         if found.distances is not None:
             texts = [f"{text} ({distance:.6g})" for text, distance in zip(texts, found.distances)]
@@ -257,6 +266,21 @@ class Lists:
             self._places = {
                 key: place for place, key in enumerate(zip(self.query_ids.tolist(), subjects))}
         return self._places
+
+
+def make_answers(result: Result, follow: Any) -> Lists:
+    """Returns the lists of questions. Raises UnknownObject if `follow` is one id, and not an array,
+    and the tick does not have this object."""
+    lists = result.lists(0)
+    if follow is not None and np.ndim(follow) == 0 and lists.is_unknown.any():
+        tick = int(result.info().tick)
+        raise UnknownObject(
+            ErrorCode.REFUSED,
+            f"Tick {tick} has no object {follow!r}: it was never put, was removed or has expired. "
+            "Check the id; an object that was just put is there from the next tick on."
+            if tick else "No tick has finished yet, so there is no object; ask after the next one.",
+            "unknown_object")
+    return lists
 
 
 @dataclass(frozen=True)

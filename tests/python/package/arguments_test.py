@@ -91,6 +91,30 @@ class Words(unittest.TestCase):
         self.assertEqual(self.engine.neighbors(follow=2, k=5)[0].ids.tolist(), [1, 3])
         self.assertEqual(len(self.engine.neighbors(numpy.empty((0, 2)), 1)), 0)
 
+    def test_an_unknown_object_is_told_from_an_empty_list(self):
+        self.engine.update(["ann", "bob"], [[0, 0], [3, 4]], 1)
+        with self.assertRaisesRegex(starling.UnknownObject, "No tick has finished yet"):
+            self.engine.neighbors(follow="ann")
+        self.engine.tick(1)
+        self.assertEqual(len(self.engine.neighbors(follow="ann", distance_max=1)[0]), 0)
+        with self.assertRaisesRegex(starling.UnknownObject, "Tick 1 has no object 'nobody'") as raised:
+            self.engine.neighbors(follow="nobody")
+        self.assertIsInstance(raised.exception, KeyError)
+        self.assertEqual(raised.exception.name, "unknown_object")
+        with self.assertRaises(starling.UnknownObject):
+            self.engine.neighbors(follow=numpy.uint64(99))
+        lists = self.engine.neighbors(follow=["bob", "nobody", "ann"], k=1, distance_max=[9, 9, 1])
+        self.assertEqual(lists.is_unknown.tolist(), [False, True, False])
+        self.assertEqual([(found.is_unknown, found.texts.tolist()) for found in lists],
+                         [(False, ["ann"]), (True, []), (False, [])])
+        self.assertIn("unknown object", lists._repr_html_())
+        self.assertEqual(self.engine.neighbors([0, 0]).is_unknown.tolist(), [False])
+        self.engine.remove("ann", 2)
+        self.assertEqual(self.engine.neighbors(follow="ann")[0].texts.tolist(), ["bob"])
+        self.engine.tick(2)
+        with self.assertRaises(starling.UnknownObject):
+            self.engine.neighbors(follow="ann")
+
     def test_rows_wait_while_a_tick_is_under_way(self):
         self.engine.put_queries("s", 1, 9, at=(0, 0))
         self.engine.update([1], [[0, 0]], 1)

@@ -116,6 +116,10 @@ class ManualServer(ServerCase):
             self.assertEqual(client.neighbors([[0, 0]], time=2000)[0].ids.tolist(), [2000])
             with self.assertRaisesRegex(starling.StarlingError, "no tick at or before"):
                 client.neighbors([[0, 0]], time=999)
+            self.assertEqual(len(client.neighbors(follow=1000, time=1500)[0]), 0)
+            with self.assertRaisesRegex(starling.UnknownObject, "Tick 1 has no object 2000"):
+                client.neighbors(follow=2000, time=1500)
+            self.assertEqual(client.neighbors(follow=[1000, 2000], time=2000).is_unknown.tolist(), [True, False])
 
     def test_questions_are_answered_and_statistics_counted(self):
         self.client.update([1, 2, 3], [[0, 0], [1, 0], [2, 0]], 1, tags=[1, 0, 1])
@@ -126,6 +130,10 @@ class ManualServer(ServerCase):
         self.client.remove(3, 2)
         self.client.advance(2)
         self.assertEqual(self.client.neighbors(follow=1, k=2, tags_required=1)[0].ids.tolist(), [2])
+        with self.assertRaisesRegex(starling.UnknownObject, "Tick 2 has no object 3"):
+            self.client.neighbors(follow=3)
+        lists = self.client.neighbors(follow=[3, 1, 9], distance_max=0.5)
+        self.assertEqual((lists.is_unknown.tolist(), lists.counts.tolist()), ([True, False, True], [0, 0, 0]))
         stats = self.client.stats()
         self.assertTrue(all(isinstance(value, float) for value in stats.values()))
         self.assertGreater(len(stats), 10)

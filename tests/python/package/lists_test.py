@@ -156,11 +156,11 @@ class Arrow(unittest.TestCase):
         array = self.struct_of(array_capsule, _arrow.ArrowArray)
         self.assertEqual(self.read(schema, array), {
             "query_id": [9, 1, 5, 5, 5], "subject_id": [None, None, 11, 12, 13],
-            "is_removed": [True, False, False, False, False],
+            "is_removed": [True, False, False, False, False], "is_unknown": [False] * 5,
             "object_id": [[], [11, 12], [12], [11], [12]], "distance": [[], [1, 2], [1], [1], [2]],
             "position": [[], [[1, 0, 0], [2, 0, 0]], [[2, 0, 0]], [[1, 0, 0]], [[2, 0, 0]]],
             "tags": [[], [1, 2], [2], [1], [2]]})
-        ids = self.children(*self.children(schema, array)[3])[0][1]
+        ids = self.children(*self.children(schema, array)[4])[0][1]
         self.assertEqual((ctypes.c_void_p * 2).from_address(ids.buffers)[1], entries)
 
     def test_votes_and_means_are_columns(self):
