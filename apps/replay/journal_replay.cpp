@@ -59,12 +59,17 @@ class ListWriter {
     for (const protocol::Frame& chunk : message.chunks) frames.emplace_back(chunk.bytes());
     const protocol::DecodedTick decoded = protocol::decode_tick(frames);
     protocol::ListStore lists;
+    std::vector<protocol::ListKey> removed;
     for (const protocol::ListChunk& chunk : decoded.chunks)
       for (std::size_t i = 0; i < chunk.list_count(); ++i) {
-        lists[protocol::key_of(chunk, i)] = protocol::list_of(chunk, i);
+        const protocol::ListKey key = protocol::key_of(chunk, i);
+        if (chunk.event_of(i) == ListEvent::removed)
+          removed.push_back(key);
+        else
+          lists[key] = protocol::list_of(chunk, i);
         learn(chunk, i, names);
       }
-    csv_.write_tick(tick.report.tick, tick.report.tau_us, lists);
+    csv_.write_changes(tick.report.tick, tick.report.tau_us, lists, removed);
     has_message_ = true;
   }
 

@@ -89,10 +89,12 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
   command.add_option(
       "--out", flags.out,
       "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "
-      "standard output");
+      "standard output. An empty list has one row of rank 0, with empty object and distance");
   add_exact_flag(command, flags.exact);
-  command.add_flag("--changes", flags.changes,
-                   "Write only the lists that changed, instead of all lists");
+  command.add_flag(
+      "--changes", flags.changes,
+      "Write only the lists that changed, instead of all lists. A list that is removed "
+      "has one row with empty rank, object and distance");
   command
       .add_option("--with", flags.with,
                   "Further columns of --out, separated by commas. time: the tick's time as ISO "

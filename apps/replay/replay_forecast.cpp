@@ -39,16 +39,16 @@ std::string iso_time(std::int64_t time_us) {
   return text;
 }
 
-/// Returns the number of rows that are written if every list is full.
+/// Returns the number of rows that are written if every list is full. An empty list has one row.
 double rows_at_most(const ReplayPlan& plan, const sim::Forecast& forecast,
                     std::span<const protocol::QuerySpec> queries) {
   const bool every_object = plan.query_file.empty();
   const auto objects = static_cast<double>(forecast.objects());
   // A list that follows an object, or is an object's own, does not have this object.
-  double neighbors_a_tick = 0;
+  double rows_a_tick = 0;
   for (const protocol::QuerySpec& query : queries)
-    neighbors_a_tick += std::min(static_cast<double>(query.k),
-                                 query.anchor == AnchorKind::fixed ? objects : objects - 1);
+    rows_a_tick += std::clamp(query.anchor == AnchorKind::fixed ? objects : objects - 1, 1.0,
+                              static_cast<double>(query.k));
   // In a tick without rows, lists change only if rows become too old.
   const bool time_changes_lists = plan.object_ttl_us != ObjectTableOptions::never_us ||
                                   std::ranges::any_of(queries, [](const auto& query) {
@@ -56,8 +56,8 @@ double rows_at_most(const ReplayPlan& plan, const sim::Forecast& forecast,
                                   });
   const auto written_ticks = static_cast<double>(
       plan.every_tick || time_changes_lists ? forecast.ticks() : forecast.ticks_with_rows_max());
-  if (!every_object) return neighbors_a_tick * written_ticks;
-  return neighbors_a_tick *
+  if (!every_object) return rows_a_tick * written_ticks;
+  return rows_a_tick *
          std::min(static_cast<double>(forecast.lists_of_objects()), objects * written_ticks);
 }
 

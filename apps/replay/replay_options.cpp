@@ -101,7 +101,6 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.every_tick = flags.every_tick;
   sim::request(flags.with, plan.columns);
   plan.columns.exact_distances = flags.exact;
-  plan.columns.absent_is_gone = !flags.changes;
   plan.on = flags.changes ? report_on_named(flags.on).value() : ReportOn::distance;
   plan.engine = flags.engine;
   plan.out = flags.out;

@@ -198,8 +198,13 @@ class Replay {
       }
       if (csv && server_ != nullptr) server_->learn_names(lists, object_names_);
       if (plan_.columns.positions) add_positions(lists);
-      if (csv) csv->write_tick(tick.tick, tick.tau_us, lists);
-      if (plan_.changes_only) lists.clear();
+      if (csv && plan_.changes_only)
+        csv->write_changes(tick.tick, tick.tau_us, lists, removed_);
+      else if (csv)
+        csv->write_tick(tick.tick, tick.tau_us, lists);
+      if (!plan_.changes_only) return;
+      lists.clear();
+      removed_.clear();
     };
     const auto start = Clock::now();
     summary_.result = sim::replay(*rows_, options(), *host_, writes ? &lists : nullptr, on_tick);
@@ -216,7 +221,7 @@ class Replay {
 
   sim::ReplayOptions options() {
     sim::ReplayOptions options{.tick_us = plan_.tick_us, .wait = pacing()};
-    options.removed_stay_empty = plan_.changes_only;
+    if (plan_.changes_only) options.removed = &removed_;
     if (plan_.columns.positions)
       options.on_rows = [this](std::span<const sim::TraceRow> rows) {
         for (const sim::TraceRow& row : rows) positions_[row.id] = row.position;
@@ -252,8 +257,9 @@ class Replay {
   std::unordered_map<ObjectId, Position> positions_;
   std::optional<zmq::context_t> zmq_;
   std::unique_ptr<sim::LockStepHost> host_;
-  sim::ServerHost* server_ = nullptr;  ///< the same as host_ if there is a server, else null
-  protocol::ListStore held_before_;    ///< the queries' lists before the first row
+  sim::ServerHost* server_ = nullptr;       ///< the same as host_ if there is a server, else null
+  protocol::ListStore held_before_;         ///< the queries' lists before the first row
+  std::vector<protocol::ListKey> removed_;  ///< lists that the last tick removed
 };
 
 }  // namespace

@@ -271,8 +271,8 @@ std::function<int()> add_subscribe(CLI::App& program) {
           "--format", options->format,
           "The format of the standard output. csv: "
           "tick,time_us,query_id,rank,object_id,distance_m, and columns vote, value and subject if "
-          "the lists have them. A list that becomes empty or is removed has one more row, with an "
-          "empty rank")
+          "the lists have them. An empty list has one row of rank 0, with empty object and "
+          "distance; a removed list has one whose rank is empty too")
       ->check(CLI::IsMember({"table", "csv", "ndjson"}))
       ->capture_default_str();
   command

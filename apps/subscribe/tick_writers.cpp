@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <vector>
 
 #include "starling/sim/files/text_append.hpp"
 #include "starling/sim/replay/result_csv.hpp"
@@ -34,12 +34,12 @@ class CsvWriter final : public TickWriter {
           "this stream carries no positions, and --with position needs them; leave it out, or put "
           "the stream with with_position");
     columns_.space = tick.header.space;
-    lists_.clear();
-    find_gone(tick);
-    find_updated(tick);
-    if (lists_.empty() && !csv_) return;
+    read(tick);
+    if (lists_.empty() && removed_.empty() && !csv_) return;
+    const auto is_of_subject = [](const protocol::ListKey& key) { return key.has_subject; };
     const bool subjects =
-        std::ranges::any_of(lists_, [](const auto& entry) { return entry.first.has_subject; });
+        std::ranges::any_of(lists_, is_of_subject, &protocol::ListStore::value_type::first) ||
+        std::ranges::any_of(removed_, is_of_subject);
     if (!csv_) open(tick, subjects);
     if (tick.has_votes && !columns_.votes)
       throw std::runtime_error(
@@ -53,7 +53,10 @@ class CsvWriter final : public TickWriter {
       throw std::runtime_error(
           "a query of this stream now keeps a list for every object, but the first line of the CSV "
           "has no column for their subjects; start subscribe again");
-    csv_->write_tick(tick.header.tick, tick.header.tau_us, lists_);
+    if (tick.is_whole)
+      csv_->write_snapshot(tick.header.tick, tick.header.tau_us, lists_);
+    else
+      csv_->write_changes(tick.header.tick, tick.header.tau_us, lists_, removed_);
     csv_->flush();
   }
 
@@ -64,52 +67,28 @@ class CsvWriter final : public TickWriter {
   }
 
  private:
-  using Keys = std::unordered_set<protocol::ListKey, protocol::ListKeyHash>;
-
   void open(const ShownTick& tick, bool subjects) {
     columns_.exact_distances = columns_.exact_distances || tick.header.space == Space::vector;
     columns_.votes = tick.has_votes;
     columns_.means = tick.has_means;
     columns_.subjects = subjects;
-    columns_.empty_lists = true;
     csv_.emplace("-", names_, names_, columns_);
   }
 
-  /// Puts each list that is gone into lists_, as an empty list.
-  void find_gone(const ShownTick& tick) {
-    std::unordered_set<QueryId> queries;  // queries that are gone with all their lists
+  void read(const ShownTick& tick) {
+    lists_.clear();
+    removed_.clear();
     for (const ShownList& shown : tick.lists) {
-      if (shown.event != ListEvent::removed) continue;
-      if (!shown.key.has_subject)
-        queries.insert(shown.key.query);
-      else if (with_rows_.erase(shown.key) > 0)
-        lists_[shown.key] = {};
-    }
-    if (queries.empty() && !tick.is_whole) return;
-    std::erase_if(with_rows_, [&](const protocol::ListKey& key) {
-      if (!tick.is_whole && !queries.contains(key.query)) return false;
-      lists_[key] = {};
-      return true;
-    });
-  }
-
-  void find_updated(const ShownTick& tick) {
-    for (const ShownList& shown : tick.lists) {
-      if (shown.list == nullptr) continue;
-      if (!shown.list->neighbors.empty()) {
-        lists_[shown.key] = *shown.list;
-        with_rows_.insert(shown.key);
-      } else if (with_rows_.erase(shown.key) > 0) {
-        lists_[shown.key] = {};
-      }
+      if (shown.event == ListEvent::removed) removed_.push_back(shown.key);
+      if (shown.list != nullptr) lists_[shown.key] = *shown.list;
     }
   }
 
   const sim::NameTable& names_;
   sim::ResultCsvColumns columns_;
   std::optional<sim::ResultCsv> csv_;
-  protocol::ListStore lists_;  ///< of the tick that is being written
-  Keys with_rows_;             ///< lists that had neighbours when they were last written
+  protocol::ListStore lists_;               ///< of the tick that is being written
+  std::vector<protocol::ListKey> removed_;  ///< by that tick
 };
 
 class NdjsonWriter final : public TickWriter {

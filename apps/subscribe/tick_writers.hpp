@@ -44,13 +44,12 @@ class TickWriter {
   virtual void end() {}
 };
 
-/// Writes CSV to the standard output. If a list had neighbours and is now empty or gone, also after
-/// a snapshot, the writer writes one row for this list, without rank, object and distance. If
-/// `names` has a name for an id, the writer writes the name. `names` must outlive the writer. The
-/// first line is written with the first lists, because they decide whether there are columns for
-/// votes, means and subjects. If no lists come, end() writes the first line. `with` names further
-/// columns: see sim::columns_on_request. `exact`: see ResultCsvColumns::exact_distances; true in a
-/// vector space.
+/// Writes CSV to the standard output: see sim::ResultCsv for empty and removed lists. If `names`
+/// has a name for an id, the writer writes the name. `names` must outlive the writer. The first
+/// line is written with the first lists, because they decide whether there are columns for votes,
+/// means and subjects. If no lists come, end() writes the first line. `with` names further columns:
+/// see sim::columns_on_request. `exact`: see ResultCsvColumns::exact_distances; true in a vector
+/// space.
 std::unique_ptr<TickWriter> make_csv_writer(const sim::NameTable& names,
                                             const std::vector<std::string>& with = {},
                                             bool exact = false);

@@ -55,15 +55,15 @@ class DueRows {
 
 /// Returns a handler that applies each reported list to `lists` and sets `changed`, or an empty
 /// handler if `lists` is null.
-ListHandler applied_to(protocol::ListStore* lists, bool removed_stay_empty, bool& changed) {
+ListHandler applied_to(protocol::ListStore* lists, std::vector<protocol::ListKey>* removed,
+                       bool& changed) {
   if (lists == nullptr) return {};
-  return [lists, removed_stay_empty, &changed](const protocol::ListKey& key, ListEvent event,
-                                               std::span<const protocol::HeldNeighbor> neighbors) {
+  return [lists, removed, &changed](const protocol::ListKey& key, ListEvent event,
+                                    std::span<const protocol::HeldNeighbor> neighbors) {
     changed = true;
-    if (event == ListEvent::removed && removed_stay_empty && key.has_subject) {
-      (*lists)[key] = {};
-    } else if (event == ListEvent::removed) {
+    if (event == ListEvent::removed) {
       remove_lists(*lists, {&key, 1});
+      if (removed != nullptr) removed->push_back(key);
     } else {
       (*lists)[key].neighbors.assign(neighbors.begin(), neighbors.end());
     }
@@ -94,7 +94,7 @@ ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost&
   const std::int64_t first_us = first_tick_us(due.next_us(), options.tick_us);
   check_tick_count(rows.newest_us(), first_us, options.tick_us);
   bool changed = false;
-  const ListHandler on_list = applied_to(lists, options.removed_stay_empty, changed);
+  const ListHandler on_list = applied_to(lists, options.removed, changed);
   // A tick whose lists are due at a certain time is not held back until the next one begins.
   const bool runs_ahead = host.runs_ahead() && !options.wait && !options.on_rows;
   ReplayProgress progress;

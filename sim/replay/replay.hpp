@@ -45,9 +45,8 @@ struct ReplayOptions {
   /// Called with the rows that each tick takes, before this tick. If set, no tick begins before the
   /// last one's lists are used.
   std::function<void(std::span<const TraceRow>)> on_rows{};
-  /// A list of a subject that is gone stays in the store as an empty list, for a caller that clears
-  /// the store after each tick.
-  bool removed_stay_empty = false;
+  /// If not null: gets the keys of the lists that a tick removes. The caller clears it.
+  std::vector<protocol::ListKey>* removed = nullptr;
 };
 
 struct ReplayResult {

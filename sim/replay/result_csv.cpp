@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <tuple>
+#include <unordered_map>
 
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/text_append.hpp"
@@ -56,12 +57,60 @@ ResultCsv::ResultCsv(const std::string& path, const NameTable& query_names,
 }
 
 void ResultCsv::write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists) {
+  collect_absent(lists);
+  write(tick, tau_us, lists, Content::all);
+}
+
+void ResultCsv::write_changes(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists,
+                              std::span<const protocol::ListKey> removed) {
+  collect_removed(lists, removed);
+  write(tick, tau_us, lists, Content::changes);
+}
+
+void ResultCsv::write_snapshot(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists) {
+  collect_absent(lists);
+  write(tick, tau_us, lists, Content::changes);
+}
+
+void ResultCsv::collect_absent(const protocol::ListStore& lists) {
+  removed_.clear();
+  for (const auto& [key, objects] : written_)
+    if (!lists.contains(key)) removed_.push_back(key);
+}
+
+void ResultCsv::collect_removed(const protocol::ListStore& lists,
+                                std::span<const protocol::ListKey> removed) {
+  removed_.clear();
+  std::unordered_map<QueryId, bool> queries;  // whether a list of the query was written
+  const auto remove = [&](const protocol::ListKey& key) {
+    if (!lists.contains(key)) removed_.push_back(key);
+  };
+  for (const protocol::ListKey& key : removed) {
+    if (key.has_subject || written_.contains(key))
+      remove(key);
+    else
+      queries[key.query] = false;
+  }
+  if (queries.empty()) return;
+  for (const auto& [key, objects] : written_)
+    if (const auto query = queries.find(key.query); query != queries.end()) {
+      query->second = true;
+      remove(key);
+    }
+  for (const auto& [query, has_lists] : queries)
+    if (!has_lists) remove({.query = query});
+  // A query and one of its subjects may be removed by the same tick.
+  std::ranges::sort(removed_);
+  removed_.erase(std::ranges::unique(removed_).begin(), removed_.end());
+}
+
+void ResultCsv::write(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists,
+                      Content content) {
   entries_.clear();
-  for (const auto& list : lists) entries_.push_back(entry_of(list));
-  if (columns_.changes && columns_.absent_is_gone) add_gone(lists);
+  for (const auto& [key, list] : lists) entries_.push_back(entry_of(key, &list));
+  for (const protocol::ListKey& key : removed_) entries_.push_back(entry_of(key, nullptr));
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-    return std::tie(a.whose, a.subject, a.list->first) <
-           std::tie(b.whose, b.subject, b.list->first);
+    return std::tie(a.whose, a.subject, *a.key) < std::tie(b.whose, b.subject, *b.key);
   });
   if (columns_.iso_time) {
     iso_time_ = ',';
@@ -72,7 +121,7 @@ void ResultCsv::write_tick(Tick tick, std::int64_t tau_us, const protocol::ListS
   prefix += ',';
   append_number(prefix, tau_us);
   prefix += ',';
-  for (const Entry& entry : entries_) write_list(prefix, entry);
+  for (const Entry& entry : entries_) write_list(prefix, entry, content);
 }
 
 ResultCsv::SortedId ResultCsv::sorted_id(std::uint64_t id, const NameTable& names) {
@@ -82,40 +131,55 @@ ResultCsv::SortedId ResultCsv::sorted_id(std::uint64_t id, const NameTable& name
   return {is_text, is_text ? std::string_view(known->second) : std::string_view(), id};
 }
 
-ResultCsv::Entry ResultCsv::entry_of(const protocol::ListStore::value_type& list) const {
-  const protocol::ListKey& key = list.first;
+ResultCsv::Entry ResultCsv::entry_of(const protocol::ListKey& key,
+                                     const protocol::HeldList* list) const {
   if (shows_subject_as_query(key))
-    return {sorted_id(to_number(key.subject), object_names_), {}, &list};
+    return {sorted_id(to_number(key.subject), object_names_), {}, &key, list};
   return {sorted_id(to_number(key.query), query_names_),
-          key.has_subject ? sorted_id(to_number(key.subject), object_names_) : SortedId(), &list};
+          key.has_subject ? sorted_id(to_number(key.subject), object_names_) : SortedId(), &key,
+          list};
 }
 
-void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
+void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry, Content content) {
+  const protocol::ListKey& key = *entry.key;
+  const protocol::HeldList* const list = entry.list;
   row_prefix_ = tick_prefix;
-  const auto& [key, list] = *entry.list;
   append_id(row_prefix_, entry.whose.number,
             shows_subject_as_query(key) ? object_names_ : query_names_);
   row_prefix_ += ',';
   row_suffix_.clear();
   if (columns_.votes) row_suffix_ += ',';
-  if (columns_.votes && list.vote != no_label) append_number(row_suffix_, list.vote);
+  if (columns_.votes && list != nullptr && list->vote != no_label)
+    append_number(row_suffix_, list->vote);
   if (columns_.means) row_suffix_ += ',';
-  if (columns_.means && list.mean) append_number(row_suffix_, *list.mean);
+  if (columns_.means && list != nullptr && list->mean) append_number(row_suffix_, *list->mean);
   if (columns_.subjects) row_suffix_ += ',';
   if (columns_.subjects && key.has_subject)
     append_id(row_suffix_, entry.subject.number, object_names_);
   row_suffix_ += iso_time_;
-  if (columns_.empty_lists && list.neighbors.empty()) {
-    buffer_.append(row_prefix_).append(",,").append(row_suffix_);
-    end_row(nullptr, "");
-  }
   std::vector<ObjectId> before;
   std::vector<ObjectId> now;
   if (columns_.changes) {
     if (const auto last = written_.find(key); last != written_.end())
       before = std::move(last->second);
-    now = sorted_objects(list);
+    if (list != nullptr) now = sorted_objects(*list);
   }
+  if (list == nullptr) {
+    if (content == Content::changes) write_row_without_object("");
+  } else if (list->neighbors.empty()) {
+    write_row_without_object("0");
+  } else {
+    write_neighbors(*list, before);
+  }
+  write_left(before, now);
+  if (list == nullptr)
+    written_.erase(key);
+  else if (content == Content::changes || columns_.changes)
+    written_[key] = std::move(now);
+  if (buffer_.size() >= buffer_bytes) write_buffer();
+}
+
+void ResultCsv::write_neighbors(const protocol::HeldList& list, std::span<const ObjectId> before) {
   std::uint32_t rank = 0;
   for (const protocol::HeldNeighbor& neighbor : list.neighbors) {
     buffer_ += row_prefix_;
@@ -132,12 +196,15 @@ void ResultCsv::write_list(std::string_view tick_prefix, const Entry& entry) {
     end_row(has_state ? &list.states[rank - 1].position : nullptr,
             std::ranges::binary_search(before, neighbor.object) ? "stayed" : "entered");
   }
-  if (columns_.changes) write_left(key, before, std::move(now));
-  if (buffer_.size() >= buffer_bytes) write_buffer();
 }
 
-void ResultCsv::write_left(const protocol::ListKey& key, std::span<const ObjectId> before,
-                           std::vector<ObjectId> now) {
+void ResultCsv::write_row_without_object(std::string_view rank) {
+  buffer_.append(row_prefix_).append(rank).append(",,").append(row_suffix_);
+  end_row(nullptr, "");
+}
+
+/// Writes a row for each object that was in the list and is not any more.
+void ResultCsv::write_left(std::span<const ObjectId> before, std::span<const ObjectId> now) {
   for (const ObjectId object : before) {
     if (std::ranges::binary_search(now, object)) continue;
     buffer_.append(row_prefix_).append(",");
@@ -145,10 +212,6 @@ void ResultCsv::write_left(const protocol::ListKey& key, std::span<const ObjectI
     buffer_.append(",").append(row_suffix_);
     end_row(nullptr, "left");
   }
-  if (now.empty())
-    written_.erase(key);
-  else
-    written_[key] = std::move(now);
 }
 
 void ResultCsv::end_row(const Position* position, const char* change) {
@@ -161,13 +224,6 @@ void ResultCsv::end_row(const Position* position, const char* change) {
   }
   if (columns_.changes) buffer_.append(",").append(change);
   buffer_ += '\n';
-}
-
-void ResultCsv::add_gone(const protocol::ListStore& lists) {
-  gone_.clear();
-  for (const auto& [key, objects] : written_)
-    if (!lists.contains(key)) gone_[key];
-  for (const auto& list : gone_) entries_.push_back(entry_of(list));
 }
 
 void ResultCsv::append_id(std::string& text, std::uint64_t id, const NameTable& names) {

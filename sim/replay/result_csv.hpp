@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes results as CSV with the columns tick,time_us,query_id,rank,object_id,distance_m. Rows are
 // sorted by tick, query and rank. Columns for votes, means and subjects are optional. `starling
-// replay` and `starling subscribe` use ResultCsv.
+// replay`, `subscribe` and `ask` use ResultCsv.
 #pragma once
 
 #include <array>
@@ -31,8 +31,6 @@ struct ResultCsvColumns {
   /// True: adds the column `subject`, which is empty for a list without a subject, and query_id is
   /// always the query's id. False: query_id is the subject's id if the list has a subject.
   bool subjects = false;
-  /// True: an empty list gets one row with empty rank, object and distance. False: no row.
-  bool empty_lists = false;
 
   // Columns that the user asks for with --with; they follow all others in this order.
   bool iso_time = false;   ///< adds `time`, the tick's time as ISO 8601
@@ -40,8 +38,6 @@ struct ResultCsvColumns {
   /// Adds `change`: `entered` or `stayed` since the list was last written. Objects that have left
   /// get a row of their own after the list, with empty rank, distance and position, and `left`.
   bool changes = false;
-  /// For `changes`: a list that a tick does not have is gone, and all its objects have left.
-  bool absent_is_gone = false;
   Space space = Space::planar2;  ///< names the columns of the position: x, y[, z] or lon, lat, alt
 };
 
@@ -51,6 +47,11 @@ inline constexpr std::array<const char*, 3> columns_on_request{"time", "position
 /// Sets the members for these columns, which are some of columns_on_request.
 void request(std::span<const std::string> names, ResultCsvColumns& columns);
 
+/// A list has one row for each neighbour, with ranks from 1. An empty list has one row of rank 0,
+/// with empty object and distance. A file has either all lists of each tick, by write_tick, or only
+/// the lists that changed, by write_changes and write_snapshot. In the latter, a list that is
+/// removed has one row with empty rank, object and distance; in the former it has no row.
+///
 /// The rows of a tick are sorted by query_id, then by subject. Decimal ids come first, in numeric
 /// order. Other ids follow in the order of their bytes.
 class ResultCsv {
@@ -62,8 +63,16 @@ class ResultCsv {
             const ResultCsvColumns& columns = {},
             TextOutput::Appears appears = TextOutput::Appears::at_once);
 
-  /// Writes one tick's lists, one row per neighbour.
+  /// Writes all lists of a tick.
   void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
+
+  /// Writes the lists that a tick reports, and removes the lists of the keys in `removed` that are
+  /// not among them. A key without a subject removes all lists of its query.
+  void write_changes(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists,
+                     std::span<const protocol::ListKey> removed);
+
+  /// Writes all lists of a tick that follows a gap, and removes all others that were written.
+  void write_snapshot(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
 
   /// Passes everything written so far to the operating system, so that other programs can read it.
   void flush();
@@ -83,19 +92,25 @@ class ResultCsv {
   struct Entry {
     SortedId whose;    ///< the id in column query_id
     SortedId subject;  ///< the id in column subject
-    const protocol::ListStore::value_type* list = nullptr;
+    const protocol::ListKey* key = nullptr;
+    const protocol::HeldList* list = nullptr;  ///< null if it is removed
   };
+  enum class Content { all, changes };
 
   static SortedId sorted_id(std::uint64_t id, const NameTable& names);
   bool shows_subject_as_query(const protocol::ListKey& key) const {
     return key.has_subject && !columns_.subjects;
   }
-  Entry entry_of(const protocol::ListStore::value_type& list) const;
-  void write_list(std::string_view tick_prefix, const Entry& entry);
-  void write_left(const protocol::ListKey& key, std::span<const ObjectId> before,
-                  std::vector<ObjectId> now);
+  Entry entry_of(const protocol::ListKey& key, const protocol::HeldList* list) const;
+  void collect_absent(const protocol::ListStore& lists);
+  void collect_removed(const protocol::ListStore& lists,
+                       std::span<const protocol::ListKey> removed);
+  void write(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists, Content content);
+  void write_list(std::string_view tick_prefix, const Entry& entry, Content content);
+  void write_neighbors(const protocol::HeldList& list, std::span<const ObjectId> before);
+  void write_row_without_object(std::string_view rank);
+  void write_left(std::span<const ObjectId> before, std::span<const ObjectId> now);
   void end_row(const Position* position, const char* change);
-  void add_gone(const protocol::ListStore& lists);
   static void append_id(std::string& text, std::uint64_t id, const NameTable& names);
   void write_buffer();
 
@@ -107,10 +122,10 @@ class ResultCsv {
   std::string row_prefix_;
   std::string row_suffix_;
   std::vector<Entry> entries_;
-  std::string iso_time_;  ///< of the tick that is being written
-  protocol::ListStore gone_;
-  /// For `changes`: the objects of each list that is not empty as it was last written, sorted by
-  /// id.
+  std::string iso_time_;                    ///< of the tick that is being written
+  std::vector<protocol::ListKey> removed_;  ///< lists that the tick that is being written lacks
+  /// The lists that were written and not removed, with their objects sorted by id if
+  /// columns_.changes. Files of all lists have them only for this column.
   std::unordered_map<protocol::ListKey, std::vector<ObjectId>, protocol::ListKeyHash> written_;
 };
 

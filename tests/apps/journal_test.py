@@ -24,10 +24,13 @@ class JournalTest(ServerCase):
         self.ask_server("put", text="id,x,y\n" + "".join(f"{row},{row},0\n" for row in range(ROWS)))
         self.ask_server("put", "stream", "riders")
         self.ask_server("put", "query", "riders", "1", "--x", "0", "--y", "0", "--k", "3")
-        ticks = self.ticks()
-        while self.ticks() < ticks + 3:
-            time.sleep(0.02)
+        self.wait_for_ticks(3)
         self.end(server)
+
+    def wait_for_ticks(self, count):
+        ticks = self.ticks()
+        while self.ticks() < ticks + count:
+            time.sleep(0.02)
 
     def ticks(self):
         """The ticks in the log so far. What the server writes now may look unfinished."""
@@ -123,6 +126,21 @@ class JournalTest(ServerCase):
         self.assertIn("give a trace", self.run_program("replay", status=2).stderr)
         late = self.run_program("replay", "--journal", self.log, "--from", "2100-01-01T00:00:00Z", status=1)
         self.assertIn("no tick of the log is between", late.stderr)
+
+    def test_replay_tells_an_empty_list_from_a_removed_one(self):
+        server = self.serve("--journal", self.log, "--tick", "20ms")
+        self.ask_server("put", "--id", "5", "--x", "0", "--y", "0")
+        self.ask_server("put", "stream", "s")
+        self.ask_server("put", "query", "s", "1", "--x", "0", "--y", "0", "--k", "2", "--distance-max", "9")
+        self.wait_for_ticks(3)
+        self.ask_server("put", "--id", "5", "--x", "30", "--y", "0")
+        self.wait_for_ticks(3)
+        self.ask_server("remove", "query", "s", "1")
+        self.wait_for_ticks(3)
+        self.end(server)
+        replay = self.run_program("replay", "--journal", self.log, "--stream", "s", "--out", "-")
+        self.assertEqual([line.split(",")[2:] for line in replay.stdout.splitlines()[1:]],
+                         [["1", "1", "5", "0.000"], ["1", "0", "", ""], ["1", "", "", ""]])
 
     def test_export_writes_a_trace_that_other_commands_read(self):
         self.write_log()

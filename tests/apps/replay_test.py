@@ -55,9 +55,9 @@ class QueryTest(ReplayCase):
     def test_flags_filter_the_lists_of_all_queries_without_a_filter_of_their_own(self):
         trace = self.write("trace.csv", LINE)
         self.assertEqual(self.lists(trace, "--distance-max", 3),
-                         {(1, "a"): "bc", (1, "b"): "ac", (1, "c"): "ba"})
+                         {(1, "a"): "bc", (1, "b"): "ac", (1, "c"): "ba", (1, "d"): ""})
         self.assertEqual(self.lists(trace, "--tags-required", "0x1", "--tags-forbidden", 2),
-                         {(1, "b"): "a", (1, "c"): "a", (1, "d"): "a"})
+                         {(1, "a"): "", (1, "b"): "a", (1, "c"): "a", (1, "d"): "a"})
         queries = self.write("queries.csv", "query_id,x,y,distance_max_m\n1,0,0,\n2,0,0,inf\n")
         self.assertEqual(self.lists(trace, "--queries", queries, "--distance-max", 1),
                          {(1, "1"): "ab", (1, "2"): "abcd"})
@@ -98,12 +98,13 @@ class ExactTest(ReplayCase):
     K = 10
 
     def exact(self, trace, header, queries, *flags):
-        """Returns the rows of each query as (object, text of the distance)."""
+        """Returns the neighbours of each query that has some as (object, text of the distance)."""
         path = self.write("queries.csv", "\n".join([header, *queries, ""]))
         found = {}
         text = self.replay(trace, "--queries", path, "-k", self.K, "--out", "-", "--exact", *flags).stdout
         for row in csv.DictReader(text.splitlines()):
-            found.setdefault(row["query_id"], []).append((row["object_id"], row["distance_m"]))
+            if row["rank"] != "0":
+                found.setdefault(row["query_id"], []).append((row["object_id"], row["distance_m"]))
         return found
 
     def test_a_distance_of_exact_keeps_its_neighbour_as_the_limit_and_the_number_below_does_not(self):
@@ -201,6 +202,64 @@ class ColumnsTest(ReplayCase):
             self.assertIn(sentence, self.replay(trace, *flags, status=2).stderr)
 
 
+class EmptyListTest(ReplayCase):
+    """The CSV of a list without a neighbour, written out by hand from docs/replay.md."""
+
+    HEADER = ["tick,time_us,query_id,rank,object_id,distance_m"]
+    FULL = ["{},{},1,1,2,5.000", "{},{},2,1,1,5.000"]
+    EMPTY = ["{},{},1,0,,", "{},{},2,0,,"]
+
+    def setUp(self):
+        super().setUp()
+        # From 2 s on, the two are 50 m apart.
+        self.trace = self.write("trace.csv", "id,time_us,x,y\n1,1000000,0,0\n2,1000000,3,4\n"
+                                "2,2000000,30,40\n2,5000000,30,40\n")
+        self.flags = [self.trace, "--tick", "1s", "--distance-max", 10, "--out", "-"]
+
+    @staticmethod
+    def at(tick, rows):
+        return [row.format(tick, tick * 1_000_000) for row in rows]
+
+    def expected(self, *ticks):
+        return self.HEADER + [line for tick, rows in ticks for line in self.at(tick, rows)]
+
+    def check(self, flags, *ticks):
+        self.assertEqual(self.replay(*self.flags, *flags).stdout.splitlines(), self.expected(*ticks))
+
+    def test_a_list_that_becomes_empty_is_a_row_of_rank_0_in_each_tick_that_is_written(self):
+        self.check([], (1, self.FULL), (2, self.EMPTY), (5, self.EMPTY))
+
+    def test_with_every_tick_it_is_a_row_in_each_tick(self):
+        self.check(["--every-tick"], (1, self.FULL), *((tick, self.EMPTY) for tick in range(2, 6)))
+
+    def test_with_changes_it_is_a_row_in_the_tick_in_which_it_became_empty(self):
+        self.check(["--changes"], (1, self.FULL), (2, self.EMPTY))
+
+    def test_a_first_list_without_a_neighbour_is_a_row_too(self):
+        queries = self.write("queries.csv", "query_id,x,y\nfar,900,900\n")
+        self.check(["--queries", queries, "--changes"], (1, ["{},{},far,0,,"]))
+
+    def test_a_list_that_is_removed_is_told_from_an_empty_one(self):
+        flags = [self.trace, "--tick", "1s", "--out", "-", "--object-ttl", "2500ms"]
+        self.assertEqual(self.replay(*flags, "--changes").stdout.splitlines(), self.expected(
+            (1, self.FULL), (4, ["{},{},1,,,", "{},{},2,0,,"])))
+        # In a file of all lists, a list without a row is not there.
+        self.assertEqual(self.replay(*flags, "--every-tick").stdout.splitlines()[-2:],
+                         self.at(4, self.EMPTY[1:]) + self.at(5, self.EMPTY[1:]))
+
+    def test_further_columns_are_blank_and_what_left_follows(self):
+        lines = self.replay(*self.flags, "--changes", "--with", "time,position,change").stdout.splitlines()
+        self.assertEqual(lines[3:], [
+            "2,2000000,1,0,,,1970-01-01T00:00:02Z,,,", "2,2000000,1,,2,,1970-01-01T00:00:02Z,,,left",
+            "2,2000000,2,0,,,1970-01-01T00:00:02Z,,,", "2,2000000,2,,1,,1970-01-01T00:00:02Z,,,left"])
+
+    def test_the_rows_of_empty_lists_count_among_those_foretold(self):
+        trace = self.write("one.csv", "id,time_us,x,y\n1,0,0,0\n1,1000000,1,0\n")
+        done = self.replay(trace, "--out", "-")
+        self.assertEqual(len(done.stdout.splitlines()), 1 + 2)
+        self.assertIn("at most 2 rows to write\n", done.stderr)
+
+
 class SizeTest(ReplayCase):
     def rows_far_ahead(self):
         return self.write("trace.csv", "id,time_us,x,y\n" + "".join(
@@ -245,9 +304,10 @@ class SizeTest(ReplayCase):
     def test_a_list_that_time_changes_is_written_without_rows(self):
         trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,0\nc,90000000,2,0\n")
         lists = self.lists(trace, "--tick", "10s", "--max-age", "45s", "--changes")
-        self.assertEqual(lists, {(1, "a"): "b", (1, "b"): "a", (10, "a"): "c", (10, "b"): "c"})
-        ticks = {tick for tick, _ in self.lists(trace, "--tick", "10s", "--object-ttl", "45s")}
-        self.assertEqual(ticks, {1})
+        self.assertEqual(lists, {(1, "a"): "b", (1, "b"): "a", (6, "a"): "", (6, "b"): "",
+                                 (10, "a"): "c", (10, "b"): "c", (10, "c"): ""})
+        lists = self.lists(trace, "--tick", "10s", "--object-ttl", "45s")
+        self.assertEqual(lists, {(1, "a"): "b", (1, "b"): "a", (10, "c"): ""})
 
     def test_flags_that_contradict_are_refused(self):
         trace = self.rows_far_ahead()

@@ -135,6 +135,44 @@ class SubscribeTest(unittest.TestCase):
         self.assertIn(".", row[5])
         self.assertEqual(self.start("subscribe", "pairs", "--exact").wait(PATIENCE_S), 2)
 
+    def test_csv_and_ndjson_and_the_table_show_a_list_that_became_empty(self):
+        self.serve()
+        near = ("--distance-max", "150")
+        self.replay(100, more=near)
+        subscriber, lines, _ = self.subscribe("--format", "csv")
+        self.assertEqual([lines.line() for _ in range(2)],
+                         [CSV_HEAD + ",subject", "10,10000000,0,1,2,110.000,1"])
+        other, objects, _ = self.subscribe("--format", "ndjson")
+        self.line_with(objects, '"neighbors":[{"object":"2"')
+        self.replay(200, more=near)
+        self.assertEqual(self.line_with(lines, ",0,0,"), "11,11000000,0,0,,,1")
+        self.assertEqual(lines.line(), "11,11000000,0,0,,,2")
+        self.line_with(objects, '"query":"0","subject":"1","neighbors":[]')
+        table, shown, _ = self.subscribe("--refresh", "1ms")
+        self.assertEqual(self.line_with(shown, f"{'1':22}-").split(), ["0", "1", "-"])
+        for process in subscriber, other, table:
+            self.assertEqual(self.end(process, signal.SIGTERM), 0)
+
+    def test_csv_and_ndjson_tell_a_removed_list_from_an_empty_one(self):
+        self.serve()
+        self.replay(100, more=("--distance-max", "5"))
+        subscriber, lines, _ = self.subscribe("--format", "csv")
+        self.assertEqual([lines.line() for _ in range(3)],
+                         [CSV_HEAD + ",subject", "10,10000000,0,0,,,1", "10,10000000,0,0,,,2"])
+        other, objects, _ = self.subscribe("--format", "ndjson")
+        self.line_with(objects, '"subject":"2","neighbors":[]')
+        subprocess.run([PROGRAM, "remove", "query", "pairs", "0", *self.connect()[:2]], check=True,
+                       timeout=PATIENCE_S, capture_output=True)
+        path = os.path.join(self.folder.name, "other.csv")
+        with open(path, "w") as file:
+            file.write("id,time,x,y\n1,11,0,0\n")
+        subprocess.run([PROGRAM, "replay", path, "--stream", "other", "--tick", "1s", *self.connect()],
+                       check=True, timeout=PATIENCE_S, capture_output=True)
+        self.assertEqual([lines.line() for _ in range(2)], ["11,11000000,0,,,,1", "11,11000000,0,,,,2"])
+        self.line_with(objects, '"event":"removed","query":"0"')
+        for process in subscriber, other:
+            self.assertEqual(self.end(process, signal.SIGTERM), 0)
+
     def test_on_an_idle_server_what_is_held_shows_at_once(self):
         self.serve()
         self.replay(100)  # no tick follows

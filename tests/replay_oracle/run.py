@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays one recorded or made trace with the `starling` program and checks its output.
 
-The replays are: k 1, 8 and 64; 1 and 2 threads; embedded and through a server. Compares the output with
-the oracle's, and the replays of each k with each other.
+The replays are: k 1, 8 and 64, and 8 within a short distance; 1 and 2 threads; embedded and through a
+server. Compares the output with
+the oracle's, and the replays of the same lists with each other.
 
     run.py --starling build/release/apps/starling --trace ais [--all]
 
@@ -14,6 +15,7 @@ the program says so and exits with 77, which ctest counts as skipped. Made trace
 import argparse
 import hashlib
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -26,14 +28,15 @@ from replay_oracle import Difference, Result, Trace, compare, describe, duration
 from traces import GEOGRAPHIC, iso_time_us
 
 SKIPPED = 77
-LIST_LENGTHS = (1, 8, 64)
+# A distance within which some lists are empty. No two points of a lattice of centimetres have it.
+NEAR_M = 3000.003
 SERVER_START_TIMEOUT_S = 30
 REPLAY_TIMEOUT_S = 1500
 EXIT_TIMEOUT_S = 1
 
 BUS_COLUMNS = "id=vehicle_id,time=timestamp,lat=latitude,lon=longitude"
 TRACES = {
-    "sumo": {"file": "sumo_spider_fcd.xml.gz", "tick": "10s", "tick_all": "1s",
+    "sumo": {"file": "sumo_spider_fcd.xml.gz", "tick": "10s", "tick_all": "1s", "near_m": 60.003,
              "flags": ["--format", "sumo"]},
     "ais": {"file": "ais_marinecadastre_2022-01-03.csv.gz", "tick": "60s", "tick_all": "60s",
             "to": "2022-01-03T00:03:00", "to_all": "2022-01-03T00:25:00",
@@ -67,7 +70,10 @@ class Hashing:
 class Replay:
     """One `starling replay` that writes its CSV into a pipe, so that no large file is needed."""
 
-    def __init__(self, run, k, flags):
+    def __init__(self, run, lists, flags):
+        k, distance_max_m = lists
+        if distance_max_m < math.inf:
+            flags = ["--distance-max", str(distance_max_m), *flags]
         self.command = [run.starling, "replay", str(run.path), *run.flags, "--tick", run.tick,
                         "--k", str(k), "--queries", "all", "--every-tick", "--out", "-", *flags]
         self.errors = tempfile.TemporaryFile()
@@ -132,16 +138,17 @@ class Run:
         self.path = MAKERS[name](folder) if name in MAKERS else folder / plan["file"]
         self.tick = plan["tick_all" if everything else "tick"]
         self.to = plan.get("to_all" if everything else "to")
+        self.lists = [(1, math.inf), (8, math.inf), (64, math.inf), (8, plan.get("near_m", NEAR_M))]
         self.flags = plan["flags"] + (["--until", self.to] if self.to else [])
 
     def against_the_oracle(self):
         """Compares embedded replays on two threads with the oracle, all list lengths at once. Returns the
         digest of each replay."""
         trace = Trace(self.path, self.name, to_us=iso_time_us(self.to) if self.to else None)
-        replays = [Replay(self, k, ["--threads", "2"]) for k in LIST_LENGTHS]
+        replays = [Replay(self, lists, ["--threads", "2"]) for lists in self.lists]
         try:
-            results = [Result(k, f"starling replay --k {k}", replay.output)
-                       for k, replay in zip(LIST_LENGTHS, replays)]
+            results = [Result(k, " ".join(replay.command), replay.output, distance_max_m)
+                       for (k, distance_max_m), replay in zip(self.lists, replays)]
             ticks = compare(trace, duration_us(self.tick), results)
             print(f"{self.name}, tick {self.tick}: {describe(trace, ticks, results)}", flush=True)
             return [replay.finish() for replay in replays]
@@ -153,29 +160,30 @@ class Run:
             for replay in replays:
                 replay.stop()
 
-    def digest(self, k, flags):
-        replay = Replay(self, k, flags)
+    def digest(self, lists, flags):
+        replay = Replay(self, lists, flags)
         try:
             return replay.finish()
         finally:
             replay.stop()
 
     def on_one_thread(self, digests):
-        for k, wanted in zip(LIST_LENGTHS, digests):
-            if self.digest(k, ["--threads", "1"]) != wanted:
-                raise Difference(f"k {k}: one thread writes other bytes than two")
+        for lists, wanted in zip(self.lists, digests):
+            if self.digest(lists, ["--threads", "1"]) != wanted:
+                raise Difference(f"k, distance {lists}: one thread writes other bytes than two")
         print(f"{self.name}: one thread writes the same bytes", flush=True)
 
     def through_a_server(self, digests):
-        for k, wanted in zip(LIST_LENGTHS, digests):
+        for lists, wanted in zip(self.lists, digests):
             with tempfile.TemporaryDirectory() as folder:
                 space = "wgs84" if self.name in GEOGRAPHIC else "planar2"
                 server = Server(self.starling, space, folder)
                 try:
                     endpoints = server.endpoints()
                     flags = ["--connect", endpoints["commands"], "--results", endpoints["results"]]
-                    if self.digest(k, flags) != wanted:
-                        raise Difference(f"k {k}: --connect writes other bytes than embedded")
+                    if self.digest(lists, flags) != wanted:
+                        raise Difference(
+                            f"k, distance {lists}: --connect writes other bytes than embedded")
                 finally:
                     server.stop()
         print(f"{self.name}: --connect writes the same bytes", flush=True)

@@ -49,9 +49,10 @@ class HandMadeTrace(unittest.TestCase):
         with gzip.open(self.path, "wt") as file:
             file.write(SHIPS)
 
-    def compare(self, lists, k=8):
+    def compare(self, lists, k=8, distance_max_m=numpy.inf, max_age_us=None):
         trace = Trace(self.path, "ais")
-        return compare(trace, MINUTE_US, [Result(k, "the file", io.BytesIO(lists.encode()))])
+        result = Result(k, "the file", io.BytesIO(lists.encode()), distance_max_m)
+        return compare(trace, MINUTE_US, [result], max_age_us)
 
     def test_equal_lists_pass(self):
         self.assertEqual(self.compare(SHIP_LISTS), 2)
@@ -69,6 +70,24 @@ class HandMadeTrace(unittest.TestCase):
         first_ranks = "".join(line for line in SHIP_LISTS.splitlines(True)
                               if line.split(",")[3] in ("rank", "1"))
         self.assertEqual(self.compare(first_ranks, k=1), 2)
+
+    def test_a_list_without_a_neighbour_is_one_line_of_rank_0(self):
+        lines = SHIP_LISTS.splitlines(True)
+        near = "".join(lines[:4] + lines[5:6] + ["2,1641168120000000,100,0,,\n"])
+        self.assertEqual(self.compare(near, distance_max_m=50), 2)
+        self.assertEqual(self.compare(near, k=1, distance_max_m=50), 2)
+        # At the first tick the last row of ship 20 is 50 s old, at the second that of ship 3 is 90 s.
+        fresh = "".join([lines[0], "1,1641168060000000,3,0,,\n", *lines[2:5],
+                         "2,1641168120000000,20,1,100,100.190\n", lines[7]])
+        self.assertEqual(self.compare(fresh, max_age_us=40_000_000), 2)
+        for wrong in (near.replace("2,1641168120000000,100,0,,\n", ""), near.replace(",100,0,,", ",100,,,")):
+            with self.assertRaises(Difference):
+                self.compare(wrong, distance_max_m=50)
+
+    def test_the_greatest_distance_is_inclusive(self):
+        near = [line for line in SHIP_LISTS.splitlines(True) if line[-8:-1] not in ("111.320", "100.190")]
+        self.assertEqual(self.compare("".join(near + ["2,1641168120000000,100,0,,\n"]),
+                                      distance_max_m=22.27), 2)
 
     def test_any_difference_is_told(self):
         lines = SHIP_LISTS.splitlines(True)

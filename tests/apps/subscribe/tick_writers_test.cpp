@@ -270,27 +270,27 @@ TEST_F(CsvWriter, WithoutSubjectsIsAReplays) {
             head_ + "\n3,2000000,1,1,2,1.000\n");
 }
 
-TEST_F(CsvWriter, ListsLeftEmptyOrRemovedHaveOneRowWithoutARank) {
+TEST_F(CsvWriter, AnEmptyListHasOneRowOfRankZeroAndARemovedOneARowWithoutARank) {
   const protocol::ListKey one{.query = QueryId{1}};
   const protocol::ListKey two{.query = QueryId{2}};
   const protocol::ListKey never{.query = QueryId{5}};
-  written({header_of({}),
-           false,
-           {{one, ListEvent::updated, &full_},
-            {two, ListEvent::updated, &full_},
-            {never, ListEvent::updated, &empty_}}});
-  const ShownTick emptied{header_of({}),
-                          false,
-                          {{one, ListEvent::updated, &empty_},
-                           {two, ListEvent::removed, nullptr},
-                           {never, ListEvent::removed, nullptr}}};
-  EXPECT_EQ(written(emptied), "3,2000000,1,,,\n3,2000000,2,,,\n");
-  EXPECT_EQ(written(emptied), "") << "they are empty already";
+  EXPECT_EQ(written({header_of({}),
+                     false,
+                     {{one, ListEvent::updated, &full_},
+                      {two, ListEvent::updated, &full_},
+                      {never, ListEvent::updated, &empty_}}}),
+            head_ + "\n3,2000000,1,1,2,1.000\n3,2000000,2,1,2,1.000\n3,2000000,5,0,,\n");
+  EXPECT_EQ(written({header_of({}),
+                     false,
+                     {{one, ListEvent::updated, &empty_},
+                      {two, ListEvent::removed, nullptr},
+                      {never, ListEvent::removed, nullptr}}}),
+            "3,2000000,1,0,,\n3,2000000,2,,,\n3,2000000,5,,,\n");
   EXPECT_EQ(written({header_of({}), false, {{one, ListEvent::updated, &full_}}}),
             "3,2000000,1,1,2,1.000\n");
 }
 
-TEST_F(CsvWriter, AQueryThatGoesEmptiesTheListsOfAllItsSubjects) {
+TEST_F(CsvWriter, AQueryThatGoesRemovesTheListsOfAllItsSubjects) {
   written({header_of({}),
            false,
            {{subject(3, 1), ListEvent::updated, &full_},
@@ -309,7 +309,7 @@ TEST_F(CsvWriter, AQueryThatGoesAndComesAsAnotherKindLeavesNoListBehind) {
             "3,2000000,3,1,2,1.000,\n3,2000000,3,,,,1\n");
 }
 
-TEST_F(CsvWriter, WhatASnapshotNoLongerHoldsIsLeftEmpty) {
+TEST_F(CsvWriter, WhatASnapshotNoLongerHoldsIsRemoved) {
   const protocol::ListKey one{.query = QueryId{1}};
   const protocol::ListKey two{.query = QueryId{2}};
   written({header_of({}),

@@ -40,6 +40,8 @@ class Writer:
             else:
                 self.held[found.subject] = (found.ids.tolist(), found.distances.tolist())
         for subject in sorted(self.held):
+            if not self.held[subject][0]:
+                self.lines.append(f"{tick.tick},{tau_us},{subject},0,,\n")
             for rank, (other, distance) in enumerate(zip(*self.held[subject]), start=1):
                 self.lines.append(
                     f"{tick.tick},{tau_us},{subject},{rank},{other},{distance:.3f}\n")

@@ -110,18 +110,93 @@ TEST(ResultCsv, SubjectsHaveAColumnWhereTheyAreAskedFor) {
             "1,0,4,1,bus,1.000,1\n");
 }
 
-TEST(ResultCsv, EmptyListsHaveARowWhereTheyAreAskedFor) {
+TEST(ResultCsv, AnEmptyListIsOneRowOfRankZeroWithBlankObjectAndDistance) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  ResultCsv plain(path, names, names);
+  plain.write_tick(Tick{1}, 5, lists_of({{of_query(1), {{ObjectId{2}, 1}}}, {of_query(9), {}}}));
+  plain.write_tick(Tick{2}, 6, lists_of({{of_query(1), {}}, {of_query(9), {}}}));
+  plain.write_tick(Tick{3}, 7, {});
+  plain.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "1,5,1,1,2,1.000\n"
+            "1,5,9,0,,\n"
+            "2,6,1,0,,\n"
+            "2,6,9,0,,\n");
+}
+
+TEST(ResultCsv, FurtherColumnsOfAnEmptyListAreThoseOfTheListAndNotOfANeighbour) {
   const TemporaryDirectory directory;
   const std::string path = directory.path("results.csv");
   NameTable names;
   ResultCsv csv(path, names, names,
-                {.votes = true, .means = true, .subjects = true, .empty_lists = true});
-  csv.write_tick(Tick{1}, 5, lists_of({{of_query(9), {}}, {{QueryId{3}, true, ObjectId{1}}, {}}}));
+                {.votes = true,
+                 .means = true,
+                 .subjects = true,
+                 .iso_time = true,
+                 .positions = true,
+                 .changes = true});
+  csv.write_tick(Tick{1}, 0, lists_of({{of_query(9), {}}, {{QueryId{3}, true, ObjectId{1}}, {}}}));
   csv.close();
   EXPECT_EQ(TemporaryDirectory::read(path),
-            "tick,time_us,query_id,rank,object_id,distance_m,vote,value,subject\n"
-            "1,5,3,,,,,,1\n"
-            "1,5,9,,,,,,\n");
+            "tick,time_us,query_id,rank,object_id,distance_m,vote,value,subject,time,x,y,change\n"
+            "1,0,3,0,,,,,1,1970-01-01T00:00:00Z,,,\n"
+            "1,0,9,0,,,,,,1970-01-01T00:00:00Z,,,\n");
+}
+
+TEST(ResultCsv, AFileOfChangesTellsRemovedListsFromEmptyOnes) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  const Neighbors one{{ObjectId{5}, 1}};
+  const protocol::ListKey first{QueryId{3}, true, ObjectId{1}};
+  const protocol::ListKey second{QueryId{3}, true, ObjectId{2}};
+  ResultCsv csv(path, names, names, {.subjects = true});
+  csv.write_changes(
+      Tick{1}, 0,
+      lists_of(
+          {{of_query(1), one}, {of_query(2), one}, {of_query(4), {}}, {first, one}, {second, {}}}),
+      {});
+  csv.write_changes(Tick{2}, 0, lists_of({{of_query(1), {}}}),
+                    std::vector{of_query(2), of_query(4), first});
+  csv.write_changes(Tick{3}, 0, {}, std::vector{second, of_query(3), of_query(8)});
+  csv.write_changes(Tick{4}, 0, lists_of({{of_query(1), one}}), std::vector{of_query(1)});
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m,subject\n"
+            "1,0,1,1,5,1.000,\n"
+            "1,0,2,1,5,1.000,\n"
+            "1,0,3,1,5,1.000,1\n"
+            "1,0,3,0,,,2\n"
+            "1,0,4,0,,,\n"
+            "2,0,1,0,,,\n"
+            "2,0,2,,,,\n"
+            "2,0,3,,,,1\n"
+            "2,0,4,,,,\n"
+            "3,0,3,,,,2\n"
+            "3,0,8,,,,\n"
+            "4,0,1,1,5,1.000,\n");
+}
+
+TEST(ResultCsv, ASnapshotAfterAGapRemovesTheListsThatItDoesNotHave) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path("results.csv");
+  NameTable names;
+  const Neighbors one{{ObjectId{5}, 1}};
+  ResultCsv csv(path, names, names);
+  csv.write_snapshot(Tick{1}, 0, lists_of({{of_query(1), {}}, {of_query(2), one}}));
+  csv.write_snapshot(Tick{7}, 0, lists_of({{of_query(2), one}}));
+  csv.write_snapshot(Tick{9}, 0, {});
+  csv.close();
+  EXPECT_EQ(TemporaryDirectory::read(path),
+            "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "1,0,1,0,,\n"
+            "1,0,2,1,5,1.000\n"
+            "7,0,1,,,\n"
+            "7,0,2,1,5,1.000\n"
+            "9,0,2,,,\n");
 }
 
 TEST(ResultCsv, WritesWhoEnteredStayedAndLeft) {
@@ -131,9 +206,7 @@ TEST(ResultCsv, WritesWhoEnteredStayedAndLeft) {
   names.put(4, "bus, 4");
   const Neighbors one{{ObjectId{5}, 1}};
   const Neighbors two{{ObjectId{5}, 1}, {ObjectId{4}, 2}};
-  ResultCsv csv(
-      path, names, names,
-      {.positions = true, .changes = true, .absent_is_gone = true, .space = Space::wgs84});
+  ResultCsv csv(path, names, names, {.positions = true, .changes = true, .space = Space::wgs84});
   csv.write_tick(Tick{1}, 0, lists_of({{of_query(1), two}, {of_query(2), one}}));
   protocol::ListStore lists = lists_of({{of_query(1), one}});
   lists[of_query(1)].states = {{{13.25, 52.5, 7}, 0}};
