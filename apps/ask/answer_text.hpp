@@ -15,7 +15,8 @@ struct Answer {
   Tick tick{};
   std::int64_t tau_us = 0;
   protocol::HeldList list{};
-  bool is_vector = false;  ///< true: distances are not in metres
+  bool is_vector = false;   ///< true: distances are not in metres
+  bool is_unknown = false;  ///< true: the tick does not have the object of the question
 };
 
 /// Returns a line with tick and time, and a table with a row for each neighbour.

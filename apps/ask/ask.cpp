@@ -17,6 +17,7 @@
 #include "starling/apps/shared/exact_flag.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/server_names.hpp"
+#include "starling/apps/shared/text/time_line.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
@@ -44,15 +45,28 @@ void print_csv(const AskFlags& flags, const Answer& answer, const sim::NameTable
   csv.close();
 }
 
+constexpr const char* no_tick_yet =
+    "no tick has finished yet, so nothing can be seen; ask again after the next tick";
+
+void refuse_unknown(const AskFlags& flags, const Answer& answer) {
+  if (!answer.is_unknown) return;
+  if (answer.tick == Tick{0}) throw std::runtime_error(no_tick_yet);
+  throw std::runtime_error("tick " + std::to_string(to_number(answer.tick)) + ", of " +
+                           format_time(answer.tau_us) + ", has no object " +
+                           sim::quoted_text(flags.object) +
+                           ": it was never put, was removed or has expired; check the id" +
+                           (flags.at.empty() ? ", or ask again after the next tick if it was just "
+                                               "put"
+                                             : " and --at"));
+}
+
 void say_empty(const AskFlags& flags, const Answer& answer) {
   if (!answer.list.neighbors.empty()) return;
   std::cerr << "starling ask: ";
   if (answer.tick == Tick{0})
-    std::cerr
-        << "no tick has finished yet, so nothing can be seen; ask again after the next tick\n";
+    std::cerr << no_tick_yet << '\n';
   else if (!flags.object.empty())
-    std::cerr << "there is no object " << sim::quoted_text(flags.object)
-              << " in this tick, or no other object passes the filter\n";
+    std::cerr << "no other object passes the filter, or this tick has none\n";
   else
     std::cerr << "no object passes the filter, or this tick has none\n";
 }
@@ -75,7 +89,8 @@ NamedAnswer ask_server(const AskFlags& flags) {
   const Answer answer{.tick = answers.tick,
                       .tau_us = answers.tau_us,
                       .list = answers.lists.front(),
-                      .is_vector = space.is_vector()};
+                      .is_vector = space.is_vector(),
+                      .is_unknown = !answers.unknown.empty()};
   std::vector<std::uint64_t> ids;
   for (const protocol::HeldNeighbor& each : answer.list.neighbors)
     ids.push_back(to_number(each.object));
@@ -85,6 +100,7 @@ NamedAnswer ask_server(const AskFlags& flags) {
 int ask(const AskFlags& flags) {
   check_flags(flags);
   const auto [answer, names] = flags.journal.empty() ? ask_server(flags) : ask_log(flags);
+  refuse_unknown(flags, answer);
   if (flags.csv)
     print_csv(flags, answer, names);
   else
@@ -141,7 +157,7 @@ std::function<int()> add_ask(CLI::App& program) {
       "  starling ask --at 2026-11-26T12:00:00Z --object bus-3\n"
       "The answer is of the last finished tick, or of the tick of --at. Exit status: 0 done, also "
       "if no object passes;\n"
-      "1 if the server failed, 2 wrong usage.");
+      "1 if that tick has no object --object, or the server failed; 2 wrong usage.");
   return [flags] { return ask(*flags); };
 }
 

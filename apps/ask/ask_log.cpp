@@ -32,6 +32,7 @@ Answer answer_of(const Answers& answers, const Processor& processor) {
                 .list = {},
                 .is_vector = processor.space().is_vector()};
   const Answers::List& list = answers.lists.at(0);
+  answer.is_unknown = list.is_unknown;
   for (std::uint64_t i = list.first; i < list.first + list.count; ++i)
     answer.list.neighbors.push_back(
         {answers.neighbors[i].object, processor.to_distance(answers.neighbors[i].key)});

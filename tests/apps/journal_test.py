@@ -142,6 +142,15 @@ class JournalTest(ServerCase):
         self.assertEqual([line.split(",")[2:] for line in replay.stdout.splitlines()[1:]],
                          [["1", "1", "5", "0.000"], ["1", "0", "", ""], ["1", "", "", ""]])
 
+    def test_ask_tells_an_unknown_object_from_an_empty_list(self):
+        self.write_log()
+        of_object = ["ask", "-k", "2", "--csv", "--journal", self.log, "--at", "2100-01-01T00:00:00Z",
+                     "--distance-max", "0.5", "--object"]
+        found = self.run_program(*of_object, "3").stdout.splitlines()
+        self.assertRegex(found[1], r"^\d+,\d+,0,0,,$")
+        self.assertIn("has no object 'nobody': it was never put, was removed or has expired; check the id and --at\n",
+                      self.run_program(*of_object, "nobody", status=1).stderr)
+
     def test_export_writes_a_trace_that_other_commands_read(self):
         self.write_log()
         for _ in range(2):  # from the records, then from a snapshot

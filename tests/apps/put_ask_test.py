@@ -90,6 +90,23 @@ class PutAskTest(ServerCase):
         self.assertEqual(self.ask(*here, "--distance-max", "1.5"), [("old", 1)])
         self.assertEqual(self.ask("--object", "a", "-k", "1"), [("18446744073709551615", 13 ** 0.5)])
 
+    def test_an_unknown_object_is_told_from_an_empty_list(self):
+        self.serve()
+        self.put("--id", "alone", "--x", "0", "--y", "0")
+        done = self.ask_server("ask", "--object", "alone", "--csv")
+        self.assertRegex(done.stdout.splitlines()[1], r"^\d+,\d+,0,0,,$")
+        self.assertEqual(done.stderr, "starling ask: no other object passes the filter, or this tick has none\n")
+        answer = json.loads(self.ask_server("ask", "--object", "alone", "--json").stdout)
+        self.assertEqual(answer["neighbors"], [])
+        for form in [], ["--csv"], ["--json"]:
+            done = self.ask_server("ask", "--object", "nobody", *form, status=1)
+            self.assertEqual(done.stdout, "")
+            self.assertRegex(done.stderr, r"^starling: tick \d+, of .*, has no object 'nobody': ")
+        self.ask_server("remove", "object", "alone")
+        while self.ask_server("ask", "--x", "0", "--y", "0", "--json").stdout.count('"id"'):
+            pass
+        self.assertIn("has no object 'alone'", self.ask_server("ask", "--object", "alone", status=1).stderr)
+
     def test_three_dimensions(self):
         self.serve("--space", "planar3")
         self.put(text="id;x;y;z\na;0;0;7\nb;0;0;-1\n")
@@ -273,7 +290,9 @@ class PutAskTest(ServerCase):
                 (["ask", "--object", "a", "--lon", "1", "--lat", "2"], 2, "give either a place"),
                 (["ask", "--object", "a", "-k", "5"], 1, "^starling: k is 5; it must be 1 to k-max"),
                 (["ask", "--object", "a", "-k", "0"], 2, "-k|--k"),
-                (["ask", "--object", "nobody", "-k", "2"], 0, "there is no object 'nobody'"),
+                (["ask", "--object", "nobody", "-k", "2"], 1,
+                 r"^starling: tick \d+, of 20\S+ \S+ UTC, has no object 'nobody': it was never put, was "
+                 "removed or has expired; check the id, or ask again"),
                 (["ask", "--lon", "1", "--lat", "2", "--age-max", "soon"], 2, "is not a duration")]:
             done = self.ask_server(*arguments, status=status)
             self.assertRegex(done.stderr + done.stdout, sentence, arguments)
