@@ -3,8 +3,7 @@
 """Replays one recorded or made trace with the `starling` program and checks its output.
 
 The replays are: k 1, 8 and 64, and 8 within a short distance; 1 and 2 threads; embedded and through a
-server. Compares the output with
-the oracle's, and the replays of the same lists with each other.
+server. Compares the output with the oracle's, and the replays of the same lists with each other.
 
     run.py --starling build/release/apps/starling --trace ais [--all]
 

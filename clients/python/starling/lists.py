@@ -195,28 +195,43 @@ class Lists:
     def to_pandas(self) -> pandas.DataFrame:
         """Returns a frame with one row for each neighbour, nearest first within each list.
 
-        The columns are query_id, subject_id if a list has one (nullable), rank from 1, object_id,
-        object_text if texts were used as ids, and what the stream reports: distance, x, y, z (in
-        wgs84 degrees of longitude and latitude, and metres) and tags. Removed lists have no
-        row. Needs pandas."""
+        The columns are query_id, subject_id if a list has one (nullable), rank from 1 (nullable),
+        object_id (nullable), object_text if texts were used as ids, and what the stream reports:
+        distance, x, y, z (in wgs84 degrees of longitude and latitude, and metres) and tags
+        (nullable). An empty list has one row of rank 0, where object_id and all that follows are
+        missing. A removed list, and that of a question about an unknown object, has one row
+        where rank is missing too. Needs pandas."""
         import pandas
 
         counts = self.counts.astype(np.intp)
-        starts = self.offsets[:-1].astype(np.intp)
-        columns: dict[str, Any] = {"query_id": np.repeat(self.query_ids, counts)}
+        sizes = np.maximum(counts, 1)
+        place = np.repeat(np.arange(len(self)), sizes)
+        has_object = counts[place] > 0
+
+        def spread(values: npt.NDArray[Any], missing: Any) -> npt.NDArray[Any]:
+            column = np.full(len(place), missing, dtype=values.dtype)
+            column[has_object] = values
+            return column
+
+        def nullable(values: npt.NDArray[Any]) -> Any:
+            return pandas.arrays.IntegerArray(spread(values, 0), ~has_object)
+
+        columns: dict[str, Any] = {"query_id": self.query_ids[place]}
         if self.has_subject.any():
             columns["subject_id"] = pandas.arrays.IntegerArray(
-                np.repeat(self.subject_ids, counts), np.repeat(~self.has_subject, counts))
-        columns["rank"] = np.arange(len(self.object_ids)) - np.repeat(starts, counts) + 1
-        columns["object_id"] = self.object_ids
+                self.subject_ids[place], ~self.has_subject[place])
+        ranks = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+        columns["rank"] = pandas.arrays.IntegerArray(
+            np.where(has_object, ranks, 0), (self.is_removed | self.is_unknown)[place])
+        columns["object_id"] = nullable(self.object_ids)
         if len(self.names):
-            columns["object_text"] = self.names.texts_of(self.object_ids)
+            columns["object_text"] = spread(self.names.texts_of(self.object_ids), None)
         if self.distances is not None:
-            columns["distance"] = self.distances
+            columns["distance"] = spread(self.distances, np.nan)
         if self.positions is not None:
-            columns.update(zip("xyz", self.positions.T))
+            columns.update(zip("xyz", (spread(axis, np.nan) for axis in self.positions.T)))
         if self.tags is not None:
-            columns["tags"] = self.tags
+            columns["tags"] = nullable(self.tags)
         return pandas.DataFrame(columns)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:

@@ -30,9 +30,11 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
             changes=True. A duration may be a timedelta, and a list is several words.
 
     Returns a frame with the columns tick, time (datetime64), query_id and object_id (texts), rank
-    from 1, and distance_m. Distances have three decimals; with exact=True they are those of the
-    engine, and each keeps its neighbour as distance_max. Needs pandas. Raises StarlingError with
-    the program's words if it fails, and FileNotFoundError if there is no program.
+    from 1 (Int64), and distance_m. An empty list has one row of rank 0, where object_id and
+    distance_m are missing. With changes=True, a removed list has one row where rank is missing too.
+    Distances have three decimals; with exact=True they are those of the engine, and each keeps its
+    neighbour as distance_max. Needs pandas. Raises StarlingError with the program's words if it
+    fails, and FileNotFoundError if there is no program.
     """
     import pandas
 
@@ -48,8 +50,9 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
             assert running.stdout is not None
             try:
                 # pandas' default parser may be one unit in the last place off.
-                frame = pandas.read_csv(running.stdout, float_precision="round_trip",
-                                        dtype={"query_id": str, "object_id": str})
+                frame = pandas.read_csv(
+                    running.stdout, float_precision="round_trip", keep_default_na=False,
+                    na_values=[""], dtype={"query_id": str, "object_id": str, "rank": "Int64"})
             except pandas.errors.EmptyDataError:
                 frame = pandas.DataFrame()
             finally:

@@ -3,8 +3,12 @@
 #include "starling/protocol/wire/reply_codec.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <variant>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "starling/protocol/client/list_store.hpp"
@@ -183,8 +187,14 @@ TEST(ReplyCodec, ListsOfVectorsCarryTheMetricsDistancesVotesAndMeans) {
   }
 }
 
+std::vector<QueryReport> empty_answers(std::size_t questions) {
+  std::vector<QueryReport> reports(questions);
+  for (std::size_t i = 0; i < questions; ++i) reports[i].query = QueryId{i};
+  return reports;
+}
+
 TEST(ReplyCodec, NeighborsNameTheQuestionsAboutUnknownObjects) {
-  const std::vector<QueryReport> reports{{.query = QueryId{0}}, {.query = QueryId{1}}};
+  const std::vector<QueryReport> reports = empty_answers(2);
   const Lattice lattice{SpaceOptions{}};
   const ListSource lists{.reports = reports, .with = {}, .lattice = &lattice};
   const Decoded none(encode_neighbors(head, {1, Tick{2}, 3}, lists));
@@ -197,10 +207,8 @@ TEST(ReplyCodec, NeighborsNameTheQuestionsAboutUnknownObjects) {
 
 TEST(ReplyCodec, UnknownObjectsThatAreNoAscendingIndexesOfEmptyListsAreMalformed) {
   const Neighbor neighbor{RankKey{1}, ObjectId{7}};
-  const std::vector<QueryReport> reports{
-      {.query = QueryId{0}},
-      {.query = QueryId{1}, .neighbors = std::span(&neighbor, 1)},
-      {.query = QueryId{2}}};
+  std::vector<QueryReport> reports = empty_answers(3);
+  reports[1].neighbors = std::span(&neighbor, 1);
   const Lattice lattice{SpaceOptions{}};
   const ListSource lists{.reports = reports, .with = {}, .lattice = &lattice};
   using Indexes = std::vector<std::uint32_t>;

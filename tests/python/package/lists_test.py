@@ -86,11 +86,45 @@ class Frames(unittest.TestCase):
         frame = some_lists(texts=True).to_pandas()
         self.assertEqual(frame.columns.tolist(), [
             "query_id", "subject_id", "rank", "object_id", "object_text", "distance", "x", "y", "z", "tags"])
-        rows = zip(frame["query_id"], frame["rank"], frame["object_text"], frame["distance"])
+        of_lists = frame[frame["query_id"] != 9]  # which is removed
+        rows = zip(*(of_lists[name] for name in ("query_id", "rank", "object_text", "distance")))
         self.assertEqual(sorted(rows),
                          [(1, 1, "a", 1.0), (1, 2, "b<", 2.0), (5, 1, "a", 1.0), (5, 1, "b<", 1.0),
                           (5, 1, "b<", 2.0)])
-        self.assertEqual(frame["subject_id"].isna().tolist(), (frame["query_id"] == 1).tolist())
+        self.assertEqual(frame["subject_id"].isna().tolist(), (frame["query_id"] != 5).tolist())
+
+    def test_a_frame_has_a_row_of_rank_0_for_an_empty_list_and_one_without_a_rank_for_a_removed_one(self):
+        engine = starling.Engine()
+        engine.put_stream("s", with_position=True, with_tags=True)
+        engine.put_queries("s", ["near", "gone"], 2, at=[(0, 0), (0, 0)], distance_max=10)
+        engine.update(["a", "b"], [[1, 0], [2, 0]], 1, tags=[1, 2])
+        full = engine.tick(1).streams["s"].to_pandas()
+        self.assertEqual(full["rank"].tolist(), [1, 2, 1, 2])
+        engine.update(["a", "b"], [[100, 0], [200, 0]], 2)
+        engine.remove_queries("s", ["gone"])
+        engine.put_queries("s", ["far", "wide"], 1, at=[(900, 0), (100, 0)], distance_max=[1, 1])
+        tick = engine.tick(2)
+        frame = tick.streams["s"].to_pandas()
+        texts = [engine.names.text_of(query) for query in frame["query_id"]]
+        self.assertEqual(sorted(texts), ["far", "gone", "near", "wide"])
+        rows = {text: frame.iloc[place] for place, text in enumerate(texts)}
+        self.assertTrue(frame["rank"].isna().iloc[texts.index("gone")])
+        for text in ("near", "far"):
+            self.assertEqual(rows[text]["rank"], 0)
+        self.assertEqual((rows["wide"]["rank"], rows["wide"]["object_text"], rows["wide"]["tags"]), (1, "a", 1))
+        for name in ("object_id", "object_text", "distance", "x", "y", "z", "tags"):
+            self.assertEqual(frame[name].isna().tolist(), [text != "wide" for text in texts], name)
+        self.assertEqual([str(frame[name].dtype) for name in ("rank", "object_id", "tags")],
+                         [str(full[name].dtype) for name in ("rank", "object_id", "tags")])
+
+    def test_a_frame_of_answers_tells_an_unknown_object_from_an_empty_list(self):
+        engine = starling.Engine()
+        engine.update([1, 2], [[0, 0], [3, 4]], 1)
+        engine.tick(1)
+        frame = engine.neighbors(follow=[1, 7, 2], k=1, distance_max=[9, 9, 1]).to_pandas()
+        self.assertEqual(frame["query_id"].tolist(), [0, 1, 2])
+        self.assertEqual(frame["rank"].isna().tolist(), [False, True, False])
+        self.assertEqual((frame["rank"][0], frame["rank"][2]), (1, 0))
 
     def test_a_frame_has_only_what_the_lists_have(self):
         engine = starling.Engine()

@@ -75,6 +75,23 @@ class Frames(ServerCase):
         self.assertEqual(starling.replay(trace, k=10)["distance_m"].tolist(),
                          [float(f"{distance:.3f}") for distance in exact])
 
+    def test_an_empty_list_is_a_row_of_rank_0_and_a_removed_one_a_row_without_a_rank(self):
+        trace = self.folder / "trace.csv"
+        trace.write_text("id,time,x,y\nNA,1,0,0\nnull,1,3,4\nnull,2,30,40\nnull,5,30,40\n")
+        frame = starling.replay(trace, tick="1s", distance_max=10)
+        self.assertEqual(frame["tick"].tolist(), [1, 1, 2, 2, 5, 5])
+        self.assertEqual(frame["query_id"].tolist(), ["NA", "null"] * 3)
+        self.assertEqual(frame["rank"].tolist(), [1, 1, 0, 0, 0, 0])
+        self.assertEqual(frame["object_id"].tolist()[:2], ["null", "NA"])
+        self.assertEqual(frame["object_id"].isna().tolist(), [False] * 2 + [True] * 4)
+        self.assertEqual(frame["distance_m"].isna().tolist(), [False] * 2 + [True] * 4)
+        frame = starling.replay(trace, tick="1s", changes=True, object_ttl="2500ms")
+        self.assertEqual((frame["tick"].tolist(), frame["query_id"].tolist()),
+                         ([1, 1, 4, 4], ["NA", "null"] * 2))
+        self.assertEqual(frame["rank"].dtype, "Int64")
+        self.assertEqual(frame["rank"].isna().tolist(), [False, False, True, False])
+        self.assertEqual(frame["rank"].tolist()[3], 0)
+
     def test_what_the_program_refuses_is_an_error_with_its_words(self):
         with self.assertRaisesRegex(starling.InvalidArgument, "--k"):
             starling.replay("x.csv", k=0)

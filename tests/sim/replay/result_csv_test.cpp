@@ -42,6 +42,7 @@ TEST(ResultCsv, SortsByQueryAndRanksFromOne) {
   csv.close();
   EXPECT_EQ(TemporaryDirectory::read(path),
             "tick,time_us,query_id,rank,object_id,distance_m\n"
+            "1,-1000000,8,0,,\n"
             "1,-1000000,9,1,5,0.000\n"
             "1,-1000000,9,2,4,1234.568\n"
             "1,-1000000,10,1,18446744073709551615,0.001\n"

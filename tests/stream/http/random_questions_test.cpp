@@ -167,7 +167,8 @@ std::uint64_t bits_of(double number) {
 
 Said said_by(const protocol::NeighborAnswers& answers) {
   const protocol::HeldList& list = answers.lists.at(0);
-  Said said{.is_unknown = !answers.unknown.empty()};
+  Said said;
+  said.is_unknown = !answers.unknown.empty();
   for (const protocol::HeldNeighbor& each : list.neighbors)
     said.neighbors.emplace_back(to_number(each.object), bits_of(each.distance_m));
   said.vote = list.vote;
@@ -181,7 +182,8 @@ Said said_by(const HttpReply& reply, const Question& question, bool is_vector,
   const simdjson::dom::element root = parser.parse(reply.body);
   EXPECT_EQ(root["tick"].get_uint64().value(), 1u);
   EXPECT_EQ(root["time_us"].get_int64().value(), asked_tau_us);
-  Said said{.is_unknown = reply.status == 404};
+  Said said;
+  said.is_unknown = reply.status == 404;
   if (said.is_unknown) {
     EXPECT_EQ(root["code"].get_string().value(), "unknown_object");
     return said;
