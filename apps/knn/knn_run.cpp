@@ -20,6 +20,7 @@
 #include "starling/sim/vectors/label_file.hpp"
 #include "starling/sim/vectors/value_file.hpp"
 #include "starling/sim/vectors/vector_file.hpp"
+#include "starling/sim/vectors/vector_formats.hpp"
 #include "starling/sim/vectors/vector_results.hpp"
 
 namespace starling::apps {
@@ -170,7 +171,8 @@ class KnnRun {
     if (rows && !in_place) prepared_.reserve(std::size_t{*rows} * dimension_);
     const std::uint32_t rows_max = batch_rows(dimension_, batch_components_max);
     std::uint64_t rows_read = 0;
-    OffsetChoice choice(plan_.metric, dimension_);
+    const bool is_text = sim::array_format_of(plan_.points) == sim::ArrayFormat::csv;
+    OffsetChoice choice(plan_.metric, dimension_, is_text);
     std::vector<double> exact;  // as long as there may be an offset
     for (;;) {
       const VectorsView raw = points_->next(rows_max);

@@ -37,8 +37,8 @@ std::uint64_t hash_of(std::span<const Number> row) {
 
 }  // namespace
 
-OffsetChoice::OffsetChoice(Metric metric, std::uint32_t dimension)
-    : ranges_(dimension), is_open_(ignores_offset(metric)) {}
+OffsetChoice::OffsetChoice(Metric metric, std::uint32_t dimension, bool is_text)
+    : ranges_(dimension), is_text_(is_text), is_open_(ignores_offset(metric)) {}
 
 /// Returns by how much an offset makes the smallest number smaller, as a factor; at least 1 if the
 /// component may have an offset, else 0.
@@ -78,6 +78,7 @@ std::vector<double> OffsetChoice::offset() const {
   for (std::size_t j = 0; j < offset.size(); ++j) {
     const Range& range = ranges_[j];
     if (range.gain() < (range.is_float32 ? float32_gain_min : 1)) continue;
+    if (range.is_float32 && is_text_) continue;
     const double spread = range.most - range.least;
     const double step = spread == 0 ? 0 : std::ldexp(1.0, std::ilogb(spread) - 3);
     const double middle = range.least + spread / 2;

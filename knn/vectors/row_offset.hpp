@@ -21,13 +21,14 @@ constexpr bool ignores_offset(Metric metric) {
 ///
 /// A component has an offset if all its numbers have one sign and their spread, the largest less
 /// the smallest, is at most the smallest magnitude; or, if float32 holds all its numbers, at most
-/// 1/256 of it. The offset is the middle of the spread, rounded to a multiple of the power of two
+/// 1/256 of it. Text has no type: a component of a text has no offset if float32 holds all its
+/// numbers. The offset is the middle of the spread, rounded to a multiple of the power of two
 /// that is more than 1/16 and at most 1/8 of the spread; without a spread it is the number itself.
 /// So numbers less their offset are exact in float64, no larger than before, and exact in float32
 /// if they are multiples of a power of two that is at least 2^-24 of the spread.
 class OffsetChoice {
  public:
-  OffsetChoice(Metric metric, std::uint32_t dimension);
+  OffsetChoice(Metric metric, std::uint32_t dimension, bool is_text = false);
 
   /// Takes rows of the corpus into account, part after part.
   void see(std::span<const double> rows);
@@ -47,6 +48,7 @@ class OffsetChoice {
   };
 
   std::vector<Range> ranges_;
+  bool is_text_;
   bool is_open_;
 };
 

@@ -128,6 +128,15 @@ class RoundingTest(KnnTest):
                 said = self.knn("--points", file, "--graph", "-k", 2, "--out", self.folder / "o.csv").stderr
                 self.assertNotIn("warning", said)
 
+    def test_columns_of_text_that_float32_holds_keep_their_bits(self):
+        points = numpy.array([[4_208_292, 2_335_623.5], [4_208_843.5, 2_334_869.5], [4_208_000, 2_334_000]])
+        asked = numpy.array([[4_208_848.1, 2_334_863.5]])
+        for points_file, rounded in ((self.write_csv("p.csv", points), asked.astype("f4").astype("f8")),
+                                     (self.save("p.npy", points), asked)):
+            _, distances = self.arrays("--points", points_file, "--queries", self.write_csv("q.csv", asked), "-k", 1)
+            expected = numpy.linalg.norm(points[1] - rounded)
+            self.assertAlmostEqual(distances[0, 0], expected, delta=1e-5)
+
     def test_queries_of_float32_lose_the_same_offset(self):
         ids, distances = self.arrays(
             "--points", self.save("p.npy", numpy.array([[6_650_000.1], [6_650_000.4]])),

@@ -68,6 +68,16 @@ TEST(RowOffset, NumbersThatFloat32HoldsHaveOneOnlyFarFromZero) {
   EXPECT_THAT(offset_of({256, 257}), ElementsAre(256.5));
 }
 
+TEST(RowOffset, AColumnOfATextThatFloat32HoldsHasNone) {
+  OffsetChoice choice(Metric::l2, 2, true);
+  choice.see(std::vector<double>{4'171'305, 4'171'305.1});
+  choice.see(std::vector<double>{4'171'171.5, 4'171'171.6});
+  const std::vector<double> offset = choice.offset();
+  ASSERT_EQ(offset.size(), 2u);
+  EXPECT_EQ(offset[0], 0);
+  EXPECT_NE(offset[1], 0);
+}
+
 TEST(RowOffset, NumbersThatNoMetricTakesHaveNone) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 1e17}) {
