@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "starling/log/identity.hpp"
 #include "starling/log/snapshot.hpp"
 
 namespace starling::log {
@@ -28,7 +29,8 @@ void rewrite(File& file, std::uint64_t offset, std::uint64_t end) {
 }  // namespace
 
 void mend_log(Files& files, const LogSummary& summary) {
-  for (const auto unfinished : {unfinished_segment_name, unfinished_snapshot_name})
+  for (const auto unfinished :
+       {unfinished_segment_name, unfinished_snapshot_name, unfinished_identity_name})
     if (std::ranges::binary_search(files.list(), unfinished)) files.remove(unfinished);
   if (summary.end) {
     const LogEnd& end = *summary.end;

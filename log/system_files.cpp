@@ -183,6 +183,18 @@ class SystemFiles : public Files {
       fail("cannot remove", path_of(name), errno);
   }
 
+  std::string birth_of(std::string_view name) const override {
+    struct statx status {};
+    if (::statx(folder_.get(), std::string(name).c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME,
+                &status) != 0) {
+      // Some sandboxes have no such call.
+      if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return {};
+      fail("cannot ask the age of", path_of(name), errno);
+    }
+    if ((status.stx_mask & STATX_BTIME) == 0) return {};
+    return std::to_string(status.stx_btime.tv_sec) + '.' + std::to_string(status.stx_btime.tv_nsec);
+  }
+
   void sync_folder() override {
     if (uninterrupted([&] { return ::fsync(folder_.get()); }) != 0)
       fail("cannot write to the disk the folder", path_, errno);

@@ -64,6 +64,10 @@ class SparedFiles final : public log::Files {
     const test::SparedAllocations spared;
     files_->remove(name);
   }
+  std::string birth_of(std::string_view name) const override {
+    const test::SparedAllocations spared;
+    return files_->birth_of(name);
+  }
   void sync_folder() override {
     const test::SparedAllocations spared;
     files_->sync_folder();

@@ -86,6 +86,7 @@ std::unique_ptr<File> SimulatedFiles::create(std::string_view name, std::uint64_
   auto content = std::make_shared<Content>();
   content->cached.resize(bytes);
   content->on_disk.resize(bytes);
+  content->birth = ++births_;
   change([name = std::string(name), content](Entries& entries) { entries[name] = content; });
   return std::make_unique<SimulatedFile>(*this, content);
 }
@@ -132,7 +133,27 @@ std::map<std::string, std::vector<std::byte>> SimulatedFiles::all_bytes() const 
 void SimulatedFiles::put(const std::string& name, std::vector<std::byte> bytes) {
   auto content = std::make_shared<Content>();
   content->cached = content->on_disk = std::move(bytes);
+  content->birth = ++births_;
   entries_[name] = entries_on_disk_[name] = content;
+}
+
+SimulatedFiles::Image SimulatedFiles::image() const {
+  Image image;
+  for (const auto& [name, content] : entries_)
+    image.files[name] = {content->cached, content->birth};
+  image.removed = removed_;
+  return image;
+}
+
+void SimulatedFiles::put_back(const Image& image, bool as_copies) {
+  entries_.clear();
+  entries_on_disk_.clear();
+  unsynced_.clear();
+  removed_ = image.removed;
+  for (const auto& [name, file] : image.files) {
+    put(name, file.first);
+    if (!as_copies) entries_[name]->birth = file.second;
+  }
 }
 
 }  // namespace starling::log

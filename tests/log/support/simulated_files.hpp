@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/log/files.hpp"
@@ -24,6 +25,7 @@ class SimulatedFiles final : public Files {
     std::vector<std::byte> on_disk;
     std::vector<std::byte> cached;
     std::set<std::uint64_t> dirty_pages;
+    std::uint64_t birth = 0;
   };
 
   std::vector<std::string> list() const override;
@@ -31,6 +33,9 @@ class SimulatedFiles final : public Files {
   std::unique_ptr<File> create(std::string_view name, std::uint64_t bytes) override;
   void rename(std::string_view from, std::string_view to) override;
   void remove(std::string_view name) override;
+  std::string birth_of(std::string_view name) const override {
+    return std::to_string(entries_.find(name)->second->birth);
+  }
   void sync_folder() override;
   std::uint64_t free_bytes() const override { return space_; }
 
@@ -46,6 +51,16 @@ class SimulatedFiles final : public Files {
   /// Returns a folder with all segments that there are or were, and nothing else.
   SimulatedFiles with_removed_segments() const;
   void put(const std::string& name, std::vector<std::byte> bytes);
+
+  /// What a folder holds.
+  struct Image {
+    std::map<std::string, std::pair<std::vector<std::byte>, std::uint64_t>> files;  ///< and births
+    std::map<std::string, std::vector<std::byte>> removed;
+  };
+  Image image() const;
+  /// Replaces all files by an image. `as_copies`: they are made anew, as cp does. Otherwise the
+  /// whole disk goes back in time. Open files must be closed before.
+  void put_back(const Image& image, bool as_copies);
 
   void set_space(std::uint64_t bytes) { space_ = bytes; }
   /// From the call with this number on, writes (or syncs) fail. Counted from 1; 0 is never.
@@ -75,6 +90,7 @@ class SimulatedFiles final : public Files {
   std::uint64_t failing_write_ = 0;
   std::uint64_t failing_sync_ = 0;
   std::uint64_t failing_create_ = 0;
+  std::uint64_t births_ = 0;
   std::uint64_t creates_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t syncs_ = 0;

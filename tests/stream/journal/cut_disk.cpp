@@ -59,6 +59,10 @@ class CutFiles final : public log::Files {
   void remove(std::string_view name) override {
     disk_.operate([&] { disk_.files.remove(name); });
   }
+  std::string birth_of(std::string_view name) const override {
+    disk_.check_power();
+    return disk_.files.birth_of(name);
+  }
   void sync_folder() override {
     disk_.operate([&] { disk_.files.sync_folder(); });
   }

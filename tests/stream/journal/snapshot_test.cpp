@@ -230,6 +230,7 @@ class NoSnapshots final : public log::Files {
   }
   void rename(std::string_view from, std::string_view to) override { files_->rename(from, to); }
   void remove(std::string_view name) override { files_->remove(name); }
+  std::string birth_of(std::string_view name) const override { return files_->birth_of(name); }
   void sync_folder() override { files_->sync_folder(); }
   std::uint64_t free_bytes() const override { return files_->free_bytes(); }
 
