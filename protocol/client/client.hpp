@@ -118,8 +118,10 @@ struct ObjectAnswers {
 
 using StatValues = std::vector<std::pair<std::string, double>>;
 
-/// A session with one server, which ends with the Client. examples/client.cpp is a complete
-/// program. A short example:
+/// A session with one server, which ends with the Client. If the server's log was put back from a
+/// copy and lacks requests that were acknowledged, the requests that are unanswered, or else the
+/// next one that changes something, fail once with ErrorCode::log_put_back. examples/client.cpp is
+/// a complete program. A short example:
 ///
 ///     zmq::context_t context;
 ///     Client client(context, {.commands = "tcp://127.0.0.1:7411", .name = "my program"});
@@ -138,7 +140,8 @@ class Client {
   Client& operator=(Client&&) noexcept;
 
   /// The server's terms from the last hello. A new epoch means that the server has restarted
-  /// without its log and has lost everything that it acknowledged before.
+  /// without its log, or with one that was put back from a copy, and has lost all or some of what
+  /// it acknowledged before.
   const HelloReply& server() const;
   std::uint64_t epoch() const { return server().epoch; }
 

@@ -38,11 +38,46 @@ std::uint64_t ClientSession::oldest_sequence() const {
   return oldest == unanswered_.end() ? next_sequence_ : oldest->sequence;
 }
 
-void ClientSession::on_hello(const HelloReply& reply) {
+std::optional<ClientSession::PutBack> ClientSession::on_hello(const HelloReply& reply) {
+  std::optional<PutBack> put_back;
+  if (lacks_acknowledged(reply)) put_back = begin_again(reply);
   server_name_ = reply.server;
   server_ = reply;
   server_->server = server_name_;
   for (Outgoing& outgoing : unanswered_) set_session(outgoing.frame, reply.session);
+  return put_back;
+}
+
+/// Whether the server's log ends before some request that was acknowledged. A server without a log,
+/// or an older one, tells no runs: then a new epoch is all that tells of a loss.
+bool ClientSession::lacks_acknowledged(const HelloReply& reply) const {
+  if (acknowledged_sequence_ == 0 || reply.runs.empty()) return false;
+  if (reply.resumed) return acknowledged_sequence_ >= reply.next_sequence;
+  return !is_in_log(acknowledged_run_, acknowledged_place_, reply.runs);
+}
+
+ClientSession::PutBack ClientSession::begin_again(const HelloReply& reply) {
+  const std::string last = std::to_string(acknowledged_sequence_);
+  const std::string which =
+      reply.resumed ? "the requests with the sequence numbers " +
+                          std::to_string(reply.next_sequence) + " to " + last
+                    : "this session with some of the requests up to sequence number " + last;
+  PutBack put_back{.problem = {ErrorCode::log_put_back,
+                               "The server's log was put back from a copy and lacks " + which +
+                                   ", which were acknowledged. This request is not applied "
+                                   "either. Send again what the server lacks.",
+                               {}},
+                   .request_ids = {}};
+  std::erase_if(unanswered_, [&](const Outgoing& each) {
+    if (each.sequence == 0 || each.sequence < reply.next_sequence) return false;
+    credit_rows_held_ -= each.credit_rows;
+    credit_bytes_held_ -= each.credit_bytes;
+    put_back.request_ids.push_back(each.request_id);
+    return true;
+  });
+  next_sequence_ = reply.next_sequence;
+  acknowledged_run_ = acknowledged_place_ = acknowledged_sequence_ = 0;
+  return put_back;
 }
 
 std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) {
@@ -107,6 +142,12 @@ ClientSession::Verdict ClientSession::on_reply(const ReplyHead& head, ErrorCode 
       return answered->sequence == 0 ? Verdict::try_again : Verdict::start_again;
     default:
       break;
+  }
+  if (head.place != 0) {
+    const std::uint64_t run = server_->runs.empty() ? 0 : server_->runs.front().id;
+    if (std::exchange(acknowledged_run_, run) != run) acknowledged_place_ = 0;
+    acknowledged_place_ = std::max(acknowledged_place_, head.place);
+    acknowledged_sequence_ = std::max(acknowledged_sequence_, answered->sequence);
   }
   credit_rows_held_ -= answered->credit_rows;
   credit_bytes_held_ -= answered->credit_bytes;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/messages.hpp"
@@ -35,7 +36,15 @@ class ClientSession {
   Frame hello() const;
   /// Takes in the reply to hello() and addresses all unanswered() requests to the reply's session.
   /// The caller must then send these requests again.
-  void on_hello(const HelloReply& reply);
+  ///
+  /// If the server's log lacks requests that were acknowledged, the session forgets the unanswered
+  /// requests that the log lacks too, and goes on with the server's next number. Returns then what
+  /// to tell those who wait for them.
+  struct PutBack {
+    Problem problem{};
+    std::vector<std::uint64_t> request_ids{};  ///< of the forgotten requests
+  };
+  std::optional<PutBack> on_hello(const HelloReply& reply);
 
   /// The server's terms; call only after the first on_hello.
   const HelloReply& server() const { return *server_; }
@@ -70,6 +79,8 @@ class ClientSession {
   /// Returns the sequence number of the oldest unanswered sequenced request. If there is none,
   /// returns the next sequence number.
   std::uint64_t oldest_sequence() const;
+  bool lacks_acknowledged(const HelloReply& reply) const;
+  PutBack begin_again(const HelloReply& reply);
 
   std::string client_;
   std::string server_name_;
@@ -77,6 +88,11 @@ class ClientSession {
   std::uint64_t next_request_id_ = 1;
   std::uint64_t next_sequence_ = 1;
   std::deque<Outgoing> unanswered_;  ///< in the order of request_id
+  // Of the replies that told a place of the server's log; 0: none has. The last run, its greatest
+  // place, and the greatest sequence number.
+  std::uint64_t acknowledged_run_ = 0;
+  std::uint64_t acknowledged_place_ = 0;
+  std::uint64_t acknowledged_sequence_ = 0;
   std::uint64_t credit_rows_held_ = 0;
   std::uint64_t credit_bytes_held_ = 0;
 };

@@ -150,7 +150,7 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
       continue;
     }
     if (const auto* terms = std::get_if<HelloReply>(&reply->decoded.body)) {
-      session_.on_hello(*terms);
+      if (auto put_back = session_.on_hello(*terms)) fail_forgotten(*std::move(put_back));
       watch_.stop();
       cut_count_ = 0;
       return;
@@ -161,6 +161,30 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     last_obstacle_ = problem->sentence;
     back_off(deadline);
   }
+}
+
+/// Those who wait for a forgotten request are told by its reply. If no request was unanswered, the
+/// next one that changes something is refused instead of sent.
+void Client::Connection::fail_forgotten(ClientSession::PutBack put_back) {
+  ++put_backs_;
+  put_back_ = std::move(put_back.problem);
+  must_tell_put_back_ = put_back.request_ids.empty();
+  for (const std::uint64_t request_id : put_back.request_ids) {
+    ReceivedReply& failed = failed_.emplace_back();
+    failed.decoded.head.request_id = request_id;
+    failed.decoded.problem = put_back_;
+  }
+}
+
+std::variant<Outgoing, Problem> Client::Connection::prepare(const RequestBody& body) {
+  if (is_sequenced(body) && std::exchange(must_tell_put_back_, false)) return put_back_;
+  auto prepared = session_.prepare(body);
+  const auto* const outgoing = std::get_if<Outgoing>(&prepared);
+  if (outgoing == nullptr) return prepared;
+  const std::uint64_t put_backs = put_backs_;
+  while (!session_.has_credit_for(*outgoing)) take(next_answer());
+  if (outgoing->sequence != 0 && put_backs_ != put_backs) return put_back_;
+  return prepared;
 }
 
 void Client::Connection::start_again(Clock::time_point deadline) {
@@ -195,6 +219,11 @@ void Client::Connection::back_off(Clock::time_point deadline) {
 ReceivedReply Client::Connection::next_answer() {
   const auto give_up = deadline();
   while (true) {
+    if (!failed_.empty()) {
+      ReceivedReply failed = std::move(failed_.front());
+      failed_.pop_front();
+      return failed;
+    }
     if (is_refused_) start_again(give_up);
     auto reply = receive(std::min(give_up, Clock::now() + patience()));
     if (!reply) {
@@ -253,25 +282,24 @@ std::optional<Problem> Client::Connection::post(const RequestBody& batch) {
   check_usage(is_batch(batch),
               "post: only batches of rows, names or queries are posted; call the "
               "function of the request");
-  auto prepared = session_.prepare(batch);
+  auto prepared = prepare(batch);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
-  while (!session_.has_credit_for(outgoing)) take(next_answer());
   send(session_.admit(std::move(outgoing)).frame);
   return std::nullopt;
 }
 
 BatchTotals Client::Connection::flush() {
-  while (session_.unanswered().size() > (awaits_begun() ? 1 : 0)) take(next_answer());
+  while (!failed_.empty() || session_.unanswered().size() > (awaits_begun() ? 1 : 0))
+    take(next_answer());
   return std::exchange(totals_, {});
 }
 
 std::optional<Problem> Client::Connection::begin(const RequestBody& body) {
   check_usage(!begun_, "begin_tick: a tick has begun; call finish_tick first");
-  auto prepared = session_.prepare(body);
+  auto prepared = prepare(body);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
-  while (!session_.has_credit_for(outgoing)) count(next_answer());
   begun_ = outgoing.request_id;
   send(session_.admit(std::move(outgoing)).frame);
   return std::nullopt;
@@ -300,10 +328,9 @@ ReceivedReply Client::Connection::answer_or_abandon(std::uint64_t request_id) {
 }
 
 Result<ReceivedReply> Client::Connection::call(const RequestBody& body) {
-  auto prepared = session_.prepare(body);
+  auto prepared = prepare(body);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
-  while (!session_.has_credit_for(outgoing)) take(next_answer());
   const std::uint64_t request_id = outgoing.request_id;
   send(session_.admit(std::move(outgoing)).frame);
   while (true) {

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include <zmq.hpp>
 
@@ -55,6 +57,9 @@ class Client::Connection {
 
   void open_socket();
   void say_hello(Clock::time_point deadline);
+  void fail_forgotten(ClientSession::PutBack put_back);
+  /// Prepares a request, and returns when there is credit for it.
+  std::variant<Outgoing, Problem> prepare(const RequestBody& body);
   void start_again(Clock::time_point deadline);
   void end_session();
   void send(const Frame& frame);
@@ -91,6 +96,10 @@ class Client::Connection {
   BatchTotals totals_;
   std::optional<std::uint64_t> begun_;  ///< the id of the request that begin() sent
   std::optional<ReceivedReply> begun_reply_;
+  std::deque<ReceivedReply> failed_;  ///< requests that the session has forgotten
+  Problem put_back_{};                ///< the last time that the server's log was put back
+  std::uint64_t put_backs_ = 0;
+  bool must_tell_put_back_ = false;  ///< by refusing the next request that changes something
   std::int64_t back_off_ms_ = 0;
   std::string last_obstacle_;  ///< the last refusal, for the text of a TimeoutError
 };

@@ -8,7 +8,7 @@
 namespace starling::protocol {
 namespace {
 
-constexpr std::size_t epochs_remembered_max = 16;
+constexpr std::size_t histories_remembered_max = 16;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void SubscriptionState::on_tick(ReceivedTick received) {
     return;
   }
   const TickHeader& header = received.tick.header;
-  enter_epoch(header.epoch);
+  if (!enter(header)) return;
   if (received_sequence_ && header.sequence <= *received_sequence_) return;
   note_received(header.sequence);
   if (held_at_ && held_at_->epoch == header.epoch && header.sequence <= held_at_->sequence) return;
@@ -64,26 +64,76 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   buffer(std::move(received));
 }
 
-/// Begins a new epoch if `epoch` is not the current one. Ticks and pages arrive on two sockets, so
-/// a tick of the old server may arrive after a page of the new server. Epochs do not show which
-/// server is newer. Therefore a snapshot is fetched after each change of epoch, and the epoch of
-/// that snapshot is the right one. Each restart is reported once.
-void SubscriptionState::enter_epoch(std::uint64_t epoch) {
-  if (epoch_ == epoch) return;
+/// Goes over to the run of a tick, and begins a new history if it is one. Returns false if the tick
+/// is late, from the run before, or if a whole run was missed: then only a snapshot tells.
+bool SubscriptionState::enter(const TickHeader& header) {
+  const RunPlace& at = header.at;
+  if (epoch_ != header.epoch) {
+    begin_history(header.epoch, at);
+    return true;
+  }
+  if (at.run.id != 0 && at.run.id == at_.run_before) return false;
+  const bool is_next =
+      at_.run.id == 0 || at.run.id == 0 || at.run.id == at_.run.id || at.run_before == at_.run.id;
+  if (!is_next) {
+    needs_snapshot_ = true;
+    incoming_.reset();
+    drop_buffered();
+    return false;
+  }
+  if (is_same_history(at_, at))
+    go_on(header.epoch, at);
+  else
+    begin_history(header.epoch, at);
+  return true;
+}
+
+void SubscriptionState::enter(const SnapshotHead& head) {
+  RunPlace at{.place = head.place};
+  if (!head.runs.empty()) at.run = head.runs.front();
+  if (head.runs.size() > 1) at.run_before = head.runs[1].id;
+  if (epoch_ == head.epoch && is_in_log(at_.run.id, at_.place, head.runs))
+    go_on(head.epoch, at);
+  else
+    begin_history(head.epoch, at);
+}
+
+void SubscriptionState::go_on(std::uint64_t epoch, const RunPlace& at) {
+  if (at.run.id == 0) return;
+  if (at_.run.id != at.run.id) remember(epoch, at.run.id);
+  at_ = {at.run, at.run_before, std::max(at_.place, at.place)};
+}
+
+/// Returns false if the history was remembered already.
+bool SubscriptionState::remember(std::uint64_t epoch, std::uint64_t run) {
+  const std::pair history{epoch, run};
+  if (std::ranges::find(histories_seen_, history) != histories_seen_.end()) return false;
+  histories_seen_.push_back(history);
+  if (histories_seen_.size() > histories_remembered_max) histories_seen_.pop_front();
+  return true;
+}
+
+/// Ticks and pages arrive on two sockets, so a tick of the old server may arrive after a page of
+/// the new server. Neither epochs nor runs show which of two histories is newer. Therefore a
+/// snapshot is fetched after each change, and the history of that snapshot is the right one. Each
+/// one is reported once.
+void SubscriptionState::begin_history(std::uint64_t epoch, const RunPlace& at) {
   const bool is_first = !epoch_;
   epoch_ = epoch;
+  at_ = at;
   needs_snapshot_ = true;
   incoming_.reset();
-  buffered_.clear();
-  buffered_bytes_ = 0;
+  drop_buffered();
   received_sequence_.reset();
   lost_in_epoch_ = 0;
-  if (std::ranges::find(epochs_seen_, epoch) != epochs_seen_.end()) return;
-  epochs_seen_.push_back(epoch);
-  if (epochs_seen_.size() > epochs_remembered_max) epochs_seen_.pop_front();
-  if (is_first) return;
+  if (!remember(epoch, at.run.id) || is_first) return;
   ++counters_.restarts;
   if (handlers_.restarted) handlers_.restarted();
+}
+
+void SubscriptionState::drop_buffered() {
+  buffered_.clear();
+  buffered_bytes_ = 0;
 }
 
 void SubscriptionState::note_received(std::uint64_t sequence) {
@@ -118,8 +168,8 @@ void SubscriptionState::on_page_refused() {
 void SubscriptionState::on_page(const SnapshotPage& page) {
   const SnapshotHead& head = page.head;
   if (!needs_snapshot_) return;
-  enter_epoch(head.epoch);
-  const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with};
+  enter(head);
+  const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with, at_.run.id};
   if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}};
   if (incoming_->at != at) {
     incoming_.reset();
@@ -166,6 +216,7 @@ void SubscriptionState::apply(const DecodedTick& tick) {
   for (const ListChunk& chunk : tick.chunks) predictions_.note(chunk);
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
+  held_at_->run = tick.header.at.run.id;
   if (!tick.header.failed) {
     held_at_->tick = tick.header.tick;
     held_at_->tau_us = tick.header.tau_us;

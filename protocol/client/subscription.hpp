@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SubscriptionState is the state of a subscriber. It applies ticks in order and says when a
-// snapshot is needed. It detects lost ticks by the sequence number, and a restart of the server by
-// the epoch. Its lists are always the server's complete answer at the tick of held_at(). It is
-// sans-IO: Subscriber feeds it from sockets, and tests feed it with ticks of their own.
+// snapshot is needed. It detects lost ticks by the sequence number, and another history of the
+// server by the epoch and by the runs of its log. Its lists are always the server's complete answer
+// at the tick of held_at(). It is sans-IO: Subscriber feeds it from sockets, and tests feed it with
+// ticks of their own.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "starling/protocol/client/list_store.hpp"
@@ -47,7 +49,8 @@ struct HeldAt {
   Tick tick{};
   std::int64_t tau_us = 0;
   std::uint64_t sequence = 0;
-  ReportWith with{};  ///< the columns that the lists have
+  ReportWith with{};      ///< the columns that the lists have
+  std::uint64_t run = 0;  ///< the run of the server's log that told them; 0: it has no log
   bool operator==(const HeldAt&) const = default;
 };
 
@@ -61,7 +64,9 @@ struct SubscriptionHandlers {
   std::function<void(const HeldAt&)> replaced{};      ///< a snapshot replaced all lists
   std::function<void(const DecodedTick&)> applied{};  ///< a tick was applied to lists()
   std::function<void(std::uint64_t ticks)> lost{};    ///< messages of `ticks` ticks were lost
-  std::function<void()> restarted{};                  ///< the server has restarted
+  /// The server goes on with another history: it has restarted without its log, or with one that
+  /// was put back from a copy.
+  std::function<void()> restarted{};
 };
 
 struct SubscriptionCounters {
@@ -131,7 +136,12 @@ class SubscriptionState {
     Predictions predictions{};
   };
 
-  void enter_epoch(std::uint64_t epoch);
+  bool enter(const TickHeader& header);
+  void enter(const SnapshotHead& head);
+  void go_on(std::uint64_t epoch, const RunPlace& at);
+  bool remember(std::uint64_t epoch, std::uint64_t run);
+  void begin_history(std::uint64_t epoch, const RunPlace& at);
+  void drop_buffered();
   void note_received(std::uint64_t sequence);
   void buffer(ReceivedTick received);
   void finish_snapshot();
@@ -142,7 +152,9 @@ class SubscriptionState {
   SubscriptionCounters counters_;
 
   std::optional<std::uint64_t> epoch_;
-  std::deque<std::uint64_t> epochs_seen_;           ///< the most recent epochs
+  RunPlace at_;  ///< the last run, and the newest place that anything received follows from
+  /// The most recent epochs and runs.
+  std::deque<std::pair<std::uint64_t, std::uint64_t>> histories_seen_;
   std::optional<std::uint64_t> received_sequence_;  ///< the newest sequence number in epoch_
   std::uint64_t lost_in_epoch_ = 0;
 

@@ -61,7 +61,9 @@ Refusal read(const wire::HelloReply& table, HelloReply& reply) {
                       .text_bytes_max = table.text_bytes_max(),
                       .names_asked_max = table.names_asked_max(),
                       .page_rows_max = table.page_rows_max()},
-           .session_idle_ms = table.session_idle_ms()};
+           .session_idle_ms = table.session_idle_ms(),
+           .runs = runs_of(table),
+           .next_sequence = table.next_sequence()};
   if (const wire::Vec3* origin = table.origin())
     reply.space.origin = {origin->x(), origin->y(), origin->z()};
   return std::nullopt;
@@ -101,7 +103,9 @@ Refusal read(const wire::SnapshotPage& table, SnapshotPage& reply) {
                 .list_count = table.list_count(),
                 .with = {.distance = table.with_distance(),
                          .position = table.with_position(),
-                         .tags = table.with_tags()}};
+                         .tags = table.with_tags()},
+                .runs = runs_of(table),
+                .place = table.place()};
   return read_lists(table.lists(), reply.lists);
 }
 
@@ -276,7 +280,7 @@ DecodedReply decode_reply(const AlignedBytes& frame) {
                          "; this client speaks version " + std::to_string(protocol_version) + "."};
     return reply;
   }
-  reply.head = {root->request_id(), root->sequence()};
+  reply.head = {root->request_id(), root->sequence(), root->place()};
   reply.problem = read_body(*root, reply.body);
   if (reply.problem) reply.body = {};
   return reply;

@@ -19,9 +19,10 @@ constexpr std::size_t head_bytes = 1024;
 
 template <class Table>
 Frame finish(FlatBufferBuilder& builder, const ReplyHead& head, Offset<Table> body) {
-  builder.Finish(wire::CreateReply(builder, protocol_version, head.request_id, head.sequence,
-                                   wire::ReplyBodyTraits<Table>::enum_value, body.Union()),
-                 reply_identifier);
+  builder.Finish(
+      wire::CreateReply(builder, protocol_version, head.request_id, head.sequence,
+                        wire::ReplyBodyTraits<Table>::enum_value, body.Union(), head.place),
+      reply_identifier);
   return Frame(builder.Release());
 }
 
@@ -43,6 +44,7 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
   const Position& origin = reply.space.origin;
   const wire::Vec3 origin_wire(origin[0], origin[1], origin[2]);
   const Limits& limits = reply.limits;
+  const auto runs_at = add_runs(builder, reply.runs);
   return finish(
       builder, head,
       wire::CreateHelloReply(
@@ -51,7 +53,8 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
           reply.manual_ticks, limits.frame_bytes_max, limits.rows_max, limits.credit_rows,
           limits.credit_bytes, limits.k_max, limits.questions_max, limits.text_bytes_max,
           reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max, limits.dimension,
-          static_cast<wire::Metric>(limits.metric), limits.page_rows_max));
+          static_cast<wire::Metric>(limits.metric), limits.page_rows_max, runs_at,
+          reply.next_sequence));
 }
 
 Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
@@ -155,11 +158,12 @@ Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
   const ReportWith with = carried_columns(lists);
   const auto chunk = add_lists(builder, lists);
   const auto stream = add_text(builder, page.stream);
+  const auto runs_at = add_runs(builder, page.runs);
   return finish(
       builder, head,
       wire::CreateSnapshotPage(builder, stream, page.epoch, to_number(page.tick), page.tau_us,
                                page.sequence, page.next_page, page.list_count, chunk, with.distance,
-                               with.position, with.tags));
+                               with.position, with.tags, runs_at, page.place));
 }
 
 Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists,
@@ -170,6 +174,13 @@ Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const
   return finish(builder, head,
                 wire::CreateNeighbors(builder, answer.epoch, to_number(answer.tick), answer.tau_us,
                                       chunk, unknown_at));
+}
+
+void set_place(Frame& frame, std::uint64_t place) {
+  auto* octets = reinterpret_cast<std::uint8_t*>(frame.mutable_bytes().data());
+  auto* root = flatbuffers::GetMutableRoot<flatbuffers::Table>(octets);
+  const bool is_set = root->SetField<std::uint64_t>(wire::Reply::VT_PLACE, place, 0);
+  check_invariant(is_set, "a reply whose place is set has one");
 }
 
 }  // namespace starling::protocol

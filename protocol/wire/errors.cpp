@@ -33,7 +33,8 @@ constexpr std::array error_names = std::to_array<std::string_view>({"none",
                                                                     "page_expired",
                                                                     "shutting_down",
                                                                     "answer_failed",
-                                                                    "not_allowed"});
+                                                                    "not_allowed",
+                                                                    "log_put_back"});
 static_assert(error_names.size() == static_cast<std::size_t>(last_error_code) + 1);
 
 constexpr std::array reason_names =
@@ -104,6 +105,7 @@ bool consumes_sequence(ErrorCode code) {
     case ErrorCode::out_of_credit:
     case ErrorCode::busy:
     case ErrorCode::shutting_down:
+    case ErrorCode::log_put_back:
       return false;
     default:
       return true;

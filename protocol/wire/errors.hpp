@@ -37,8 +37,11 @@ enum class ErrorCode : std::uint16_t {
   shutting_down,
   answer_failed,  ///< the engine, or a log without room, could not answer this question
   not_allowed,    ///< the principal lacks a role, or what it asks for is another principal's
+  /// The server's log was put back from a copy, and lacks requests that were acknowledged. No
+  /// server sends it: the client library finds it out, and fails the requests that are unanswered.
+  log_put_back,
 };
-inline constexpr auto last_error_code = ErrorCode::not_allowed;
+inline constexpr auto last_error_code = ErrorCode::log_put_back;
 
 /// Why one row of an accepted batch had no effect.
 enum class RowReason : std::uint8_t {

@@ -20,6 +20,7 @@
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
+#include "starling/protocol/wire/run.hpp"
 
 namespace starling::protocol {
 
@@ -191,6 +192,9 @@ bool is_batch(const RequestBody& body);
 struct ReplyHead {
   std::uint64_t request_id = 0;
   std::uint64_t sequence = 0;  ///< of the answered request
+  /// The record of the request is before this place of the server's log. 0: the reply tells of no
+  /// change, or there is no log.
+  std::uint64_t place = 0;
   bool operator==(const ReplyHead&) const = default;
 };
 
@@ -203,12 +207,16 @@ struct HelloReply {
   std::uint64_t session = 0;
   bool resumed = false;             ///< false: this session is new and knows nothing of an old one
   std::uint64_t last_sequence = 0;  ///< all requests up to this number are applied
-  std::uint64_t epoch = 0;          ///< random at each start of the server
+  std::uint64_t epoch = 0;          ///< random; another one: the server has another history
   std::string_view server{};        ///< program and version, for logs
   SpaceOptions space{};
   bool manual_ticks = false;
   Limits limits{};                    ///< limits.space equals space.space
   std::uint64_t session_idle_ms = 0;  ///< the server forgets a session that is silent for longer
+  std::vector<Run> runs{};            ///< the last of the server's log, the newest first
+  /// The session's next number: all before are in the server's tables, and in its log if it has
+  /// one. 0: the server is older than this field.
+  std::uint64_t next_sequence = 0;
 };
 
 struct ReasonCount {
@@ -253,6 +261,8 @@ struct SnapshotHead {
   /// The columns that the lists have. encode_snapshot_page does not read this: it takes the columns
   /// from its `lists`.
   ReportWith with{};
+  std::vector<Run> runs{};  ///< the last of the server's log, the newest first
+  std::uint64_t place = 0;  ///< all that the lists follow from is before this place of the log
 };
 
 struct SnapshotPage {

@@ -18,13 +18,15 @@ constexpr std::size_t lists_per_part = 4096;
 
 Frame encode_header(const TickHeader& header) {
   flatbuffers::FlatBufferBuilder builder(256);
+  const wire::Run run(header.at.run.id, header.at.run.begun);
   builder.Finish(
-      wire::CreateTickHeader(builder, protocol_version, header.epoch, to_number(header.tick),
-                             header.tau_us, header.newest_time_us, header.sequence, header.failed,
-                             header.object_count, header.chunk_count, header.list_count,
-                             header.removal_count, static_cast<wire::Space>(header.space),
-                             static_cast<wire::ReportOn>(header.on), header.with.distance,
-                             header.with.position, header.with.tags, header.stream_removed),
+      wire::CreateTickHeader(
+          builder, protocol_version, header.epoch, to_number(header.tick), header.tau_us,
+          header.newest_time_us, header.sequence, header.failed, header.object_count,
+          header.chunk_count, header.list_count, header.removal_count,
+          static_cast<wire::Space>(header.space), static_cast<wire::ReportOn>(header.on),
+          header.with.distance, header.with.position, header.with.tags, header.stream_removed,
+          header.at.run.id == 0 ? nullptr : &run, header.at.run_before, header.at.place),
       tick_header_identifier);
   return Frame(builder.Release());
 }
@@ -62,7 +64,9 @@ std::optional<Problem> read_header(const AlignedBytes& frame, TickHeader& header
             .with = {.distance = table->with_distance(),
                      .position = table->with_position(),
                      .tags = table->with_tags()},
-            .stream_removed = table->stream_removed()};
+            .stream_removed = table->stream_removed(),
+            .at = {.run_before = table->run_before(), .place = table->place()}};
+  if (const wire::Run* run = table->run()) header.at.run = {run->id(), run->begun()};
   return std::nullopt;
 }
 

@@ -19,13 +19,14 @@
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
+#include "starling/protocol/wire/run.hpp"
 
 namespace starling::protocol {
 
 struct TickHeader {
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::min();
 
-  std::uint64_t epoch = 0;  ///< random at each start of the server
+  std::uint64_t epoch = 0;
   Tick tick{};
   std::int64_t tau_us = 0;
   std::int64_t newest_time_us = no_time;  ///< newest event time in the snapshot
@@ -40,6 +41,7 @@ struct TickHeader {
   ReportOn on = ReportOn::order;
   ReportWith with{};
   bool stream_removed = false;  ///< true: the stream is gone, and this is its last message
+  RunPlace at{};                ///< all 0 if the server has no log
   bool operator==(const TickHeader&) const = default;
 };
 

@@ -15,6 +15,7 @@
 
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
+#include "starling/protocol/wire/run.hpp"
 #include "wire/starling_generated.h"
 
 namespace starling::protocol {
@@ -94,6 +95,23 @@ const T* verified_root(std::span<const std::byte> bytes, const char* identifier,
                                  static_cast<flatbuffers::uoffset_t>(tables_max));
   if (!verifier.VerifyBuffer<T>(identifier)) return nullptr;
   return flatbuffers::GetRoot<T>(to_octets(bytes));
+}
+
+/// Returns the runs that a HelloReply or a SnapshotPage has.
+template <class Table>
+std::vector<Run> runs_of(const Table& table) {
+  std::vector<Run> runs;
+  if (table.runs() != nullptr)
+    for (const wire::Run* run : *table.runs()) runs.push_back({run->id(), run->begun()});
+  return runs;
+}
+
+inline flatbuffers::Offset<flatbuffers::Vector<const wire::Run*>> add_runs(
+    flatbuffers::FlatBufferBuilder& builder, std::span<const Run> runs) {
+  if (runs.empty()) return 0;
+  std::vector<wire::Run> structs;
+  for (const Run& run : runs) structs.emplace_back(run.id, run.begun);
+  return builder.CreateVectorOfStructs(structs);
 }
 
 /// Returns an upper bound of the bytes of a ListChunk with the lists of `source`.

@@ -125,6 +125,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::page_expired:
     case ErrorCode::shutting_down:
     case ErrorCode::answer_failed:
+    case ErrorCode::log_put_back:
       return 503;
   }
   assertion_failed("every error code has a status");

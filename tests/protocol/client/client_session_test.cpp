@@ -153,5 +153,59 @@ TEST_F(ClientSessionTest, AnAbandonedQuestionIsNotSentAgainButABatchIs) {
   EXPECT_EQ(session.unanswered().front().request_id, 2u);
 }
 
+/// A session whose requests 1 and 2 were acknowledged before place 12 of run 1, and request 3
+/// waits.
+struct ClientSessionRuns : ClientSessionTest {
+  ClientSessionRuns() {
+    session.on_hello(
+        {.session = 7, .limits = limits, .runs = {{.id = 1, .begun = 1}}, .next_sequence = 1});
+    for (std::uint64_t number = 1; number <= 3; ++number) send(rows(1));
+    session.on_reply({1, 1, 10}, ErrorCode::none);
+    session.on_reply({2, 2, 12}, ErrorCode::none);
+  }
+  auto hello(bool resumed, std::uint64_t next_sequence, std::uint64_t begun) {
+    return session.on_hello({.session = resumed ? 7u : 8u,
+                             .resumed = resumed,
+                             .limits = limits,
+                             .runs = {{.id = 2, .begun = begun}, {.id = 1, .begun = 1}},
+                             .next_sequence = next_sequence});
+  }
+};
+
+TEST_F(ClientSessionRuns, AnOrdinaryRestartTellsNothingAndTheRequestIsSentAgain) {
+  EXPECT_FALSE(hello(true, 3, 12));
+  EXPECT_EQ(session.unanswered().size(), 1u);
+}
+
+TEST_F(ClientSessionRuns, ASessionThatTheServerForgotTellsNothing) {
+  EXPECT_FALSE(hello(false, 3, 12));
+  EXPECT_EQ(session.unanswered().size(), 1u);
+}
+
+TEST_F(ClientSessionRuns, ALogThatLacksAcknowledgedRequestsFailsTheOthersAndTheNumbersGoOn) {
+  send(GetStats{});
+  const auto put_back = hello(true, 2, 11);
+  ASSERT_TRUE(put_back);
+  EXPECT_EQ(put_back->problem.code, ErrorCode::log_put_back);
+  EXPECT_NE(put_back->problem.sentence.find("2 to 2"), std::string::npos)
+      << put_back->problem.sentence;
+  EXPECT_EQ(put_back->request_ids, std::vector<std::uint64_t>{3});
+  ASSERT_EQ(session.unanswered().size(), 1u) << "a question is sent again";
+  EXPECT_EQ(head_of(send(rows(1)).frame).sequence, 2u);
+  EXPECT_FALSE(hello(true, 2, 11)) << "it is told once";
+}
+
+TEST_F(ClientSessionRuns, ASessionThatTheLogLacksIsToldByThePlaceOfItsLastReply) {
+  const auto put_back = hello(false, 3, 9);
+  ASSERT_TRUE(put_back);
+  EXPECT_EQ(put_back->request_ids, std::vector<std::uint64_t>{3});
+  EXPECT_EQ(head_of(send(rows(1)).frame), (RequestHead{4, 8, 3}));
+}
+
+TEST_F(ClientSessionRuns, ARunThatTheLogDoesNotKnowIsAnotherHistory) {
+  EXPECT_TRUE(session.on_hello(
+      {.session = 8, .limits = limits, .runs = {{.id = 9, .begun = 1}}, .next_sequence = 3}));
+}
+
 }  // namespace
 }  // namespace starling::protocol

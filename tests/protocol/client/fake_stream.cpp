@@ -31,7 +31,8 @@ FakeStream::FakeStream(std::uint64_t epoch, std::uint64_t seed) : epoch_(epoch),
 }
 
 HeldAt FakeStream::now() const {
-  return {epoch_, finished_, tau_of(finished_), sequence_, with_everything};
+  return {epoch_,    finished_,       tau_of(finished_),
+          sequence_, with_everything, runs_.empty() ? 0 : runs_[0].id};
 }
 
 void FakeStream::change_one(std::map<ListKey, ListEvent>& changed) {
@@ -92,11 +93,12 @@ TickFrames FakeStream::tick(bool failed) {
     report.vote = lists_[key].vote;
     report.mean = lists_[key].mean;
   }
-  const TickHeader header{.epoch = epoch_,
-                          .tick = tick_,
-                          .tau_us = tau_of(tick_),
-                          .sequence = sequence_,
-                          .failed = failed};
+  TickHeader header{.epoch = epoch_,
+                    .tick = tick_,
+                    .tau_us = tau_of(tick_),
+                    .sequence = sequence_,
+                    .failed = failed};
+  if (!runs_.empty()) header.at = {runs_[0], runs_.size() > 1 ? runs_[1].id : 0, to_number(tick_)};
   const TickMessage message =
       encode_tick("riders", header, {reports, with_everything, &lattice_, Metric::l2});
   TickFrames frames{copy_of(message.header)};
@@ -121,7 +123,9 @@ SnapshotHead FakeStream::snapshot_head() const {
           .epoch = epoch_,
           .tick = finished_,
           .tau_us = tau_of(finished_),
-          .sequence = sequence_};
+          .sequence = sequence_,
+          .runs = runs_,
+          .place = to_number(tick_)};
 }
 
 Frame FakeStream::snapshot_reply(const ReplyHead& head) const {

@@ -41,6 +41,10 @@ class FakeStream {
   /// Returns the current lists in one page.
   Frame snapshot_reply(const ReplyHead& head) const;
 
+  /// Later messages say that the server's log has these runs, the newest first. The place of a tick
+  /// in the log is its number.
+  void set_runs(std::vector<Run> runs) { runs_ = std::move(runs); }
+
   std::uint64_t epoch() const { return epoch_; }
   HeldAt now() const;
   /// Returns the lists that a subscriber must hold at `tick`.
@@ -64,6 +68,7 @@ class FakeStream {
   SnapshotHead snapshot_head() const;
 
   std::uint64_t epoch_;
+  std::vector<Run> runs_;
   starling::test::Random random_;
   Lattice lattice_{SpaceOptions{}};
   Lists lists_;

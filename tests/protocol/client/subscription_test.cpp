@@ -280,5 +280,72 @@ TEST_F(SubscriptionTest, HandlersHearOfEachAppliedTickInOrder) {
   EXPECT_EQ(applied, (std::vector<std::uint64_t>{2, 3}));
 }
 
+struct SubscriptionRuns : SubscriptionTest {
+  SubscriptionRuns() {
+    stream.set_runs({{.id = 1, .begun = 0}});
+    run(stream, 4);
+    take_snapshot(stream);
+    state.on_tick(receive(stream.tick()));
+  }
+  std::uint64_t restarts() const { return state.counters().restarts; }
+};
+
+TEST_F(SubscriptionRuns, TheNextRunGoesOnIfItsLogHasWhatIsHeld) {
+  stream.set_runs({{.id = 2, .begun = 5}, {.id = 1, .begun = 0}});
+  state.on_tick(receive(stream.tick()));
+  EXPECT_TRUE(state.is_live());
+  expect_holds(stream, stream.now());
+  EXPECT_EQ(restarts(), 0u);
+}
+
+TEST_F(SubscriptionRuns, ALogThatEndsBeforeWhatIsHeldIsAnotherHistory) {
+  FakeStream put_back = stream;
+  state.on_tick(receive(stream.tick()));
+  put_back.set_runs({{.id = 2, .begun = 5}, {.id = 1, .begun = 0}});
+  put_back.tick();
+  state.on_tick(receive(put_back.tick()));  // the number that comes next
+  EXPECT_EQ(restarts(), 1u);
+  EXPECT_FALSE(state.is_live());
+  take_snapshot(put_back);
+  expect_holds(put_back, put_back.now());
+  EXPECT_EQ(restarts(), 1u);
+}
+
+TEST_F(SubscriptionRuns, ASnapshotTellsOfAnotherHistoryToo) {
+  FakeStream put_back = stream;
+  state.on_tick(receive(stream.tick()));
+  put_back.set_runs({{.id = 2, .begun = 5}, {.id = 1, .begun = 0}});
+  state.on_tick_missed();
+  take_snapshot(put_back);
+  EXPECT_EQ(restarts(), 1u);
+  expect_holds(put_back, put_back.now());
+}
+
+TEST_F(SubscriptionRuns, AfterAMissedRunASnapshotDecides) {
+  FakeStream put_back = stream;
+  stream.set_runs({{.id = 3, .begun = 6}, {.id = 2, .begun = 5}, {.id = 1, .begun = 0}});
+  state.on_tick(receive(stream.tick()));
+  EXPECT_FALSE(state.is_live());
+  take_snapshot(stream);
+  EXPECT_EQ(restarts(), 0u);
+  expect_holds(stream, stream.now());
+  put_back.set_runs({{.id = 5, .begun = 6}, {.id = 4, .begun = 5}, {.id = 1, .begun = 0}});
+  put_back.tick();
+  state.on_tick(receive(put_back.tick()));
+  take_snapshot(put_back);
+  EXPECT_EQ(restarts(), 1u);
+  expect_holds(put_back, put_back.now());
+}
+
+TEST_F(SubscriptionRuns, ALateTickOfTheRunBeforeIsIgnored) {
+  FakeStream old = stream;
+  stream.set_runs({{.id = 2, .begun = 5}, {.id = 1, .begun = 0}});
+  state.on_tick(receive(stream.tick()));
+  state.on_tick(receive(old.tick()));
+  EXPECT_TRUE(state.is_live());
+  EXPECT_EQ(restarts(), 0u);
+  expect_holds(stream, stream.now());
+}
+
 }  // namespace
 }  // namespace starling::protocol

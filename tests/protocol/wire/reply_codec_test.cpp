@@ -64,7 +64,9 @@ TEST(ReplyCodec, AHelloReplyCarriesTheServersTerms) {
                              .questions_max = 10,
                              .text_bytes_max = 11,
                              .names_asked_max = 13},
-                  .session_idle_ms = 12};
+                  .session_idle_ms = 12,
+                  .runs = {{.id = 14, .begun = 15}, {.id = 16, .begun = 17}},
+                  .next_sequence = 18};
   const Decoded decoded(encode_hello_reply(head, sent));
   const auto& reply = decoded.as<HelloReply>();
   EXPECT_EQ(reply.session, 1u);
@@ -76,6 +78,14 @@ TEST(ReplyCodec, AHelloReplyCarriesTheServersTerms) {
   EXPECT_TRUE(reply.manual_ticks);
   EXPECT_EQ(reply.limits, sent.limits);
   EXPECT_EQ(reply.session_idle_ms, 12u);
+  EXPECT_EQ(reply.runs, sent.runs);
+  EXPECT_EQ(reply.next_sequence, 18u);
+}
+
+TEST(ReplyCodec, ThePlaceOfAReplyCanBeSetWhenItIsEncoded) {
+  Frame frame = encode_done({.request_id = 1, .sequence = 2, .place = 1});
+  set_place(frame, 77);
+  EXPECT_EQ(Decoded(frame).reply.head, (ReplyHead{1, 2, 77}));
 }
 
 TEST(ReplyCodec, ABatchReplyCarriesCountsReasonsAndRows) {
@@ -148,8 +158,8 @@ TEST(ReplyCodec, StatsAreNamesAndValues) {
 
 TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {
   const test::SampleLists lists;
-  const Decoded decoded(
-      encode_snapshot_page(head, {"riders", 1, Tick{2}, 3, 4, 5, 6}, lists.source()));
+  const Decoded decoded(encode_snapshot_page(
+      head, {"riders", 1, Tick{2}, 3, 4, 5, 6, {}, {{7, 8}}, 9}, lists.source()));
   const auto& page = decoded.as<SnapshotPage>();
   EXPECT_EQ(page.head.stream, "riders");
   EXPECT_EQ(page.head.epoch, 1u);
@@ -159,6 +169,8 @@ TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {
   EXPECT_EQ(page.head.next_page, 5u);
   EXPECT_EQ(page.head.list_count, 6u);
   EXPECT_EQ(page.head.with, lists.source().with);
+  EXPECT_EQ(page.head.runs, (std::vector<protocol::Run>{{7, 8}}));
+  EXPECT_EQ(page.head.place, 9u);
   ASSERT_EQ(page.lists.list_count(), 3u);
   EXPECT_EQ(key_of(page.lists, 0), (ListKey{QueryId{1}, true, ObjectId{55}}));
   EXPECT_EQ(key_of(page.lists, 1), (ListKey{QueryId{2}, false, ObjectId{}}));

@@ -36,7 +36,8 @@ TEST(TickMessage, TheHeaderSurvivesAndCountsTheLists) {
                         .object_count = 6,
                         .space = Space::wgs84,
                         .on = ReportOn::distance,
-                        .stream_removed = true};
+                        .stream_removed = true,
+                        .at = {{.id = 7, .begun = 8}, 9, 10}};
   const TickMessage message = encode_tick("riders", sent, lists.source());
   EXPECT_EQ(message.topic, topic_of("riders"));
   const auto frames = frames_of(message);
