@@ -165,7 +165,10 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .space = settled().options().space,
       .manual_ticks = parts_.ticker.is_manual(),
       .limits = options_.limits,
-      .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000)};
+      .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000),
+      .runs = runs(),
+      .next_sequence =
+          parts_.journal == nullptr ? 0 : sessions_.next_sequence(connection, opened->session)};
   const protocol::Frame frame = protocol::encode_hello_reply(caller.reply_head(), reply);
   unrecorded_sessions_.contains(opened->session) ? send_without_record(caller, frame)
                                                  : send_when_logged(caller, frame);
@@ -348,15 +351,18 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
   const ReportWith with = settled().queries().stream(asked->stream).with;
   const std::uint64_t sequence = parts_.publisher.sequence(asked->stream, answers.tick);
   const std::uint64_t number = snapshots_.next_number();
+  const std::uint64_t place = place_of_snapshot(answers.tick);
   const auto copied = std::make_shared<Answers>(std::move(answers));
-  beside_.submit([this, asked, with, sequence, number, copied] {
+  beside_.submit([this, asked, with, sequence, number, place, copied] {
     const Caller& to = asked->caller;
     std::shared_ptr<const Snapshot> snapshot;
     std::shared_ptr<protocol::Frame> frame;
     try {
-      snapshot = std::make_shared<const Snapshot>(
+      const auto made = std::make_shared<Snapshot>(
           asked->name, with, sequence, std::move(*copied), std::move(asked->queries),
           asked->is_of_all, to.peer.in_process ? own_page_bytes_max : chunk_bytes_max);
+      made->place = place;
+      snapshot = made;
       frame = std::make_shared<protocol::Frame>(encode_page(to, *snapshot, number, 0));
     } catch (const std::bad_alloc&) {
       frame = nullptr;
@@ -379,6 +385,18 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
   });
 }
 
+/// The lists that the engine has copied follow from no later record. Those on the disk need not be
+/// told apart: no restart loses them.
+std::uint64_t RequestHandler::place_of_snapshot(Tick tick) const {
+  const Journal* const journal = parts_.journal;
+  return journal == nullptr ? 0 : std::max(journal->end_of_snapshot(tick), journal->durable());
+}
+
+/// Any thread may call this function.
+std::vector<protocol::Run> RequestHandler::runs() const {
+  return parts_.journal == nullptr ? std::vector<protocol::Run>() : parts_.journal->runs();
+}
+
 /// Any thread may call this function.
 protocol::Frame RequestHandler::encode_page(const Caller& caller, const Snapshot& snapshot,
                                             std::uint64_t number, std::size_t page) const {
@@ -389,7 +407,9 @@ protocol::Frame RequestHandler::encode_page(const Caller& caller, const Snapshot
                                     .tau_us = snapshot.answers.tau_us,
                                     .sequence = snapshot.sequence,
                                     .next_page = is_last ? 0 : page_name(number, page + 1),
-                                    .list_count = snapshot.reports.size()};
+                                    .list_count = snapshot.reports.size(),
+                                    .runs = runs(),
+                                    .place = snapshot.place};
   return protocol::encode_snapshot_page(caller.reply_head(), head,
                                         parts_.space.source_of(snapshot.page(page), snapshot.with));
 }

@@ -12,6 +12,7 @@
 #include <spdlog/spdlog.h>
 
 #include "starling/log/record.hpp"
+#include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/request_handler.hpp"
 
 namespace starling::stream {
@@ -138,6 +139,12 @@ void RequestHandler::record(const Caller& caller, const protocol::Frame& reply) 
 void RequestHandler::send_when_logged(const Caller& caller, const protocol::Frame& frame) {
   if (parts_.journal == nullptr) return parts_.send(caller.peer, frame);
   send_when_durable(caller.peer, frame, parts_.journal->end());
+}
+
+/// The same for the reply to a change: tells the place behind it.
+void RequestHandler::send_with_place(const Caller& caller, protocol::Frame frame) {
+  if (parts_.journal != nullptr) protocol::set_place(frame, parts_.journal->end());
+  send_when_logged(caller, frame);
 }
 
 /// Sends the answer to a session that the log had no room for. If that is because the log has

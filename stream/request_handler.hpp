@@ -154,7 +154,7 @@ class RequestHandler {
     /// out.
     std::shared_ptr<const Principal> principal{};
     std::string_view request{};  ///< its name in the schema
-    protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence}; }
+    protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence, 0}; }
   };
 
   /// An update of objects that is admitted and not applied yet.
@@ -237,6 +237,7 @@ class RequestHandler {
   void record_session_late(const Caller& caller);
   void record_end_of_session(std::uint64_t session);
   void send_when_logged(const Caller& caller, const protocol::Frame& frame);
+  void send_with_place(const Caller& caller, protocol::Frame frame);
   void send_without_record(const Caller& caller, const protocol::Frame& frame);
   void send_when_durable(const Peer& peer, const protocol::Frame& frame, std::uint64_t place);
   void send_after(const Caller& caller, const protocol::Frame& frame,
@@ -296,6 +297,8 @@ class RequestHandler {
   protocol::Problem beyond_places(const SnapshotStore::Reservation& refused,
                                   std::uint64_t bytes) const;
   void make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, Answers answers);
+  std::uint64_t place_of_snapshot(Tick tick) const;
+  std::vector<protocol::Run> runs() const;
   protocol::Frame encode_page(const Caller& caller, const Snapshot& snapshot, std::uint64_t number,
                               std::size_t page) const;
   void get_neighbors(const Caller& caller, const protocol::GetNeighbors& request,

@@ -359,7 +359,7 @@ void RequestHandler::answer(const Caller& caller, SequencedReply reply) {
   count(caller, reply);
   const protocol::Frame frame = encode_reply(caller, reply);
   record(caller, frame);
-  send_when_logged(caller, frame);
+  send_with_place(caller, frame);
   sessions_.answered(caller.head.session, caller.head.sequence, std::move(reply));
 }
 
@@ -393,7 +393,8 @@ void RequestHandler::count(const Caller& caller, SequencedReply& reply) {
 
 protocol::Frame RequestHandler::encode_reply(const Caller& caller,
                                              const SequencedReply& reply) const {
-  const protocol::ReplyHead head = caller.reply_head();
+  protocol::ReplyHead head = caller.reply_head();
+  if (parts_.journal != nullptr) head.place = parts_.journal->end();
   return std::visit(
       Overloaded{
           [&](const protocol::ErrorReply& error) {

@@ -150,6 +150,7 @@ void ServerCore::recover() {
   skipping_->skip_before(journal->scan().first_needed_tick());
   skipping_->skip(journal->scan().failed_ticks());
   journal->recover([&](std::span<const JournalRecord> records) { replay.apply(records); });
+  replay.apply(JournalRecord(RunRecord{journal->runs()}));
   processor_.set_threads(options_.update_threads);
   handler_.end_recovery(replay);
   ticker_.recovered_ticks().end();

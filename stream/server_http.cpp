@@ -71,6 +71,11 @@ EventHub::Parts Server::State::event_parts() {
           .limits = options.http_events,
           .space = options.processor.space.space,
           .epoch = core.publisher().epoch(),
+          .runs =
+              [this] {
+                return core.journal() == nullptr ? std::vector<protocol::Run>()
+                                                 : core.journal()->runs();
+              },
           .send =
               [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
                 api.gateway(principal).send(std::move(make), std::move(take));

@@ -217,9 +217,11 @@ struct Ticker::State {
 
   void publish(const std::shared_ptr<TickReport>& report, TickTimeline timeline,
                Finished finished) {
-    auto plans = publisher.plan(*report, processor.queries());
+    const Journal* const journal = options.journal;
+    auto plans = publisher.plan(*report, processor.queries(),
+                                journal == nullptr ? 0 : journal->place_of_messages());
     const std::uint64_t published_after =
-        options.journal == nullptr ? 0 : options.journal->end_of_messages(report->tick);
+        journal == nullptr ? 0 : journal->end_of_messages(report->tick);
     timeline.sorted_us = executor.now_us();
     auto encode = [this, report, timeline, published_after, plans = std::move(plans),
                    finished = std::move(finished)]() mutable -> OrderedPool::Completion {

@@ -214,8 +214,8 @@ struct HelloReply {
   Limits limits{};                    ///< limits.space equals space.space
   std::uint64_t session_idle_ms = 0;  ///< the server forgets a session that is silent for longer
   std::vector<Run> runs{};            ///< the last of the server's log, the newest first
-  /// The session's next number: all before are in the server's tables, and in its log if it has
-  /// one. 0: the server is older than this field.
+  /// The session's next number: all before are in the server's tables and log. 0: the server has no
+  /// log, or is older than this field.
   std::uint64_t next_sequence = 0;
 };
 

@@ -189,6 +189,7 @@ EventHub::Followed& EventHub::follow(const std::string& stream) {
                   .form = thread_->form,
                   .counts = thread_->counts,
                   .epoch = parts_.epoch,
+                  .runs = parts_.runs(),
                   .fetch = [this](const std::weak_ptr<FollowedStream>& of,
                                   zmtp::PrincipalId principal) { fetch(of, principal); }});
   thread_->post([this, added = followed->stream] { thread_->add(added); });

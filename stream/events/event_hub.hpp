@@ -42,6 +42,8 @@ class EventHub {
     EventLimits limits;
     Space space = Space::planar2;
     std::uint64_t epoch = 0;
+    /// The runs of the server's log, the newest first.
+    std::function<std::vector<protocol::Run>()> runs = [] { return std::vector<protocol::Run>(); };
     /// As WireGateway's functions of the same names, with the principal that asks.
     std::function<void(zmtp::PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;

@@ -2,6 +2,7 @@
 // Writes the lines of events: see event_text.hpp.
 #include "starling/stream/events/event_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -26,8 +27,10 @@ std::string event(std::string_view type, std::string_view data) {
   return text.append(type).append("\ndata: ").append(data).append("\n\n");
 }
 
-std::string id_line(std::uint64_t epoch, std::uint64_t sequence) {
-  return "id: " + std::to_string(epoch) + "-" + std::to_string(sequence) + "\n";
+std::string id_line(const EventId& id) {
+  std::string line = "id: " + std::to_string(id.epoch) + "-" + std::to_string(id.sequence);
+  if (id.run != 0) line += "-" + std::to_string(id.run) + "-" + std::to_string(id.place);
+  return line += "\n";
 }
 
 EventText shared(std::string text) {
@@ -44,7 +47,9 @@ std::string snapshot_event(const std::string& stream, const StreamSnapshot& snap
   std::string data = json.take();
   data.append(snapshot.pieces.empty() ? "[]" : snapshot.pieces[part]).append("}");
   const bool is_last = part + 1 == parts;
-  return (is_last ? id_line(snapshot.epoch, snapshot.sequence) : "") + event("snapshot", data);
+  return (is_last ? id_line({snapshot.epoch, snapshot.sequence, snapshot.run, snapshot.place})
+                  : "") +
+         event("snapshot", data);
 }
 
 /// Calls `append` for each list of this event, until the text is too long.
@@ -59,12 +64,20 @@ void for_each_list(const protocol::DecodedTick& tick, ListEvent event, const Jso
 }  // namespace
 
 std::optional<EventId> parse_event_id(std::string_view text) {
-  const std::size_t dash = text.find('-');
-  if (dash == std::string_view::npos) return std::nullopt;
-  const auto epoch = parse_number(text.substr(0, dash));
-  const auto sequence = parse_number(text.substr(dash + 1));
-  if (!epoch || !sequence) return std::nullopt;
-  return EventId{*epoch, *sequence};
+  EventId id;
+  std::size_t count = 0;
+  for (std::uint64_t* const part : {&id.epoch, &id.sequence, &id.run, &id.place}) {
+    const std::size_t end = std::min(text.find('-'), text.size());
+    const auto number = parse_number(text.substr(0, end));
+    if (!number) return std::nullopt;
+    *part = *number;
+    ++count;
+    if (end == text.size()) break;
+    text.remove_prefix(end + 1);
+    if (part == &id.place) return std::nullopt;
+  }
+  if (count != 2 && count != 4) return std::nullopt;
+  return id;
 }
 
 std::vector<EventText> snapshot_events(const std::string& stream, const StreamSnapshot& snapshot) {
@@ -91,7 +104,8 @@ EventText tick_event(const protocol::DecodedTick& tick, const ListForm& form,
                 [&](const auto& chunk, std::size_t list) { append_list(json, chunk, list, form); });
   json.end_array().end_object();
   if (json.size() > bytes_max) return nullptr;
-  return shared(id_line(header.epoch, header.sequence) + event("tick", json.take()));
+  return shared(id_line({header.epoch, header.sequence, header.at.run.id, header.at.place}) +
+                event("tick", json.take()));
 }
 
 EventText gap_event(std::uint64_t missed) {

@@ -25,6 +25,9 @@ using EventText = std::shared_ptr<const std::string>;
 struct EventId {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
+  // Of the server's log: see protocol::RunPlace. 0: the server has no log.
+  std::uint64_t run = 0;
+  std::uint64_t place = 0;
 };
 /// Returns std::nullopt unless `text` is an id that an event may have.
 std::optional<EventId> parse_event_id(std::string_view text);

@@ -36,7 +36,8 @@ void FollowedStream::add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId 
   reader->principal = principal;
   reader->slot = std::move(slot);
   if (const auto id = parse_event_id(last_event_id)) {
-    reader->has_restarted = id->epoch != parts_.epoch;
+    reader->has_restarted =
+        id->epoch != parts_.epoch || !protocol::is_in_log(id->run, id->place, parts_.runs);
     if (!reader->has_restarted) reader->last = id->sequence;
     reader->needs_snapshot = !reader->last || !ring_.covers(*reader->last + 1);
   }

@@ -36,6 +36,7 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
     const ListForm& form;
     EventCounts& counts;
     std::uint64_t epoch = 0;
+    std::vector<protocol::Run> runs{};  ///< of the server's log, the newest first
     /// Asks for a snapshot in the name of a reader, which take() of this stream gets later.
     std::function<void(std::weak_ptr<FollowedStream>, zmtp::PrincipalId)> fetch;
   };

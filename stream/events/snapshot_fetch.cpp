@@ -72,6 +72,8 @@ void SnapshotFetch::add_page(const std::shared_ptr<Fetch>& fetch,
   fetch->snapshot.tick = head.tick;
   fetch->snapshot.time_us = head.tau_us;
   fetch->snapshot.sequence = head.sequence;
+  fetch->snapshot.run = head.runs.empty() ? 0 : head.runs.front().id;
+  fetch->snapshot.place = head.place;
   if (head.list_count * list_bytes_min > parts_.bytes_max) {
     fetch->problem = too_long();
     return end(fetch);

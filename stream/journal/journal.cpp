@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/log/identity.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/segment.hpp"
 #include "starling/stream/journal/decoded_log.hpp"
@@ -106,13 +107,15 @@ void Journal::explain() const {
 
 Journal::~Journal() = default;
 
-/// Finds damage and the epoch.
+/// Finds damage, the epoch and the runs.
 void Journal::look_at_all() {
   std::optional<std::uint64_t> epoch;
   if (snapshot_)
     log::read_snapshot(*files_, *snapshot_, [&](const log::Record& record) {
+      if (record.type == record_type::run) runs_ = std::get<RunRecord>(decode(record)).runs;
+      if (record.type != record_type::epoch) return false;
       epoch = std::get<EpochRecord>(decode(record)).epoch;
-      return false;
+      return true;
     });
   const log::LogSummary summary = log::read_log(
       *files_,
@@ -122,8 +125,10 @@ void Journal::look_at_all() {
       log::range_behind(snapshot_));
   if (summary.end) check_kept(summary.end->header.user);
   if (scan_.epoch()) epoch = scan_.epoch();
+  if (!scan_.runs().empty()) runs_ = scan_.runs();
+  is_copy_ = log::is_copy(*files_, !runs_.empty());  // a log without runs is older than identities
   ticks_under_way_ = scan_.ticks_under_way();
-  is_epoch_new_ = !epoch;
+  is_epoch_new_ = !epoch || is_copy_;
   epoch_ = is_epoch_new_ ? random_() : *epoch;
 }
 
@@ -137,14 +142,45 @@ void Journal::check_kept(const std::vector<std::byte>& user) const {
 }
 
 void Journal::recover(const std::function<void(std::span<const JournalRecord>)>& apply) {
+  bool is_new = false;
   try {
-    begin_writing(read_and_mend(apply));
+    const log::LogSummary summary = read_and_mend(apply);
+    begin_writing(summary);
+    is_new = !summary.end;
+    if (is_new) log::write_identity(*files_);
   } catch (const log::IoError&) {
     explain();
   } catch (const log::DamagedLog&) {
     explain();
   }
+  if (is_copy_)
+    spdlog::warn(
+        "the log in {} was put back from a copy, and may lack what was acknowledged since then: "
+        "it begins a new epoch, and subscribers and producers are told",
+        options_.folder);
   if (is_epoch_new_) append(EpochRecord{epoch_});
+  begin_run();
+  // A copy must not get its identity before it has its new epoch.
+  if (!is_new) when_durable(is_copy_ ? end_ : 0, [this] { write_identity(); });
+}
+
+void Journal::begin_run() {
+  protocol::Run run{.id = 0, .begun = end_};
+  while (run.id == 0) run.id = random_();
+  runs_.insert(runs_.begin(), run);
+  if (runs_.size() > RunRecord::runs_max) runs_.pop_back();
+  append(RunRecord{runs_});
+}
+
+void Journal::write_identity() {
+  try {
+    log::write_identity(*files_);
+  } catch (const log::IoError& error) {
+    spdlog::warn(
+        "the identity of the log is not written: {}. The next start may take the log for one that "
+        "was put back from a copy",
+        error.what());
+  }
 }
 
 log::LogSummary Journal::read_and_mend(
@@ -243,7 +279,7 @@ void Journal::append(const RequestNote& note, std::span<const std::byte> change)
   record_.clear();
   encode(note, change, record_);
   append_record(record_type::request);
-  if (is_of_stream(change)) end_of_streams_ = end_;
+  if (is_of_stream(change)) places_.stream_changed(end_);
   if (is_of_queries(change)) end_of_queries_ = end_;
   make_snapshot_if_due();
 }
@@ -253,6 +289,7 @@ void Journal::append(const TickBegunRecord& record) {
   encode(record, record_);
   append_record(record_type::tick_begun);
   ++ticks_under_way_;
+  places_.tick_begun(end_);
   marks_.emplace_back(record.tick, end_);
   commits_->commit_now();
 }
@@ -261,7 +298,7 @@ void Journal::append(const TickFinishedRecord& record) {
   record_.clear();
   encode(record, record_);
   append_record(record_type::tick_finished);
-  if (!record.error.empty()) end_of_failures_ = end_;
+  places_.tick_finished(!record.error.empty(), end_);
   --ticks_under_way_;
   make_snapshot_if_due();
 }
@@ -278,7 +315,7 @@ std::uint64_t Journal::end_of_mark(Tick tick) const {
 }
 
 std::uint64_t Journal::end_of_messages(Tick tick) const {
-  return std::max({end_of_mark(tick), end_of_streams_, end_of_failures_});
+  return std::max(end_of_mark(tick), places_.end_of_changes());
 }
 
 std::uint64_t Journal::end_of_snapshot(Tick tick) const {

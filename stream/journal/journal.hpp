@@ -25,6 +25,7 @@
 #include "starling/stream/executor/executor.hpp"
 #include "starling/stream/journal/journal_options.hpp"
 #include "starling/stream/journal/log_scan.hpp"
+#include "starling/stream/journal/message_places.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/journal/records.hpp"
 
@@ -49,8 +50,12 @@ class Journal {
   /// written with other options.
   [[noreturn]] void explain() const;
 
-  /// The epoch of the messages: that of the log, or a new one if the log is new.
+  /// The epoch of the messages: that of the log, or a new one if the log is new or was put back
+  /// from a copy.
   std::uint64_t epoch() const { return epoch_; }
+  /// This run and those before it, the newest first. Empty before recover(), and the same ever
+  /// after, so that any thread may read it.
+  const std::vector<protocol::Run>& runs() const { return runs_; }
 
   log::Files& files() { return *files_; }
   /// The snapshot that stands for the records before those of recover(), if there is one.
@@ -90,6 +95,11 @@ class Journal {
   /// The same for a snapshot of a stream. It lacks the queries that were removed, or have ended,
   /// since its tick: a subscriber would miss them if these changes were lost.
   std::uint64_t end_of_snapshot(Tick tick) const;
+  /// The place that the messages of the last finished tick carry: that of end_of_messages() while
+  /// it was not on the disk.
+  std::uint64_t place_of_messages() const { return places_.of_messages(); }
+  /// All records before this place are on the disk.
+  std::uint64_t durable() const { return durable_; }
   /// Runs `then` on the loop when all records before `place` are on the disk: now, if they are.
   void when_durable(std::uint64_t place, std::function<void()> then);
   bool is_durable(std::uint64_t place) const { return place <= durable_; }
@@ -137,6 +147,7 @@ class Journal {
 
  private:
   static log::RecordType type_of(const EpochRecord&) { return record_type::epoch; }
+  static log::RecordType type_of(const RunRecord&) { return record_type::run; }
   static log::RecordType type_of(const PrincipalRecord&) { return record_type::principal; }
   static log::RecordType type_of(const SessionOpenedRecord&) { return record_type::session_opened; }
   static log::RecordType type_of(const SessionEndedRecord&) { return record_type::session_ended; }
@@ -151,6 +162,8 @@ class Journal {
   void make_snapshot_if_due();
   void append_record(log::RecordType type);
   void begin_writing(const log::LogSummary& summary);
+  void begin_run();
+  void write_identity();
   void became_durable(std::uint64_t place);
   void became_full(const std::string& sentence);
   std::string failure_sentence(const std::string& sentence) const;
@@ -164,13 +177,14 @@ class Journal {
   LogScan scan_;
   std::uint64_t epoch_ = 0;
   bool is_epoch_new_ = false;
+  bool is_copy_ = false;             ///< the log was put back from a copy
+  std::vector<protocol::Run> runs_;  ///< the newest first
   std::unique_ptr<log::Writer> writer_;
   RecordBytes record_;
   std::set<std::uint32_t> known_principals_;
   std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< not on the disk yet, and their ends
-  std::uint64_t end_of_streams_ = 0;                  ///< behind the last change of a stream
-  std::uint64_t end_of_queries_ = 0;                  ///< behind the last change of queries
-  std::uint64_t end_of_failures_ = 0;                 ///< behind the end of the last failed tick
+  MessagePlaces places_;
+  std::uint64_t end_of_queries_ = 0;  ///< behind the last change of queries
   std::uint64_t end_ = 0;
   std::uint64_t durable_ = 0;
   std::multimap<std::uint64_t, std::function<void()>> waiting_;  ///< by the place they wait for

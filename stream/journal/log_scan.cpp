@@ -14,6 +14,8 @@ void LogScan::look_at(const log::Record& record) {
   check_known(record);
   if (record.type == record_type::epoch) {
     epoch_ = std::get<EpochRecord>(decode(record)).epoch;
+  } else if (record.type == record_type::run) {
+    runs_ = std::get<RunRecord>(decode(record)).runs;
   } else if (record.type == record_type::tick_begun) {
     const auto begun = std::get<TickBegunRecord>(decode(record));
     ++under_way_;

@@ -8,9 +8,11 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "starling/knn/words/types.hpp"
 #include "starling/log/reader.hpp"
+#include "starling/protocol/wire/run.hpp"
 
 namespace starling::stream {
 
@@ -21,6 +23,8 @@ class LogScan {
 
   /// The last epoch; std::nullopt if no record has one.
   const std::optional<std::uint64_t>& epoch() const { return epoch_; }
+  /// The last run and those before it, the newest first; empty if no record has one.
+  const std::vector<protocol::Run>& runs() const { return runs_; }
   /// The ticks that failed.
   const std::set<Tick>& failed_ticks() const { return failed_; }
   /// The first tick that must be searched when the log is applied: the last one that finished
@@ -36,6 +40,7 @@ class LogScan {
 
  private:
   std::optional<std::uint64_t> epoch_;
+  std::vector<protocol::Run> runs_;
   std::set<Tick> failed_;
   Tick last_finished_{};
   std::uint64_t under_way_ = 0;

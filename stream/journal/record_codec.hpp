@@ -30,6 +30,7 @@ class UnknownRecord : public std::runtime_error {
 using RecordBytes = std::vector<std::byte>;
 
 void encode(const EpochRecord& record, RecordBytes& out);
+void encode(const RunRecord& record, RecordBytes& out);
 void encode(const PrincipalRecord& record, RecordBytes& out);
 void encode(const SessionOpenedRecord& record, RecordBytes& out);
 void encode(const SessionEndedRecord& record, RecordBytes& out);

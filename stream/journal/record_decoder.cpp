@@ -229,6 +229,17 @@ RequestRecord get_request(RecordReader& in) {
   return record;
 }
 
+RunRecord get_run(RecordReader& in) {
+  RunRecord record;
+  record.runs.resize(in.count(2 * sizeof(std::uint64_t)));
+  if (record.runs.empty()) in.refuse();
+  for (protocol::Run& run : record.runs) {
+    run.id = in.get<std::uint64_t>();
+    run.begun = in.get<std::uint64_t>();
+  }
+  return record;
+}
+
 TickBegunRecord get_tick_begun(RecordReader& in) {
   TickBegunRecord record;
   record.tick = in.get<Tick>();
@@ -250,6 +261,7 @@ SessionOpenedRecord get_session_opened(RecordReader& in) {
 
 JournalRecord get_record(log::RecordType type, RecordReader& in) {
   if (type == record_type::epoch) return EpochRecord{in.get<std::uint64_t>()};
+  if (type == record_type::run) return get_run(in);
   if (type == record_type::principal) {
     const auto principal = in.get<std::uint32_t>();
     return PrincipalRecord{principal, in.text()};
@@ -284,7 +296,9 @@ std::optional<SequencedReply> reply_in(std::span<const std::byte> frame) {
 }
 
 void check_known(const log::Record& record) {
-  const bool is_known = record_type::epoch <= record.type && record.type <= record_type::request;
+  const bool is_known =
+      (record_type::epoch <= record.type && record.type <= record_type::request) ||
+      record.type == record_type::run;
   if (!is_known || record.version != record_version) RecordReader(record).refuse();
 }
 

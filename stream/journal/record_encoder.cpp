@@ -92,6 +92,14 @@ void encode(const EpochRecord& record, RecordBytes& out) {
   put(out, record.epoch);
 }
 
+void encode(const RunRecord& record, RecordBytes& out) {
+  put(out, static_cast<std::uint32_t>(record.runs.size()));
+  for (const protocol::Run& run : record.runs) {
+    put(out, run.id);
+    put(out, run.begun);
+  }
+}
+
 void encode(const PrincipalRecord& record, RecordBytes& out) {
   put(out, record.principal);
   put_text(out, record.name);

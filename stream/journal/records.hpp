@@ -4,6 +4,7 @@
 // none of them. RequestHandler and Ticker write records; recovery reads them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/log/record.hpp"
+#include "starling/protocol/wire/run.hpp"
 #include "starling/stream/state/session_table.hpp"
 
 namespace starling::stream {
@@ -27,6 +29,7 @@ inline constexpr log::RecordType tick_begun{6};
 inline constexpr log::RecordType tick_finished{7};
 inline constexpr log::RecordType published{8};
 inline constexpr log::RecordType request{9};
+inline constexpr log::RecordType run{33};  ///< sections of snapshots have the numbers between
 }  // namespace record_type
 
 /// The version of all payloads that this code writes and reads.
@@ -35,6 +38,14 @@ inline constexpr std::uint16_t record_version = 1;
 /// From here on, messages carry this epoch.
 struct EpochRecord {
   std::uint64_t epoch = 0;
+};
+
+/// A server begins to write to the log. Messages that follow carry this run.
+struct RunRecord {
+  static constexpr std::size_t runs_max = 64;
+
+  /// This run and those before it, the newest first. Each begins at the place of its record.
+  std::vector<protocol::Run> runs;
 };
 
 /// From here on, the number means the principal of this name.
@@ -136,7 +147,7 @@ struct RequestRecord {
   Change change;
 };
 
-using JournalRecord = std::variant<EpochRecord, PrincipalRecord, SessionOpenedRecord,
+using JournalRecord = std::variant<EpochRecord, RunRecord, PrincipalRecord, SessionOpenedRecord,
                                    SessionEndedRecord, LeasesMovedRecord, TickBegunRecord,
                                    TickFinishedRecord, PublishedRecord, RequestRecord>;
 

@@ -14,7 +14,10 @@ void Publisher::open(StreamId stream) {
   state_.numbers[index] = {.opening = ++state_.last_opening, .before = state_.last_removed};
 }
 
-std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTable& queries) {
+std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTable& queries,
+                                        std::uint64_t place) {
+  protocol::RunPlace at = at_;
+  if (at.run.id != 0) at.place = place;
   std::vector<StreamPlan> plans = std::exchange(spare_, {});
   plans.clear();
   plans.reserve(report.streams.size());
@@ -43,7 +46,8 @@ std::vector<StreamPlan> Publisher::plan(const TickReport& report, const QueryTab
                     .space = space_,
                     .on = definition.on,
                     .with = definition.with,
-                    .stream_removed = stream.is_last}});
+                    .stream_removed = stream.is_last,
+                    .at = at}});
   }
   return plans;
 }

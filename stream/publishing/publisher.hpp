@@ -35,15 +35,18 @@ class Publisher {
   std::uint64_t epoch() const { return epoch_; }
   /// For a log that is run again: later messages have this epoch.
   void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
+  /// Later messages are of this run of the log.
+  void set_run(const protocol::Run& run, std::uint64_t run_before) { at_ = {run, run_before, 0}; }
 
   /// Call open() when a new stream is put. A stream that is put again keeps its numbers, if no tick
   /// has reported its removal. The numbers of any other stream begin after the last number of every
   /// stream that was removed before, so that the numbers of one name never fall.
   void open(StreamId stream);
 
-  /// Returns one plan for each stream that the report has. Call plan() once for each tick, in
-  /// order.
-  std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries);
+  /// Returns one plan for each stream that the report has. The messages follow from what is before
+  /// `place` of the log. Call plan() once for each tick, in order.
+  std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries,
+                               std::uint64_t place);
   /// Takes plans that are no longer needed. The next ones use their memory.
   void give_back(std::vector<StreamPlan> plans) { spare_ = std::move(plans); }
 
@@ -73,6 +76,7 @@ class Publisher {
   Numbers numbers(StreamId stream) const;
 
   std::uint64_t epoch_;
+  protocol::RunPlace at_;  ///< without a place
   Space space_;
   State state_;
   std::vector<StreamPlan> spare_;

@@ -49,6 +49,10 @@ void LogReplay::apply_other(const JournalRecord& record) {
   std::visit(
       Overloaded{
           [](const EpochRecord&) {},
+          [&](const RunRecord& each) {
+            tables_.publisher.set_run(each.runs.front(),
+                                      each.runs.size() > 1 ? each.runs[1].id : 0);
+          },
           [](const PublishedRecord&) {},
           [&](const PrincipalRecord& each) {
             open_.principals[each.principal] = tables_.principal_id(each.name);
@@ -71,6 +75,7 @@ void LogReplay::apply_session(const SessionOpenedRecord& record) {
 
 void LogReplay::apply_begun(const TickBegunRecord& record) {
   ticks_.begin(record.tau_us);
+  places_.tick_begun(end_);
   open_.ticks.push_back(record);
   if (record.session != 0)
     tables_.sessions.restore_begun(record.session, record.sequence, record.body_hash);
@@ -78,6 +83,7 @@ void LogReplay::apply_begun(const TickBegunRecord& record) {
 
 void LogReplay::finish_tick(const std::string& error) {
   if (open_.ticks.empty()) refuse_log("a tick ends that has not begun");
+  places_.tick_finished(!error.empty(), end_);
   finish_oldest(ticks_.finish(error));
 }
 
@@ -91,7 +97,8 @@ std::string LogReplay::finish_open_tick() {
 void LogReplay::finish_oldest(TickReport report) {
   const TickBegunRecord begun = open_.ticks.front();
   open_.ticks.pop_front();
-  std::vector<StreamPlan> plans = tables_.publisher.plan(report, tables_.processor.queries());
+  std::vector<StreamPlan> plans =
+      tables_.publisher.plan(report, tables_.processor.queries(), places_.of_messages());
   if (begun.session != 0)
     open_.replies[{begun.session, begun.sequence}] = reply_to_tick(outcome_of(report));
   if (watcher_) watcher_(report, plans);
@@ -219,6 +226,7 @@ void LogReplay::apply_names(const RequestRecord& record, const NamesChange& chan
 }
 
 void LogReplay::apply_stream(const RequestRecord& record, const StreamChange& change) {
+  places_.stream_changed(end_);
   Processor& processor = tables_.processor;
   const bool is_known = processor.queries().find_stream(change.name).has_value();
   const StreamStatus status = processor.put_stream(
@@ -233,6 +241,7 @@ void LogReplay::apply_stream(const RequestRecord& record, const StreamChange& ch
 }
 
 void LogReplay::remove_stream(const std::string& name) {
+  places_.stream_changed(end_);
   constexpr std::size_t queries_at_once = 4096;
   Processor& processor = tables_.processor;
   const StreamId stream = stream_of(name);

@@ -16,6 +16,7 @@
 
 #include "starling/knn/tables/processor.hpp"
 #include "starling/stream/access/accounts.hpp"
+#include "starling/stream/journal/message_places.hpp"
 #include "starling/stream/journal/records.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/publishing/tick_outcome.hpp"
@@ -54,6 +55,11 @@ class LogReplay {
 
   /// Applies a record. Call it for all records, in order.
   void apply(const JournalRecord& record) { apply(std::span(&record, 1)); }
+  /// The same for a log whose ticks run again. `end` is the place behind the record.
+  void apply(const JournalRecord& record, std::uint64_t end) {
+    end_ = end;
+    apply(record);
+  }
   /// The same for several records. Updates of objects that follow each other are applied together,
   /// by all threads of the processor.
   void apply(std::span<const JournalRecord> records);
@@ -92,6 +98,8 @@ class LogReplay {
   RecoveredTicks& ticks_;
   Watcher watcher_;
   Open open_;
+  MessagePlaces places_;
+  std::uint64_t end_ = 0;
 };
 
 }  // namespace starling::stream

@@ -103,6 +103,7 @@ void LogRun::begin(Tick first_searched) {
   if (snapshot_) {
     SnapshotState read = read_state(files_, *snapshot_);
     tables_->set_epoch(read.epoch);
+    if (!read.runs.empty()) tables_->replay().apply(JournalRecord(RunRecord{read.runs}));
     tables_->import_state(std::move(read.state));
   }
   tables_->engine().skip_before(first_searched);
@@ -131,7 +132,7 @@ void LogRun::apply(const log::Record& record) {
     return check(published->tick, published->hash);
   // The hashes of the last ticks follow later.
   if (is_stopped_ && hashes_.empty()) throw Stop();
-  if (!is_stopped_) tables_->replay().apply(decoded);
+  if (!is_stopped_) tables_->replay().apply(decoded, record.sequence + 1);
 }
 
 void LogRun::ran(TickReport& report, const std::vector<StreamPlan>& plans) {

@@ -36,6 +36,11 @@ log::SnapshotInfo write(const SnapshotTask& task, const log::SegmentHeader& head
   RecordBytes epoch;
   encode(EpochRecord{state.epoch}, epoch);
   writer.append(record_type::epoch, record_version, epoch);
+  if (!state.runs.empty()) {
+    RecordBytes runs;
+    encode(RunRecord{state.runs}, runs);
+    writer.append(record_type::run, record_version, runs);
+  }
   encode_state(state.state, [&](log::RecordType type, std::span<const std::byte> payload) {
     if (task.is_cancelled()) throw SnapshotCancelled();
     writer.append(type, state_version, payload);
@@ -71,6 +76,8 @@ SnapshotState read_state(log::Files& files, const log::SnapshotInfo& snapshot) {
   log::read_snapshot(files, snapshot, [&](const log::Record& record) {
     if (record.type == record_type::epoch)
       read.epoch = std::get<EpochRecord>(decode(record)).epoch;
+    else if (record.type == record_type::run)
+      read.runs = std::get<RunRecord>(decode(record)).runs;
     else
       decode_state(record, read.state);
     return true;
@@ -81,7 +88,7 @@ SnapshotState read_state(log::Files& files, const log::SnapshotInfo& snapshot) {
 std::optional<std::int64_t> last_tau_us(log::Files& files, const log::SnapshotInfo& snapshot) {
   LoggedState state;
   log::read_snapshot(files, snapshot, [&](const log::Record& record) {
-    if (record.type == record_type::epoch) return true;
+    if (record.type == record_type::epoch || record.type == record_type::run) return true;
     decode_state(record, state);
     return false;  // the first section has it
   });
@@ -113,6 +120,7 @@ std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task) {
     for_each_record(task, range,
                     [&](const log::Record& record) { tables.replay().apply(decode(record)); });
     if (scan.epoch()) state.epoch = *scan.epoch();
+    if (!scan.runs().empty()) state.runs = scan.runs();
     state.state = tables.export_state();
   }
   const log::SnapshotInfo made = write(task, *header, range.until, state);

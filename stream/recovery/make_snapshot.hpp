@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "starling/log/files.hpp"
 #include "starling/log/reader.hpp"
@@ -48,10 +49,11 @@ struct SnapshotMade {
 /// std::bad_alloc: the log is then as before.
 std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task);
 
-/// Reads the state that a snapshot has, and its epoch. Throws log::DamagedLog, log::IoError,
-/// UnknownRecord.
+/// Reads the state that a snapshot has, its epoch and its runs. Throws log::DamagedLog,
+/// log::IoError, UnknownRecord.
 struct SnapshotState {
   std::uint64_t epoch = 0;
+  std::vector<protocol::Run> runs;
   LoggedState state;
 };
 SnapshotState read_state(log::Files& files, const log::SnapshotInfo& snapshot);

@@ -157,7 +157,7 @@ void fields(Archive& archive, Item& item) {
 }
 
 /// Calls visit(number, array) for each section. The numbers are part of the format: a section that
-/// is not needed any more leaves a gap, and 1 is record_type::epoch.
+/// is not needed any more leaves a gap, and record_type::epoch and run are no numbers of sections.
 template <Is<LoggedState> State, class Visit>
 void for_each_section(State& state, const Visit& visit) {
   auto& objects = state.processor.objects;

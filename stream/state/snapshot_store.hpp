@@ -60,6 +60,7 @@ struct Snapshot {
   std::string stream;
   ReportWith with;
   std::uint64_t sequence = 0;
+  std::uint64_t place = 0;  ///< of the server's log, behind all that the lists follow from
   Answers answers;
   std::vector<QueryReport> reports;  ///< views of `answers`
   /// For each page, the index in `reports` of its first list; then reports.size().

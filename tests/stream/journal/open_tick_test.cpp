@@ -102,7 +102,8 @@ TEST(OpenTick, ThatFailsAtTheNextStartKeepsNoServerFromStarting) {
     OpenTickEngine::Control control;
     control.fails = true;
     RunningServer server(journal_options(killed.path()), std::make_unique<OpenTickEngine>(control));
-    EXPECT_EQ(server.client().epoch(), epoch);
+    EXPECT_NE(server.client().epoch(), epoch) << "the folder is a copy";
+    epoch = server.client().epoch();
     RawPeer peer(server.context(), server.endpoints().commands);
     peer.ask(encoded({}, protocol::Hello{.client = "test", .resume_session = session}));
     EXPECT_EQ(peer.ask(advance(session, 3, 2000))->error(), ErrorCode::tick_failed);

@@ -129,6 +129,18 @@ TEST(RecordCodec, ARecordThatIsCutAnywhereOrTooLongIsRefused) {
   EXPECT_THROW(decode(record_of(record_type::request, bytes)), UnknownRecord);
 }
 
+TEST(RecordCodec, RunsAreReadAsTheyWereWritten) {
+  const std::vector<protocol::Run> runs{{.id = 3, .begun = 40}, {.id = 9, .begun = 2}};
+  RecordBytes bytes;
+  encode(RunRecord{runs}, bytes);
+  EXPECT_EQ(std::get<RunRecord>(decode(record_of(record_type::run, bytes))).runs, runs);
+  bytes.pop_back();
+  EXPECT_THROW(decode(record_of(record_type::run, bytes)), UnknownRecord);
+  bytes.clear();
+  encode(RunRecord{}, bytes);
+  EXPECT_THROW(decode(record_of(record_type::run, bytes)), UnknownRecord) << "no run";
+}
+
 TEST(RecordCodec, ATypeOrVersionFromTheFutureIsRefused) {
   RecordBytes bytes;
   encode(EpochRecord{7}, bytes);
