@@ -42,4 +42,61 @@ void History::published(const SentMessage& sent) {
   }
 }
 
+void History::held(Held held) {
+  if (const auto due = to_be_told_.find(held.stream);
+      due != to_be_told_.end() && !former_runs_.contains(held.at.run)) {
+    if (held.restarts == due->second)
+      violated("a subscriber of " + held.stream +
+               " was not told that the log was put back from a copy");
+    to_be_told_.erase(due);
+  }
+  last_held_[held.stream] = held;
+  held_.push_back(std::move(held));
+}
+
+void History::put_back(const CopiedLog& copy) {
+  ++put_backs_;
+  std::erase_if(replies_, [&](const auto& reply) {
+    const RequestKey key = reply.first;
+    if (copy.answered.contains(key)) return false;
+    if (!copy.begun.contains(key)) lost_.insert(key);
+    return true;
+  });
+  newest_tick_ = {};
+  std::erase_if(messages_, [&](const auto& message) {
+    const protocol::TickHeader& header = message.second.received.tick.header;
+    former_runs_.insert(header.at.run.id);
+    const bool is_lost = header.at.place > copy.next_sequence;
+    if (!is_lost && !header.failed) newest_tick_ = std::max(newest_tick_, header.tick);
+    return is_lost;
+  });
+  for (const auto& [stream, held] : last_held_)
+    if (held.at.tick > copy.last_tick) to_be_told_[stream] = held.restarts;
+  held_.clear();
+  answered_.clear();
+}
+
+bool History::owes(std::uint64_t client) const {
+  const auto first = lost_.lower_bound({client, 0});
+  return first != lost_.end() && first->first == client;
+}
+
+void History::greeted(std::uint64_t client, std::optional<std::uint64_t> first_lost) {
+  const std::string name = "client " + std::to_string(client);
+  const bool is_owed = owes(client);
+  if (is_owed && !first_lost) violated(name + " believes that the log has what it lacks");
+  if (!is_owed && first_lost) violated(name + " believes that the log lacks what it has");
+  if (!first_lost) return;
+  for (const RequestKey& key : lost_)
+    if (key.first == client && key.second < *first_lost)
+      violated(name_of(key) + " is lost, and the client believes that it is there");
+  for (const auto& [key, reply] : replies_)
+    if (key.first == client && key.second >= *first_lost)
+      violated(name_of(key) + " is in the log, and the client believes that it is lost");
+  std::erase_if(lost_, [&](const RequestKey& key) { return key.first == client; });
+  std::erase_if(requests_, [&](const auto& request) {
+    return request.first.first == client && request.first.second >= *first_lost;
+  });
+}
+
 }  // namespace starling::simulation

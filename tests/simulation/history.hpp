@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +36,15 @@ struct Held {
   std::string stream;
   protocol::HeldAt at;
   protocol::ListStore lists;
+  std::uint64_t restarts = 0;  ///< that the subscriber was told so far
+};
+
+/// What a copy of the log holds.
+struct CopiedLog {
+  std::set<RequestKey> answered;    ///< requests with a reply
+  std::set<RequestKey> begun;       ///< requests for ticks that have begun
+  Tick last_tick{};                 ///< that has begun
+  std::uint64_t next_sequence = 1;  ///< of the log's records
 };
 
 /// An answer to a question, and its tick.
@@ -59,8 +70,22 @@ class History {
   void replied(RequestKey key, const std::string& told);
   /// A message leaves the server. If it has left before, it must have been the same.
   void published(const SentMessage& sent);
-  void held(Held held) { held_.push_back(std::move(held)); }
+  /// After a copy was put back, a subscriber that held what the copy lacks must be told before it
+  /// holds anything of the new history.
+  void held(Held held);
   void answered(Answered answered) { answered_.push_back(std::move(answered)); }
+
+  /// A copy of the log is put back. What it lacks is forgotten, but for the requests that it lacks
+  /// and clients have replies to.
+  void put_back(const CopiedLog& copy);
+  /// A client's hello was answered. `first_lost`: the client was told that the log lacks its
+  /// acknowledged requests from this number on.
+  void greeted(std::uint64_t client, std::optional<std::uint64_t> first_lost);
+  /// Whether a client has replies to requests that the log lacks, and does not know yet.
+  bool owes(std::uint64_t client) const;
+  std::uint64_t put_backs() const { return put_backs_; }
+  /// Whether the run has published before the last copy was put back. Its messages may come late.
+  bool is_former(std::uint64_t run) const { return former_runs_.contains(run); }
 
   /// The newest tick that succeeded and was published.
   Tick newest_tick() const { return newest_tick_; }
@@ -80,6 +105,12 @@ class History {
   Tick newest_tick_{};
   std::vector<Held> held_;
   std::vector<Answered> answered_;
+  std::uint64_t put_backs_ = 0;
+  std::set<RequestKey> lost_;              ///< acknowledged, and missing in the copy
+  std::set<std::uint64_t> former_runs_;    ///< those that have published before the last copy
+  std::map<std::string, Held> last_held_;  ///< by stream
+  /// Streams whose subscribers hold what the copy lacks, and how often each was told of a restart.
+  std::map<std::string, std::uint64_t> to_be_told_;
 };
 
 }  // namespace starling::simulation

@@ -31,7 +31,7 @@ void print(const SimulationResult& result) {
       "  %llu events in %.1f virtual seconds, trace %016llx; %llu requests acknowledged, %llu "
       "ticks "
       "(%llu failed), %llu messages, %llu answers, %llu starts (%llu after a crash), %llu "
-      "snapshots\n",
+      "snapshots, %llu copies put back\n",
       static_cast<unsigned long long>(result.events), result.virtual_s,
       static_cast<unsigned long long>(result.trace),
       static_cast<unsigned long long>(result.acknowledged),
@@ -41,7 +41,8 @@ void print(const SimulationResult& result) {
       static_cast<unsigned long long>(result.answers),
       static_cast<unsigned long long>(result.starts),
       static_cast<unsigned long long>(result.crashes),
-      static_cast<unsigned long long>(result.snapshots));
+      static_cast<unsigned long long>(result.snapshots),
+      static_cast<unsigned long long>(result.put_backs));
 }
 
 /// Throws std::invalid_argument if the text is no KIND:CALL.

@@ -60,6 +60,10 @@ bool SimulatedClient::is_impatient() {
   return world_.now_us() - oldest_us_ > patience_us;
 }
 
+void SimulatedClient::greet() {
+  connect();
+}
+
 void SimulatedClient::tick() {
   if (is_greeted_) submit(requests_.tick());
 }
@@ -77,7 +81,7 @@ void SimulatedClient::ask() {
   const protocol::QuerySpec question = requests_.question();
   auto prepared = session_.prepare(protocol::GetNeighbors{{question}});
   const auto& outgoing = session_.admit(std::get<protocol::Outgoing>(std::move(prepared)));
-  asked_[outgoing.request_id] = {question, history_.newest_tick()};
+  asked_[outgoing.request_id] = {question, history_.newest_tick(), history_.put_backs()};
   send(outgoing);
 }
 
@@ -96,11 +100,14 @@ void SimulatedClient::take(const Bytes& bytes) {
 void SimulatedClient::take_hello(const protocol::DecodedReply& reply) {
   const auto* hello = std::get_if<protocol::HelloReply>(&reply.body);
   if (is_greeted_ || hello == nullptr) return;  // a reply that came twice, or a refusal
-  if (is_session_used_ && !hello->resumed)
+  const auto put_back = session_.on_hello(*hello);
+  if (is_session_used_ && !hello->resumed && !put_back)
     history_.violated("client " + std::to_string(number_) + " has lost its session");
   is_session_used_ = is_session_used_ && hello->resumed;
   history_.opened(hello->session, number_);
-  session_.on_hello(*hello);
+  std::optional<std::uint64_t> first_lost;
+  if (put_back) first_lost = hello->resumed ? hello->next_sequence : 0;
+  history_.greeted(number_, first_lost);
   is_greeted_ = true;
   for (const protocol::Outgoing& outgoing : session_.unanswered()) send(outgoing);
 }
@@ -143,7 +150,10 @@ void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
   } else if (const auto* found = std::get_if<protocol::Neighbors>(&reply.body)) {
     const auto question = asked_.extract(reply.head.request_id);
     if (found->lists.list_count() != 1) return history_.violated("a question has not one answer");
-    history_.answered({question.mapped().question, question.mapped().published, found->head.tick,
+    // Ticks may have been lost since.
+    const Asked& asked = question.mapped();
+    const Tick published = asked.put_backs == history_.put_backs() ? asked.published : Tick{};
+    history_.answered({asked.question, published, found->head.tick,
                        protocol::list_of(found->lists, 0), !found->unknown.empty()});
   }
 }

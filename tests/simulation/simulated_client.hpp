@@ -25,6 +25,8 @@ class SimulatedClient {
   /// Whether all its requests are sent and answered.
   bool is_done() const;
   std::uint64_t acknowledged() const { return acknowledged_; }
+  /// Says hello again.
+  void greet();
   /// Sends a tick, whatever it has left to send.
   void tick();
 
@@ -58,7 +60,8 @@ class SimulatedClient {
   std::int64_t oldest_us_ = 0;   ///< since when it is the oldest one, or is sent again
   struct Asked {
     protocol::QuerySpec question;
-    Tick published{};  ///< the newest tick that was published when it was asked
+    Tick published{};             ///< the newest tick that was published when it was asked
+    std::uint64_t put_backs = 0;  ///< how often the log was put back until then
   };
   std::map<std::uint64_t, Asked> asked_;              ///< questions, by request id
   std::map<std::uint64_t, std::uint64_t> sequences_;  ///< of requests, by request id

@@ -188,6 +188,10 @@ void SimulatedServer::misbehave() {
     disk_.files.set_space(is_full ? world_.random().below(6000) : UINT64_MAX);
   if (world_.is_calm()) disk_.files.set_space(UINT64_MAX);
   if (!is_running() || is_ending_) return;
+  if (world_.happens(Fault::put_back, 0.03)) {
+    const test::SparedAllocations spared;
+    copy_ = disk_.files.image();
+  }
   if (world_.happens(Fault::stalls, 0.03))
     executor_->stall(static_cast<std::int64_t>(world_.random().below(200'000)));
   if (world_.happens(Fault::crashes, 0.03)) {
@@ -250,11 +254,19 @@ void SimulatedServer::end_then_start(bool has_crashed) {
     disk_.restore();
     world_.after(static_cast<std::int64_t>(world_.random().below(100'000)), [this] {
       is_ending_ = false;
+      if (copy_ && world_.happens(Fault::put_back, 0.4)) put_back();
       // Power may fail again while the server recovers.
       if (world_.happens(Fault::crashes, 0.2)) disk_.cut_at(1 + world_.random().below(12));
       start();
     });
   });
+}
+
+/// As cp does it, or the whole disk goes back in time.
+void SimulatedServer::put_back() {
+  const test::SparedAllocations spared;
+  put_back_handler_(*copy_);
+  disk_.files.put_back(*copy_, world_.random().chance(0.5));
 }
 
 void SimulatedServer::destroy() {

@@ -39,6 +39,9 @@ class SimulatedServer {
   /// Whether the disk fault of the options has happened.
   bool disk_has_failed() const;
   std::uint64_t snapshots() const { return snapshots_; }
+  /// Calls `handler` before a copy of the log is put back, with the copy.
+  using PutBackHandler = std::function<void(const log::SimulatedFiles::Image& copy)>;
+  void watch_put_backs(PutBackHandler handler) { put_back_handler_ = std::move(handler); }
 
  private:
   void expire_later();
@@ -50,6 +53,7 @@ class SimulatedServer {
   void crash();
   void fail(const std::exception_ptr& error);
   void end_then_start(bool has_crashed);
+  void put_back();
   void destroy();
   void receive(std::uint64_t connection, const Bytes& bytes);
   void take_waiting();
@@ -64,6 +68,8 @@ class SimulatedServer {
   std::uint64_t crashes_ = 0;
   std::uint64_t snapshots_ = 0;
   bool is_ending_ = false;
+  std::optional<log::SimulatedFiles::Image> copy_;
+  PutBackHandler put_back_handler_ = [](const auto&) {};
   std::optional<DiskFault> disk_fault_;
   bool is_first_life_ = true;  ///< whose disk fails
 

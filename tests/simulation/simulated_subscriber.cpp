@@ -81,7 +81,7 @@ void SimulatedSubscriber::remember() {
   const auto& at = state_.held_at();
   if (!at || at == remembered_) return;
   remembered_ = at;
-  history_.held({stream_, *at, state_.lists()});
+  history_.held({stream_, *at, state_.lists(), state_.counters().restarts});
 }
 
 }  // namespace starling::simulation

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "starling/cpu/backend.hpp"
+#include "starling/log/reader.hpp"
+#include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/log_run.hpp"
 #include "tests/simulation/history.hpp"
 #include "tests/simulation/model.hpp"
@@ -31,9 +34,9 @@ class Simulation {
         network_(world_),
         server_options_(server_options()),
         server_(world_, network_, history_, server_options_, options_.disk_fault),
-        model_(history_, {.object_ttl_us = server_options_.processor.objects.object_ttl_us,
-                          .tombstone_ttl_us = server_options_.processor.objects.tombstone_ttl_us}) {
+        model_(history_, oracle_options()) {
     network_.watch([this](const SentMessage& sent) { history_.published(sent); });
+    server_.watch_put_backs([this](const log::SimulatedFiles::Image& copy) { put_back(copy); });
     server_.start();
     server_.live();
     for (std::uint64_t i = 0; i < options_.clients; ++i)
@@ -55,6 +58,9 @@ class Simulation {
       run_for(400'000);
     }
     run_until([this] { return are_done(); }, calm_us, "the last ticks");
+    for (std::size_t i = 0; i < clients_.size(); ++i)
+      if (history_.owes(i)) clients_[i]->greet();
+    run_until([this] { return are_done(); }, calm_us, "the last hellos");
     if (!are_live()) history_.violated("after calm ticks a subscriber is not live");
     check();
     return result();
@@ -88,6 +94,37 @@ class Simulation {
     return made;
   }
 
+  /// The log that is replaced was right as well.
+  void put_back(const log::SimulatedFiles::Image& image) {
+    log::SimulatedFiles replaced = server_.files().with_removed_segments();
+    Model(history_, oracle_options()).check(replaced);
+    log::SimulatedFiles put_back;
+    put_back.put_back(image, false);
+    log::SimulatedFiles all = put_back.with_removed_segments();
+    CopiedLog copy;
+    const auto key_of = [&](std::uint64_t session, std::uint64_t sequence) {
+      return RequestKey{history_.clients().at(session), sequence};
+    };
+    const log::LogSummary read = log::read_log(all, [&](const log::Group& group) {
+      for (const log::Record& record : group.records) {
+        const stream::JournalRecord decoded = stream::decode(record);
+        if (const auto* request = std::get_if<stream::RequestRecord>(&decoded))
+          copy.answered.insert(key_of(request->session, request->sequence));
+        if (const auto* begun = std::get_if<stream::TickBegunRecord>(&decoded)) {
+          copy.last_tick = begun->tick;
+          if (begun->session != 0) copy.begun.insert(key_of(begun->session, begun->sequence));
+        }
+      }
+    });
+    copy.next_sequence = read.end->position.next_sequence;
+    history_.put_back(copy);
+  }
+
+  test::OracleOptions oracle_options() const {
+    return {.object_ttl_us = server_options_.processor.objects.object_ttl_us,
+            .tombstone_ttl_us = server_options_.processor.objects.tombstone_ttl_us};
+  }
+
   bool are_done() const {
     return std::ranges::all_of(clients_, [](const auto& each) { return each->is_done(); });
   }
@@ -118,6 +155,12 @@ class Simulation {
   }
 
   void check() {
+    for (std::size_t i = 0; i < clients_.size(); ++i)
+      if (history_.owes(i))
+        history_.violated("client " + std::to_string(i) + " was not told what the log lacks");
+    for (const auto& subscriber : subscribers_)
+      if (history_.put_backs() == 0 && subscriber->state().counters().restarts > 0)
+        history_.violated("a subscriber was told of another history, and there is only one");
     if (!history_.violations().empty()) return;
     log::SimulatedFiles all = server_.files().with_removed_segments();
     model_.check(all);
@@ -145,6 +188,7 @@ class Simulation {
                           .starts = server_.starts(),
                           .crashes = server_.crashes(),
                           .snapshots = server_.snapshots(),
+                          .put_backs = history_.put_backs(),
                           .disk_has_failed = server_.disk_has_failed(),
                           .memory_has_failed = world_.allocation_fault().has_failed(),
                           .virtual_s = static_cast<double>(world_.now_us()) / 1e6};
@@ -181,6 +225,7 @@ void SimulationResult::add(const SimulationResult& other) {
   starts += other.starts;
   crashes += other.crashes;
   snapshots += other.snapshots;
+  put_backs += other.put_backs;
   virtual_s += other.virtual_s;
 }
 

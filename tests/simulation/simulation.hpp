@@ -23,6 +23,7 @@ struct SimulationResult {
   std::uint64_t starts = 0;
   std::uint64_t crashes = 0;
   std::uint64_t snapshots = 0;
+  std::uint64_t put_backs = 0;
   bool disk_has_failed = false;    ///< whether SimulationOptions::disk_fault has happened
   bool memory_has_failed = false;  ///< whether SimulationOptions::failing_allocation has
   double virtual_s = 0;

@@ -25,6 +25,7 @@ enum class Fault : std::uint8_t {
   full_disk,       ///< new files find no room for a while
   slow_disk,       ///< a sync takes long
   memory,          ///< an allocation of the loop, a thread, a commit or a start fails
+  put_back,        ///< the log is copied, and the copy is put back before a later start
 };
 
 inline constexpr std::array fault_names{
@@ -34,7 +35,7 @@ inline constexpr std::array fault_names{
     std::string_view("crashes"),     std::string_view("stops"),
     std::string_view("clock-steps"), std::string_view("failing-engine"),
     std::string_view("full-disk"),   std::string_view("slow-disk"),
-    std::string_view("memory")};
+    std::string_view("memory"),      std::string_view("put-back")};
 
 inline std::optional<Fault> fault_from_string(std::string_view text) {
   for (std::size_t i = 0; i < fault_names.size(); ++i)
