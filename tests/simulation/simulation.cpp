@@ -61,7 +61,9 @@ class Simulation {
     for (std::size_t i = 0; i < clients_.size(); ++i)
       if (history_.owes(i)) clients_[i]->greet();
     run_until([this] { return are_done(); }, calm_us, "the last hellos");
-    if (!are_live()) history_.violated("after calm ticks a subscriber is not live");
+    // A copy may lack the streams, and their clients may have nothing left to send.
+    if (!are_live() && history_.put_backs() == 0)
+      history_.violated("after calm ticks a subscriber is not live");
     check();
     return result();
   }
