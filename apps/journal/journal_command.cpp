@@ -16,7 +16,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/journal/journal_copy.hpp"
 #include "starling/apps/journal/journal_export.hpp"
+#include "starling/apps/journal/log_check.hpp"
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/time_line.hpp"
@@ -27,13 +29,13 @@
 #include "starling/log/system_files.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
-#include "starling/stream/recovery/state_codec.hpp"
 
 namespace starling::apps {
 namespace {
 
 struct JournalFlags {
   std::string folder;
+  std::string to;
   std::string out;
   bool json = false;
 };
@@ -54,8 +56,9 @@ void add_record(Contents& contents, const log::Record& record) {
   contents.last_tick = std::get<stream::TickBegunRecord>(stream::decode(record));
 }
 
-constexpr std::array<std::pair<log::RecordType, const char*>, 9> type_names{
+constexpr std::array<std::pair<log::RecordType, const char*>, 10> type_names{
     {{stream::record_type::epoch, "epochs"},
+     {stream::record_type::run, "starts"},
      {stream::record_type::principal, "principals"},
      {stream::record_type::session_opened, "sessions opened"},
      {stream::record_type::session_ended, "sessions ended"},
@@ -158,35 +161,6 @@ int info(const JournalFlags& flags) {
   return 0;
 }
 
-void check_snapshot(log::Files& files, const std::string& name) {
-  log::read_snapshot(files, log::snapshot_info(files, name), [](const log::Record& record) {
-    stream::LoggedState ignored;
-    if (record.type != stream::record_type::epoch) stream::decode_state(record, ignored);
-    return true;
-  });
-}
-
-/// Reads all snapshots, and the log from the oldest one on.
-log::LogCheck check_all(log::Files& files) {
-  std::vector<log::DamagedLog> damage;
-  const std::vector<std::string> snapshots = log::snapshot_names(files);
-  for (const std::string& name : snapshots) {
-    try {
-      check_snapshot(files, name);
-    } catch (const log::DamagedLog& found) {
-      damage.push_back(found);
-    }
-  }
-  log::LogRange range;
-  if (!snapshots.empty() && !log::has_first_record(files))
-    range.from = *log::sequence_of_snapshot_name(snapshots.front());
-  log::LogCheck check = log::check_log(files, range, [](const log::Group& group) {
-    for (const log::Record& record : group.records) stream::decode(record);
-  });
-  check.damage.insert(check.damage.begin(), damage.begin(), damage.end());
-  return check;
-}
-
 int check(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::read);
   const log::LogCheck found = check_all(*files);
@@ -261,6 +235,37 @@ int write_trace(const JournalFlags& flags) {
   return 0;
 }
 
+int print_copy(const JournalFlags& flags, const CopiedLog& copied, const char* done) {
+  if (flags.json) {
+    JsonLine line;
+    line.text("folder", flags.to)
+        .number("files", copied.files)
+        .number("bytes", copied.bytes)
+        .number("records", copied.records);
+    if (copied.last_tick)
+      line.number("last_tick", to_number(copied.last_tick->tick))
+          .number("last_tau_us", copied.last_tick->tau_us);
+    std::cout << line.str() << '\n';
+    return 0;
+  }
+  std::cout << done << ' ' << flags.to << ": " << copied.files << " files, " << copied.bytes
+            << " bytes";
+  if (copied.last_tick)
+    std::cout << ", up to tick " << to_number(copied.last_tick->tick) << " at "
+              << format_time(copied.last_tick->tau_us);
+  std::cout << ". It is whole\n";
+  return 0;
+}
+
+int backup(const JournalFlags& flags) {
+  return print_copy(flags, copy_log(flags.folder, flags.to, CopyPurpose::backup), "copied to");
+}
+
+int restore(const JournalFlags& flags) {
+  const CopiedLog copied = copy_log(flags.folder, flags.to, CopyPurpose::restore);
+  return print_copy(flags, copied, "restored to");
+}
+
 void add_flags(CLI::App& command, JournalFlags& flags) {
   command.add_option("folder", flags.folder, "The folder of serve --journal")
       ->required()
@@ -273,7 +278,7 @@ void add_flags(CLI::App& command, JournalFlags& flags) {
 std::function<int()> add_journal(CLI::App& program) {
   const auto flags = std::make_shared<JournalFlags>();
   CLI::App& command = *program.add_subcommand(
-      "journal", "Look into the log of a server, check it, and make it smaller");
+      "journal", "Look into the log of a server, check it, copy it, and make it smaller");
   command.require_subcommand(1);
   CLI::App& info_command = *command.add_subcommand("info", "Print what the log holds");
   CLI::App& check_command =
@@ -286,9 +291,24 @@ std::function<int()> add_journal(CLI::App& program) {
       "export",
       "Write the rows of objects as a trace for view, replay and convert. It has no removals, and "
       "no changes of tags alone");
+  CLI::App& backup_command = *command.add_subcommand(
+      "backup", "Copy the log to a new folder, also while the server writes, and check the copy");
+  CLI::App& restore_command = *command.add_subcommand(
+      "restore",
+      "Put a copy back as the log of a server, which then tells subscribers and producers so");
   add_flags(check_command, *flags);
   add_flags(compact_command, *flags);
   add_flags(export_command, *flags);
+  add_flags(backup_command, *flags);
+  add_flags(restore_command, *flags);
+  restore_command.get_option("folder")->description("The copy that backup has made");
+  backup_command.add_option("to", flags->to, "The folder of the copy: empty, or not there yet")
+      ->required()
+      ->type_name("TO");
+  restore_command
+      .add_option("to", flags->to, "The folder for serve --journal: empty, or not there yet")
+      ->required()
+      ->type_name("TO");
   export_command
       .add_option("--out", flags->out,
                   "Write to this CSV file[.gz|.zst], which appears when it is complete; - is the "
@@ -302,11 +322,17 @@ std::function<int()> add_journal(CLI::App& program) {
       "  starling journal compact /var/lib/starling/journal\n"
       "  starling journal export /var/lib/starling/journal --out day.csv.zst\n"
       "  starling view day.csv.zst\n"
-      "info, check and export change nothing, and may run beside the server: what it writes "
-      "meanwhile can\n"
-      "look unfinished. compact needs a log that no server uses. Exit status: 0 whole, 1 damaged "
+      "  starling journal backup /var/lib/starling/journal /backup/monday\n"
+      "  starling journal restore /backup/monday /var/lib/starling/journal\n"
+      "info, check, export and backup do not change the log, and may run beside the server: what "
+      "it writes\n"
+      "meanwhile can look unfinished. compact needs a log that no server uses. Exit status: 0 "
+      "whole, 1 damaged\n"
       "or no log, 2 wrong usage.");
-  return [flags, &check_command, &compact_command, &export_command] {
+  return [flags, &check_command, &compact_command, &export_command, &backup_command,
+          &restore_command] {
+    if (backup_command.parsed()) return backup(*flags);
+    if (restore_command.parsed()) return restore(*flags);
     if (export_command.parsed()) return write_trace(*flags);
     if (compact_command.parsed()) return compact(*flags);
     return check_command.parsed() ? check(*flags) : info(*flags);

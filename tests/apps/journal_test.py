@@ -3,6 +3,7 @@
 path of the program as the only argument."""
 
 import json
+import os
 import sys
 import time
 import unittest
@@ -107,6 +108,65 @@ class JournalTest(ServerCase):
         server = self.serve("--journal", self.log)
         self.assertIn("another process uses the log", self.journal("compact", self.log, status=1).stderr)
         self.end(server)
+
+    def test_a_backup_beside_a_server_is_put_back_as_a_log_that_a_server_starts_from(self):
+        server = self.serve("--journal", self.log, "--tick", "20ms")
+        self.ask_server("put", text="id,x,y\n" + "".join(f"{row},{row},0\n" for row in range(ROWS)))
+        copy, restored = self.folder / "copy", self.folder / "restored"
+        made = json.loads(self.journal("backup", self.log, copy, "--json").stdout)
+        self.assertEqual(sorted(each.name for each in copy.iterdir()), [self.file().name])
+        self.assertEqual(made["files"], 1)
+        self.assertEqual(made["bytes"], (copy / self.file().name).stat().st_size)
+        self.assertLess(made["bytes"], self.file().stat().st_size)  # without the reserved zeros
+        self.end(server)
+        self.assertIn("whole", self.journal("check", copy).stdout)
+        self.assertIn("It is whole", self.journal("restore", copy, restored).stdout)
+        self.assertEqual(restored.stat().st_mode & 0o777, 0o700)
+        server = self.serve("--journal", restored, "--tick", "20ms")
+        rows = self.ask_server("ask", "--x", "0", "--y", "0", "-k", "60", "--csv").stdout.splitlines()
+        self.assertEqual(len(rows), 1 + ROWS)
+        self.end(server)
+
+    def test_a_relative_folder_is_in_the_folder_where_the_command_runs(self):
+        self.write_log()
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        self.journal("backup", self.log, "copy")
+        self.journal("restore", "copy", "restored/")
+        self.assertIn("whole", self.journal("check", self.folder / "restored").stdout)
+
+    def test_copies_have_the_snapshot_and_what_is_behind_it(self):
+        self.write_log()
+        self.journal("compact", self.log)
+        copy = self.folder / "copy"
+        self.assertIn("2 files", self.journal("backup", self.log, f"{copy}/").stdout)
+        before = json.loads(self.journal("info", self.log, "--json").stdout)
+        self.assertEqual(json.loads(self.journal("info", copy, "--json").stdout)["snapshot"],
+                         before["snapshot"])
+
+    def test_a_copy_that_cannot_be_made_leaves_nothing(self):
+        self.write_log()
+        full = self.folder / "full"
+        full.mkdir()
+        (full / "file").write_text("")
+        for command in "backup", "restore":
+            self.assertIn("is not empty", self.journal(command, self.log, full, status=1).stderr)
+            self.assertIn("in the log's own folder",
+                          self.journal(command, self.log, self.log / "copy", status=1).stderr)
+            self.assertIn("in the log's own folder",
+                          self.journal(command, self.log, self.log, status=1).stderr)
+            self.assertIn("is a file", self.journal(command, self.log, full / "file", status=1).stderr)
+            self.assertIn(str(self.folder / "none"),
+                          self.journal(command, self.log, self.folder / "none" / "copy", status=1).stderr)
+            self.assertIn("holds no log",
+                          self.journal(command, full, self.folder / "copy", status=1).stderr)
+            self.journal(command, self.log, status=2)
+        content = bytearray(self.file().read_bytes())
+        content[len(content.rstrip(b"\0")) // 2] ^= 1
+        self.file().write_bytes(content)
+        self.assertIn(self.file().name,
+                      self.journal("backup", self.log, self.folder / "copy", status=1).stderr)
+        self.assertEqual(sorted(each.name for each in self.folder.glob("copy*")), [])
 
     def test_replay_publishes_the_same_bytes_again(self):
         self.write_log()

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies the log of a program under load with `journal backup` at random moments, kills the
+// program, and puts the copy back with `journal restore`, or starts it with the log that it had.
+// Then whoever was told what the log lacks is told so, and nobody else is told anything.
+// STARLING_BACKUPS says how many times, STARLING_SEED which random numbers.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "starling/log/reader.hpp"
+#include "starling/log/snapshot.hpp"
+#include "starling/log/system_files.hpp"
+#include "starling/stream/journal/record_codec.hpp"
+#include "tests/stream/journal/journal_world.hpp"
+#include "tests/stream/support/program.hpp"
+
+namespace starling::stream {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
+  const char* const given = std::getenv(name);
+  return given == nullptr ? otherwise : std::stoull(given);
+}
+
+/// The last tick that has begun in a log.
+Tick last_tick_of(const std::string& folder) {
+  const auto files = log::open_folder(folder, log::FolderUse::read);
+  Tick last{};
+  log::read_log(
+      *files,
+      [&](const log::Group& group) {
+        for (const log::Record& record : group.records)
+          if (record.type == record_type::tick_begun)
+            last = std::get<TickBegunRecord>(decode(record)).tick;
+      },
+      log::range_behind(log::newest_snapshot(*files)));
+  return last;
+}
+
+/// A producer whose every request makes one object, and which asks for ticks; and a subscriber in
+/// the same thread.
+class Load {
+ public:
+  Load(zmq::context_t& context, const std::string& commands, const std::string& results)
+      : client_(context, options(commands)),
+        subscriber_(context,
+                    {.results = results,
+                     .client = options(commands),
+                     .subscription = {.stream = "near"},
+                     .retry_interval_ms = 1},
+                    {.restarted = [this] { ++restarts_; }}) {
+    EXPECT_TRUE(client_.put_stream({.name = "near", .on = ReportOn::distance, .with = {}}));
+    EXPECT_TRUE(client_.put_queries({"near", queries_}));
+  }
+
+  /// Sends requests until stop(), and until one is acknowledged.
+  void run(test::Random& random) {
+    while (!is_stopped_ || acknowledged_since_ == 0) {
+      const std::uint64_t number = next_++;
+      Fixes fixes;
+      fixes.add(number, static_cast<std::int64_t>(number), static_cast<double>(random.below(1000)),
+                0);
+      const auto reply = client_.update(fixes.batch());
+      if (reply) {
+        acknowledged_.insert(number);
+        ++acknowledged_since_;
+      } else {
+        ASSERT_EQ(to_string(reply.problem().code), "log_put_back") << reply.problem().sentence;
+        told_.push_back(reply.problem().sentence);
+      }
+      if (number % 3 == 0 && !advance(number)) return;
+      subscriber_.poll(0);
+      if (const auto& at = subscriber_.state().held_at()) held_tick_ = at->tick;
+    }
+  }
+  void stop() { is_stopped_ = true; }
+  void begin() {
+    is_stopped_ = false;
+    acknowledged_since_ = 0;
+  }
+  bool advance(std::uint64_t number) {
+    const auto ticked = client_.advance_tick(static_cast<std::int64_t>(number));
+    if (ticked) return true;
+    // Times go back with the log.
+    if (to_string(ticked.problem().code) == "log_put_back")
+      told_.push_back(ticked.problem().sentence);
+    else
+      ADD_FAILURE() << ticked.problem().sentence;
+    return to_string(ticked.problem().code) == "log_put_back";
+  }
+
+  /// The numbers of acknowledged requests whose objects the server lacks. Forgets them.
+  std::set<std::uint64_t> lost() {
+    constexpr std::size_t at_once = 1000;
+    std::set<std::uint64_t> lost;
+    const std::vector<std::uint64_t> all(acknowledged_.begin(), acknowledged_.end());
+    for (std::size_t first = 0; first < all.size(); first += at_once) {
+      const auto some = std::span(all).subspan(first, std::min(at_once, all.size() - first));
+      for (const ObjectId id : client_.objects(some).value().missing) lost.insert(to_number(id));
+    }
+    for (const std::uint64_t number : lost) acknowledged_.erase(number);
+    return lost;
+  }
+  std::vector<std::string> told() { return std::exchange(told_, {}); }
+  std::uint64_t restarts() { return std::exchange(restarts_, 0); }
+  Tick held_tick() const { return held_tick_; }
+  std::size_t acknowledged() const { return acknowledged_.size(); }
+
+  void expect_the_servers_lists() {
+    ASSERT_TRUE(advance(next_++));
+    const auto answers = client_.get_neighbors({queries_}).value();
+    int polls = 0;
+    ASSERT_TRUE(happens([&] {
+      subscriber_.poll(10);
+      // The tick may have come before the subscription, and no other follows.
+      if (++polls % 50 == 0) subscriber_.miss_tick();
+      const auto& state = subscriber_.state();
+      return state.is_live() && state.held_at()->tick == answers.tick;
+    })) << subscriber_.obstacle();
+    ASSERT_EQ(subscriber_.state().lists().at({.query = QueryId{1}}).neighbors,
+              answers.lists[0].neighbors);
+    held_tick_ = answers.tick;
+  }
+
+ private:
+  static protocol::ClientOptions options(const std::string& commands) {
+    return {.commands = commands, .name = "load", .reconnect_after_ms = 200};
+  }
+
+  const std::vector<protocol::QuerySpec> queries_{nearest_to(1, 5, 0, 0)};
+  protocol::Client client_;
+  protocol::Subscriber subscriber_;
+  std::atomic<bool> is_stopped_{false};
+  std::uint64_t next_ = 1;
+  std::set<std::uint64_t> acknowledged_;
+  std::atomic<std::uint64_t> acknowledged_since_{0};
+  std::vector<std::string> told_;
+  std::uint64_t restarts_ = 0;
+  Tick held_tick_{};
+};
+
+class BackupUnderLoad : public ProgramTest {
+ protected:
+  void start() {
+    fs::remove(endpoints_path);
+    std::vector<std::string> more{"--tick", "manual", "--journal", log_, "--tau-step-max", "0s"};
+    if (!commands_.empty())
+      more.insert(more.end(), {"--commands", commands_, "--results", results_});
+    program_.emplace(serve(more));
+    ASSERT_TRUE(program_->says("ready:")) << program_->said();
+    commands_ = endpoint("commands");
+    results_ = endpoint("results");
+  }
+  void run_journal(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "journal");
+    Program program(arguments);
+    program.says("never said");
+    ASSERT_EQ(program.exit_status(), 0) << program.said();
+  }
+  void wait_a_random_time() {
+    std::this_thread::sleep_for(std::chrono::microseconds(random_.below(60'000)));
+  }
+
+  JournalFolder folder_;
+  const std::string log_ = folder_.path() + "/log";
+  const std::string copy_ = folder_.path() + "/copy";
+  const std::uint64_t seed_ = number_in_environment("STARLING_SEED", 1);
+  test::Random random_{seed_};
+  test::Random load_random_{seed_ + 1};
+  std::string commands_;
+  std::string results_;
+  std::optional<Program> program_;
+};
+
+TEST_F(BackupUnderLoad, WhatTheCopyLacksIsToldAndNothingElse) {
+  const std::uint64_t rounds = number_in_environment("STARLING_BACKUPS", 6);
+  std::uint64_t restored = 0;
+  std::uint64_t lost_requests = 0;
+  std::uint64_t told_subscribers = 0;
+  ASSERT_NO_FATAL_FAILURE(start());
+  Load load(context, commands_, results_);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round) + " of STARLING_SEED=" + std::to_string(seed_));
+    load.begin();
+    std::thread worker([&] { load.run(load_random_); });
+    wait_a_random_time();
+    run_journal({"backup", log_, copy_});
+    wait_a_random_time();
+    program_->send_signal(SIGKILL);
+    program_->exit_status();
+    const bool restores = random_.chance(0.7);
+    Tick last_tick{};
+    if (restores) {
+      fs::remove_all(log_);
+      run_journal({"restore", copy_, log_});
+      last_tick = last_tick_of(log_);
+      ++restored;
+    }
+    fs::remove_all(copy_);
+    ASSERT_NO_FATAL_FAILURE(start());
+    load.stop();
+    worker.join();
+    load.begin();
+    load.stop();
+    load.run(load_random_);  // until the new server has answered
+    ASSERT_FALSE(HasFailure());
+    const Tick held = load.held_tick();
+    const auto lost = load.lost();
+    const auto told = load.told();
+    lost_requests += lost.size();
+    ASSERT_EQ(told.empty(), lost.empty()) << (told.empty() ? "" : told.front());
+    ASSERT_LE(told.size(), 1u);
+    ASSERT_TRUE(restores || lost.empty());
+    ASSERT_NO_FATAL_FAILURE(load.expect_the_servers_lists());
+    const std::uint64_t restarts = load.restarts();
+    told_subscribers += restarts;
+    ASSERT_EQ(restarts, restores ? 1u : 0u)
+        << "held " << to_number(held) << ", the copy ends at " << to_number(last_tick);
+  }
+  EXPECT_GT(load.acknowledged(), rounds);
+  std::printf(
+      "seed %llu: %llu copies put back in %llu rounds; %llu acknowledged requests were "
+      "lost with them, and told; subscribers were told %llu times\n",
+      static_cast<unsigned long long>(seed_), static_cast<unsigned long long>(restored),
+      static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(lost_requests),
+      static_cast<unsigned long long>(told_subscribers));
+}
+
+}  // namespace
+}  // namespace starling::stream
