@@ -175,6 +175,9 @@ class ClientHandle final : public Handle {
   template <class Call>
   auto ask(Call call) -> decltype(call().value()) {
     auto result = call();
+    // The epoch may be the old one.
+    if (!result && result.problem().code == protocol::ErrorCode::log_put_back)
+      must_put_again_ = true;
     if (notice_restart() && !result && result.problem().code == protocol::ErrorCode::unknown_stream)
       result = call();
     if (!result) fail(result.problem());
