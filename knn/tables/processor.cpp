@@ -10,6 +10,7 @@
 
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/base/times.hpp"
 #include "starling/knn/base/usage.hpp"
 
 namespace starling {
@@ -209,6 +210,7 @@ bool Processor::prepare_tick(std::int64_t tau_us) {
 }
 
 bool Processor::begin_tick(std::int64_t tau_us) {
+  check_usage(is_time(tau_us), "begin_tick: tau_us is ", tau_us, "; it lies within 2^61 of 0");
   check_usage(!last_tau_us_ || tau_us >= *last_tau_us_, "begin_tick: tau_us is ", tau_us,
               ", but that of the last tick is ", last_tau_us_.value_or(0), "; tau never decreases");
   if (!engine_->has_room()) return false;

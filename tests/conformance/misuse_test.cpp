@@ -2,6 +2,7 @@
 // Tests that calls which a program got wrong are refused by a sentence, for every engine: an engine
 // of another space, ids that name nothing, arguments that do not fit together.
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -200,6 +201,8 @@ TEST_P(Misuse, TicksOutOfOrderAreRefused) {
   ticks_->finish();
   EXPECT_THAT(refusal([&] { ticks_->advance(3); }),
               HasSubstr("tau_us is 3, but that of the last tick is 4"));
+  EXPECT_THAT(refusal([&] { ticks_->advance(std::numeric_limits<std::int64_t>::max()); }),
+              HasSubstr("within 2^61"));
   EXPECT_THAT(refusal([&] { processor_->import_state(processor_->export_state()); }),
               HasSubstr("import into a new one"));
   EXPECT_EQ(ticks_->advance(4).error, "");
