@@ -3,6 +3,7 @@
 // program, and puts the copy back with `journal restore`, or starts it with the log that it had.
 // Then whoever was told what the log lacks is told so, and nobody else is told anything.
 // STARLING_BACKUPS says how many times, STARLING_SEED which random numbers.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -156,10 +157,14 @@ class BackupUnderLoad : public ProgramTest {
  protected:
   void start() {
     fs::remove(endpoints_path);
-    std::vector<std::string> more{"--tick", "manual", "--journal", log_, "--tau-step-max", "0s"};
-    if (!commands_.empty())
-      more.insert(more.end(), {"--commands", commands_, "--results", results_});
-    program_.emplace(serve(more));
+    std::vector<std::string> arguments =
+        serve({"--tick", "manual", "--journal", log_, "--tau-step-max", "0s"});
+    const auto set = [&](const std::string& flag, const std::string& value) {
+      if (!value.empty()) *(std::ranges::find(arguments, flag) + 1) = value;
+    };
+    set("--commands", commands_);
+    set("--results", results_);
+    program_.emplace(arguments);
     ASSERT_TRUE(program_->says("ready:")) << program_->said();
     commands_ = endpoint("commands");
     results_ = endpoint("results");
