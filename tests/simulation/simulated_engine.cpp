@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
 #include "tests/support/failing_new.hpp"
 
@@ -52,8 +53,10 @@ bool SimulatedEngine::begin_tick(Tick tick, std::int64_t tau_us) {
     result->tick = tick;
     result->tau_us = tau_us;
     result->error = "the simulation lets this tick fail";
+    has_failed_ = true;
   } else {
     result = computed(tick, tau_us);
+    has_failed_ = false;
   }
   const auto held = std::make_shared<std::unique_ptr<TickResult>>(std::move(result));
   deliver([this, held] {
@@ -82,6 +85,11 @@ void SimulatedEngine::deliver_answers(Answers answers, AnswersHandler handler) {
 
 void SimulatedEngine::search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) {
   const test::SparedAllocations spared;
+  if (has_failed_) {  // as other engines: the tables may have given slots to other objects
+    Answers refused;
+    refused.error = ask_after_next_tick;
+    return deliver_answers(std::move(refused), std::move(handler));
+  }
   std::promise<Answers> found;
   engine_->search_finished(std::move(queries),
                            [&](Answers answers) { found.set_value(std::move(answers)); });

@@ -50,6 +50,7 @@ class SimulatedEngine final : public Engine {
   Staging kept_;                   ///< rows of failed ticks, and of the tick that begins
   std::int64_t delivered_us_ = 0;  ///< nothing is delivered before what came before
   std::size_t under_way_ = 0;
+  bool has_failed_ = false;  ///< the last tick
   std::shared_ptr<bool> is_ended_ = std::make_shared<bool>(false);
   std::shared_ptr<Results> results_;  ///< of the engine that computes
   std::unique_ptr<Engine> engine_;
