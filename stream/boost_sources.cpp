@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Asio and Beast that are no templates, compiled once for all files that call
-// them: see BOOST_ASIO_SEPARATE_COMPILATION in CMakeLists.txt.
-#include <boost/asio/impl/src.hpp>
-#include <boost/asio/ssl/impl/src.hpp>
+// The functions of Beast that are no templates, compiled once for all files that call them: see
+// BOOST_BEAST_SEPARATE_COMPILATION in CMakeLists.txt.
 #include <boost/beast/src.hpp>
