@@ -50,7 +50,8 @@ class File {
   virtual void sync() = 0;
 };
 
-/// A folder that holds a log. Several threads may open and read files while one thread writes.
+/// A folder that holds a log. Several threads may open and read files while two write: the log, and
+/// its identity.
 class Files {
  public:
   virtual ~Files() = default;

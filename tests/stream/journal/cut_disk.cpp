@@ -16,6 +16,7 @@ class CutFile final : public log::File {
   std::uint64_t bytes() const override { return file_->bytes(); }
   std::uint64_t page_bytes() const override { return file_->page_bytes(); }
   std::size_t read(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::lock_guard lock(disk_.mutex);
     disk_.check_power();
     return file_->read(offset, out);
   }
@@ -41,10 +42,12 @@ class CutFiles final : public log::Files {
   explicit CutFiles(CutDisk& disk) : disk_(disk) {}
 
   std::vector<std::string> list() const override {
+    const std::lock_guard lock(disk_.mutex);
     disk_.check_power();
     return disk_.files.list();
   }
   std::unique_ptr<log::File> open(std::string_view name) override {
+    const std::lock_guard lock(disk_.mutex);
     disk_.check_power();
     return std::make_unique<CutFile>(disk_, disk_.files.open(name));
   }
@@ -60,6 +63,7 @@ class CutFiles final : public log::Files {
     disk_.operate([&] { disk_.files.remove(name); });
   }
   std::string birth_of(std::string_view name) const override {
+    const std::lock_guard lock(disk_.mutex);
     disk_.check_power();
     return disk_.files.birth_of(name);
   }
@@ -83,6 +87,7 @@ void CutDisk::check_power() const {
 }
 
 void CutDisk::operate(const std::function<void()>& operation) {
+  const std::lock_guard lock(mutex);
   check_power();
   if (--left_ <= 0) {
     has_power_ = false;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ class CutDisk {
   /// Some bytes from the front of those that a write had when the power failed.
   std::size_t torn(std::size_t bytes) { return random_() % (bytes + 1); }
 
+  std::mutex mutex;  ///< held while an operation uses the files
   log::SimulatedFiles files;
 
  private:
