@@ -88,11 +88,10 @@ class ClientSession {
   std::uint64_t next_request_id_ = 1;
   std::uint64_t next_sequence_ = 1;
   std::deque<Outgoing> unanswered_;  ///< in the order of request_id
-  // Of the replies that told a place of the server's log; 0: none has. The last run, its greatest
-  // place, and the greatest sequence number.
-  std::uint64_t acknowledged_run_ = 0;
-  std::uint64_t acknowledged_place_ = 0;
-  std::uint64_t acknowledged_sequence_ = 0;
+  // These count only replies that told a place of the server's log. 0: no reply has told one.
+  std::uint64_t acknowledged_run_ = 0;       ///< the last run
+  std::uint64_t acknowledged_place_ = 0;     ///< the greatest place in that run
+  std::uint64_t acknowledged_sequence_ = 0;  ///< the greatest sequence number
   std::uint64_t credit_rows_held_ = 0;
   std::uint64_t credit_bytes_held_ = 0;
 };

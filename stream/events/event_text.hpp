@@ -25,7 +25,7 @@ using EventText = std::shared_ptr<const std::string>;
 struct EventId {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
-  // Of the server's log: see protocol::RunPlace. 0: the server has no log.
+  // The server's log gives both: see protocol::RunPlace. 0: the server has no log.
   std::uint64_t run = 0;
   std::uint64_t place = 0;
 };

@@ -20,8 +20,8 @@ struct StreamSnapshot {
   Tick tick{};
   std::int64_t time_us = 0;
   std::uint64_t sequence = 0;
-  std::uint64_t run = 0;            ///< of the server's log; 0: there is none
-  std::uint64_t place = 0;          ///< of the log, behind all that the lists follow from
+  std::uint64_t run = 0;            ///< the run of the server's log; 0: the server has no log
+  std::uint64_t place = 0;          ///< the place of the log behind all that the lists follow from
   std::vector<std::string> pieces;  ///< each a JSON array of lists; at least one
   std::size_t bytes = 0;            ///< of all pieces
 };

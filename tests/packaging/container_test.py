@@ -14,7 +14,7 @@ from server_case import ServerCase
 SOURCES = pathlib.Path(sys.argv.pop())
 ServerCase.program = sys.argv.pop()
 FILE = (SOURCES / "packaging/Containerfile").read_text()
-# Of scripts/setup's packages for the program, the one that an image built once has no use for.
+# A package that scripts/setup installs for the program, and that an image built once does not use.
 FOR_FURTHER_BUILDS = {"ccache"}
 # What benchmarks need beyond the program.
 FOR_BENCHMARKS = {"libnanoflann-dev"}

@@ -262,7 +262,7 @@ void SimulatedServer::end_then_start(bool has_crashed) {
   });
 }
 
-/// As cp does it, or the whole disk goes back in time.
+/// A copy of the folder is put back, or the whole disk goes back in time.
 void SimulatedServer::put_back() {
   const test::SparedAllocations spared;
   put_back_handler_(*copy_);

@@ -237,7 +237,7 @@ TEST_F(PutBackFolder, ACopyWithoutItsIdentityIsACopy) {
 }
 
 TEST_F(PutBackFolder, ASegmentThatIsPutBackBesideTheIdentityIsACopy) {
-  // As rsync does, which leaves a file of the same size and time alone.
+  // rsync leaves a file of the same size and time alone.
   const std::uint64_t epoch = producer_->epoch();
   copy();
   restart_after([&] {

@@ -65,7 +65,7 @@ unsigned status_with(const RunningServer& server, const Route& route, const std:
                                    " HTTP/1.1\r\nConnection: close\r\n" + fields + "\r\n" + body));
 }
 
-/// As sample_of, but a question is about an object.
+/// Returns the same as sample_of, but for questions about an object.
 Sample unknown_sample_of(const Route& route) {
   if (route.path != "/v1/neighbors") return sample_of(route);
   if (route.method == "POST") return {"/v1/neighbors", R"({"k":1,"object":"9"})"};
