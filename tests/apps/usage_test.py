@@ -69,7 +69,8 @@ class UsageTest(FolderCase):
     def test_a_gpu_that_is_named_and_not_there_is_refused_also_with_auto(self):
         trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\nb,0,1,1\n")
         done = self.run_program("replay", trace, "--devices", "1023", "--out", "-", status=1)
-        self.assertRegex(done.stderr, "no GPU|the CUDA engine is not installed")
+        self.assertRegex(done.stderr, "no GPU|the CUDA engine is not installed"
+                         "|NVIDIA's driver is not installed")
         self.assertEqual(done.stdout, "")
 
     def test_the_defaults_that_the_help_of_replay_shows_are_accepted(self):

