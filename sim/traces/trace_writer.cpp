@@ -9,7 +9,7 @@
 namespace starling::sim {
 namespace {
 
-constexpr std::size_t buffer_bytes = 256 << 10;
+constexpr std::size_t pending_bytes_max = 256 << 10;
 
 /// Appends the shortest text without an exponent, because GPX allows no exponents.
 void append_coordinate(std::string& text, double value) {
@@ -179,7 +179,7 @@ class GpxWriter : public TraceWriter {
 
 void TraceWriter::write(const TraceRow& row) {
   append(row);
-  if (text_.size() < buffer_bytes) return;
+  if (text_.size() < pending_bytes_max) return;
   output_.write(text_);
   text_.clear();
 }

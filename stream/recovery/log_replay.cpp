@@ -18,7 +18,7 @@ using protocol::RowReason;
 namespace {
 
 constexpr std::int64_t any_time_us = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t unlimited_rows = std::numeric_limits<std::uint64_t>::max();
 /// As many as a server applies together (object_updates.cpp).
 constexpr std::size_t updates_at_once = 256;
 
@@ -163,8 +163,8 @@ void LogReplay::apply_change(const RequestRecord& record) {
   const auto principal = static_cast<std::uint32_t>(principal_of(record.principal));
   const QueryOwner owner{.owner = owner_of(record),
                          .may_change_others = true,
-                         .queries_max = no_limit,
-                         .neighbors_max = no_limit};
+                         .queries_max = unlimited_rows,
+                         .neighbors_max = unlimited_rows};
   std::vector<UpdateStatus> statuses;
   std::vector<QueryStatus> query_statuses;
   std::visit(Overloaded{
@@ -217,7 +217,7 @@ void LogReplay::apply_names(const RequestRecord& record, const NamesChange& chan
                              ? tables_.sessions.taken(record.session).names
                              : of_ended_session;
   const NameTable::Teller teller{.names = taken,
-                                 .names_max = no_limit,
+                                 .names_max = unlimited_rows,
                                  .owner = static_cast<std::uint32_t>(principal),
                                  .may_change_others = true};
   for (std::size_t i = 0; i < change.ids.size(); ++i)

@@ -23,7 +23,7 @@ using Error = boost::system::error_code;
 namespace {
 
 /// The system takes at most about twice this much at a time for a client that does not read.
-constexpr int system_bytes_max = 256 * 1024;
+constexpr int relayed_bytes_max = 256 * 1024;
 constexpr int rounds_max = 16;  // before other connections have their turn
 constexpr std::string_view plain_http_answer =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -52,7 +52,7 @@ TlsConnection::TlsConnection(std::shared_ptr<ssl_ctx_st> context, Client client,
   client_.non_blocking(true, ignored);
   server_.non_blocking(true, ignored);
   client_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  client_.set_option(asio::socket_base::send_buffer_size(system_bytes_max), ignored);
+  client_.set_option(asio::socket_base::send_buffer_size(relayed_bytes_max), ignored);
 }
 
 TlsConnection::~TlsConnection() {

@@ -32,19 +32,19 @@ using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
   throw std::runtime_error(std::string(flag) + ": " + path + " " + why);
 }
 
-struct Descriptor {
-  explicit Descriptor(int the_number) : number(the_number) {}
-  ~Descriptor() {
+struct OpenFile {
+  explicit OpenFile(int the_number) : number(the_number) {}
+  ~OpenFile() {
     if (number >= 0) close(number);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   int number;
 };
 
 /// Returns the file's bytes. `forbidden` are bits that its mode must not have.
 std::string text_of(const char* flag, const std::string& path, mode_t forbidden) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
   if (file.number < 0 || fstat(file.number, &found) != 0)
     refuse(flag, path, std::string("cannot be read: ") + std::strerror(errno));
