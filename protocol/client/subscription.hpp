@@ -99,11 +99,11 @@ class SubscriptionState {
   /// noticed only when the message of the next tick arrives.
   void on_tick_missed() { needs_snapshot_ = true; }
 
-  /// Returns true if lists are held and no tick is known to be missing.
   /// Returns true if the lists of this key are held. A key without a subject is also that of the
   /// removal of a query that keeps a list for every object.
   bool is_wanted(const ListKey& key) const;
 
+  /// Returns true if lists are held and no tick is known to be missing.
   bool is_live() const { return held_at_.has_value() && !needs_snapshot_; }
   const ListStore& lists() const { return lists_; }
   /// Returns true if the snapshot or a later tick carried votes, even if every vote was no_label.
