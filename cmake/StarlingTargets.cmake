@@ -84,6 +84,8 @@ function(starling_library folder)
   if(arg_QUICK_SOURCES)
     add_library(starling_${folder}_quick OBJECT ${arg_QUICK_SOURCES})
     target_link_libraries(starling_${folder}_quick PRIVATE ${arg_PUBLIC} ${arg_PRIVATE} starling_options)
+    target_compile_definitions(starling_${folder}_quick PRIVATE
+                               $<TARGET_PROPERTY:starling_${folder},COMPILE_DEFINITIONS>)
     target_compile_options(starling_${folder}_quick PRIVATE $<$<CONFIG:Release>:-O1>)
     target_sources(starling_${folder} PRIVATE $<TARGET_OBJECTS:starling_${folder}_quick>)
     list(APPEND targets starling_${folder}_quick)
