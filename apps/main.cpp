@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -35,6 +36,20 @@
 
 namespace {
 
+std::function<int()> add_bench(CLI::App& program) {
+#ifdef STARLING_BENCH
+  return starling::apps::add_bench(program);
+#else
+  program.add_subcommand("bench", "Measure the canonical workloads (not part of this build)")
+      ->prefix_command();  // takes whatever follows
+  return []() -> int {
+    throw std::runtime_error(
+        "this program was built without its benchmarks; to build them, run `cmake --preset release "
+        "-DSTARLING_BENCH=ON && cmake --build --preset release`");
+  };
+#endif
+}
+
 int run(int argument_count, char** arguments) {
   CLI::App program("Finds the exact k nearest neighbours of moving objects and of vectors.",
                    "starling");
@@ -42,7 +57,7 @@ int run(int argument_count, char** arguments) {
   program.require_subcommand(1);
   const std::map<std::string, std::function<int()>> commands{
       {"ask", starling::apps::add_ask(program)},
-      {"bench", starling::apps::add_bench(program)},
+      {"bench", add_bench(program)},
       {"convert", starling::apps::add_convert(program)},
       {"documents", starling::apps::add_documents(program)},
       {"info", starling::apps::add_info(program)},
