@@ -2,7 +2,7 @@
 // A client of a running server: puts a stream and one standing query, sends the positions of three
 // taxis, and reads the list of the two nearest taxis when the server reports it.
 //   starling serve &
-//   client [COMMANDS RESULTS]      default: tcp://127.0.0.1:7411 tcp://127.0.0.1:7412
+//   client [COMMANDS]      default: tcp://127.0.0.1:7411
 // Exits with 0 if the list is the expected one.
 #include <chrono>
 #include <cstdint>
@@ -57,13 +57,13 @@ std::optional<wire::HeldList> await_list(wire::Subscriber& subscriber) {
   return {};
 }
 
-bool run(const char* commands, const char* results) {
+bool run(const char* commands) {
   zmq::context_t context;
   const wire::ClientOptions options{.commands = commands, .name = "examples/client"};
   wire::Client client(context, options);
   put_query(client);
-  wire::Subscriber subscriber(
-      context, {.results = results, .client = options, .subscription = {.stream = "riders"}});
+  wire::Subscriber subscriber(context,
+                              {.client = options, .subscription = {.stream = "riders"}});
   send_positions(client);
   const auto list = await_list(subscriber);
   if (!list)
@@ -80,11 +80,7 @@ bool run(const char* commands, const char* results) {
 
 int main(int argument_count, char** arguments) {
   try {
-    const bool is_given = argument_count == 3;
-    return run(is_given ? arguments[1] : "tcp://127.0.0.1:7411",
-               is_given ? arguments[2] : "tcp://127.0.0.1:7412")
-               ? 0
-               : 1;
+    return run(argument_count == 2 ? arguments[1] : "tcp://127.0.0.1:7411") ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "client: " << error.what() << '\n';
     return 1;

@@ -168,7 +168,8 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000),
       .runs = runs(),
       .next_sequence =
-          parts_.journal == nullptr ? 0 : sessions_.next_sequence(connection, opened->session)};
+          parts_.journal == nullptr ? 0 : sessions_.next_sequence(connection, opened->session),
+      .results = options_.results_endpoint};
   const protocol::Frame frame = protocol::encode_hello_reply(caller.reply_head(), reply);
   unrecorded_sessions_.contains(opened->session) ? send_without_record(caller, frame)
                                                  : send_when_logged(caller, frame);
@@ -472,11 +473,14 @@ void RequestHandler::report_received(const Caller& caller,
     const auto error = unknown_stream(request.stream);
     return refuse(caller, error.problem.code, error.problem.sentence);
   }
-  if (request.epoch == parts_.publisher.epoch())
-    parts_.metrics.lost_by_subscribers(
-        losses_.report(caller.head.session, *stream, request.lost,
-                       parts_.publisher.message_count(*stream, settled().last_tick())));
-  parts_.send(caller.peer, protocol::encode_done(caller.reply_head()));
+  protocol::Done reply;
+  if (request.epoch == parts_.publisher.epoch()) {
+    const Tick last = settled().last_tick();
+    parts_.metrics.lost_by_subscribers(losses_.report(
+        caller.head.session, *stream, request.lost, parts_.publisher.message_count(*stream, last)));
+    reply.sequence = parts_.publisher.sequence(*stream, last);
+  }
+  parts_.send(caller.peer, protocol::encode_done(caller.reply_head(), reply));
 }
 
 }  // namespace starling::stream

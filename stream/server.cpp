@@ -34,6 +34,12 @@ std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... argume
   }
 }
 
+/// The server says in its replies to Hello where its results are.
+ServerOptions listening_on(ServerOptions options, const std::string& results) {
+  options.results_endpoint = results;
+  return options;
+}
+
 }  // namespace
 
 Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> the_engine)
@@ -53,7 +59,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                              http_options(), http_handlers())),
       endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
-      core(options, core_parts(std::move(the_engine))),
+      core(listening_on(options, endpoints.results), core_parts(std::move(the_engine))),
       page(options.page_folder.empty() ? PageFiles() : PageFiles(options.page_folder)),
       api(api_parts()),
       events(event_parts()),

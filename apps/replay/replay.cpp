@@ -49,8 +49,7 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       "--connect", flags.commands,
       "Replay into the server at this commands endpoint. It must be started with --tick manual and "
       "with the space of the trace");
-  command.add_option("--results", flags.results, "The results endpoint of that server")
-      ->capture_default_str();
+  add_results_flag(command, flags.results);
   command
       .add_option("--connect-timeout", flags.connect_timeout,
                   "How long to wait for the first answer of that server")

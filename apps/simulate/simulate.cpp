@@ -145,8 +145,7 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
       "--connect", flags.commands,
       "Use the server at this commands endpoint instead of an embedded engine. It must be started "
       "with --tick manual");
-  command.add_option("--results", flags.results, "The results endpoint of that server")
-      ->capture_default_str();
+  add_results_flag(command, flags.results);
   command
       .add_option("--connect-timeout", flags.connect_timeout,
                   "How long to wait for the first answer of that server")

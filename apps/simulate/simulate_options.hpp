@@ -52,7 +52,7 @@ struct SimulateFlags {
 
   EngineFlags engine;
   std::string commands;
-  std::string results = "tcp://127.0.0.1:7412";
+  std::string results;
   std::string connect_timeout = "5s";
   KeyFlags key;
   std::string stream = "riders";

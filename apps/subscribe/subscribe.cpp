@@ -43,7 +43,7 @@ constexpr std::int64_t request_timeout_ms = 2000;
 struct Options {
   std::string stream;
   std::string commands = "tcp://127.0.0.1:7411";
-  std::string results = "tcp://127.0.0.1:7412";
+  std::string results;
   std::string format = "table";
   std::vector<std::string> queries;
   std::vector<std::string> subjects;
@@ -263,8 +263,7 @@ std::function<int()> add_subscribe(CLI::App& program) {
   command.add_option("stream", options->stream, "The name of the stream")->required();
   command.add_option("--connect", options->commands, "The commands endpoint of the server")
       ->capture_default_str();
-  command.add_option("--results", options->results, "The results endpoint of the server")
-      ->capture_default_str();
+  add_results_flag(command, options->results);
   add_key_flags(command, options->key);
   command
       .add_option(

@@ -534,7 +534,7 @@ typedef struct starling_subscription starling_subscription;
 typedef struct starling_subscription_options {
   size_t size;
   const char* commands;
-  const char* results; /* the endpoint of the server's results */
+  const char* results; /* the endpoint of the server's results; NULL: the server says it */
   const char* name;
   int64_t timeout_ms;
   const char* stream;
@@ -559,8 +559,8 @@ typedef struct starling_event {
   size_t size;
   starling_event_kind kind;
   uint64_t ticks;
-  /* Why the last request to the server failed, such as an unknown stream; or "". Lives until the
-   * next call with the subscription. */
+  /* Why the last request to the server failed, such as an unknown stream, or that no messages come
+   * from `results`; or "". Lives until the next call with the subscription. */
   const char* obstacle;
 } starling_event;
 

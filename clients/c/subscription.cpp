@@ -125,7 +125,9 @@ class SubscriptionHandle final : public Handle {
 using Subscription = Use<SubscriptionHandle>;
 
 protocol::SubscriberOptions subscriber_options(const starling_subscription_options& given) {
-  protocol::SubscriberOptions options{.results = text_of(given.results, "options.results"),
+  protocol::SubscriberOptions options{.results = given.results == nullptr
+                                                     ? std::string()
+                                                     : text_of(given.results, "options.results"),
                                       .client = client_options({.commands = given.commands,
                                                                 .name = given.name,
                                                                 .timeout_ms = given.timeout_ms,
@@ -150,7 +152,7 @@ starling_code starling_subscription_options_init(starling_subscription_options* 
     c::init_struct(options, size, "starling_subscription_options",
                    starling_subscription_options{.size = 0,
                                                  .commands = "tcp://127.0.0.1:7411",
-                                                 .results = "tcp://127.0.0.1:7412",
+                                                 .results = nullptr,
                                                  .name = "libstarling",
                                                  .timeout_ms = 30'000,
                                                  .stream = nullptr,

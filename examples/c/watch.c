@@ -2,7 +2,7 @@
 /* A client of a running server: puts a stream and one standing query, sends the positions of three
  * taxis, and reads the list of the two nearest taxis when the server reports it.
  *   starling serve &
- *   watch [COMMANDS RESULTS]      default: tcp://127.0.0.1:7411 tcp://127.0.0.1:7412
+ *   watch [COMMANDS]      default: tcp://127.0.0.1:7411
  * Exits with 0 if the list is the expected one. */
 #include <starling.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static int await_list(starling_subscription* subscription) {
 }
 
 int main(int argument_count, char** arguments) {
-  const char* const commands = argument_count == 3 ? arguments[1] : "tcp://127.0.0.1:7411";
+  const char* const commands = argument_count == 2 ? arguments[1] : "tcp://127.0.0.1:7411";
   starling_client* const client = connect_to(commands);
   starling_subscription_options options;
   starling_subscription* subscription;
@@ -100,7 +100,6 @@ int main(int argument_count, char** arguments) {
   put_query(client);
   check(starling_subscription_options_init(&options, sizeof(options)));
   options.commands = commands;
-  options.results = argument_count == 3 ? arguments[2] : "tcp://127.0.0.1:7412";
   options.stream = "riders";
   check(starling_subscription_open(&options, &subscription));
   send_positions(client);

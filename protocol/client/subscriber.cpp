@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,21 @@
 #include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
+namespace {
+
+constexpr std::string_view tcp = "tcp://";
+constexpr std::string_view ipc = "ipc://";
+
+}  // namespace
+
+std::string results_of(const HelloReply& server, const std::string& commands) {
+  const std::string results = server.results.empty() ? "tcp://*:7412" : server.results;
+  if (results.starts_with(tcp) && commands.starts_with(tcp))
+    return commands.substr(0, commands.rfind(':')) + results.substr(results.rfind(':'));
+  if (results.starts_with(ipc) && commands.starts_with(ipc)) return results;
+  throw EndpointError(results, "it cannot be reached by way of " + commands +
+                                   "; give the endpoint of the server's results");
+}
 
 class Subscriber::Sockets {
  public:
@@ -20,8 +36,9 @@ class Subscriber::Sockets {
       : context_(context),
         options_(std::move(options)),
         state_(options_.subscription, std::move(handlers)),
-        results_(subscribed_socket(context, options_)),
         client_(context, options_.client),
+        endpoint_(wanted_endpoint()),
+        results_(subscribed_socket()),
         report_due_(Clock::now() + report_interval()) {}
 
   bool poll(std::int64_t timeout_ms) {
@@ -37,7 +54,7 @@ class Subscriber::Sockets {
 
   const SubscriptionState& state() const { return state_; }
   const HelloReply& server() const { return client_.server(); }
-  const std::string& obstacle() const { return obstacle_; }
+  const std::string& obstacle() const { return obstacle_.empty() ? silence_ : obstacle_; }
   bool lacks_right() const { return lacks_right_; }
 
  private:
@@ -47,15 +64,19 @@ class Subscriber::Sockets {
     return std::chrono::milliseconds(options_.report_interval_ms);
   }
 
-  static zmq::socket_t subscribed_socket(zmq::context_t& context,
-                                         const SubscriberOptions& options) {
-    zmq::socket_t socket(context, zmq::socket_type::sub);
+  std::string wanted_endpoint() const {
+    return options_.results.empty() ? results_of(client_.server(), options_.client.commands)
+                                    : options_.results;
+  }
+
+  zmq::socket_t subscribed_socket() {
+    zmq::socket_t socket(context_, zmq::socket_type::sub);
     socket.set(zmq::sockopt::linger, 0);
-    socket.set(zmq::sockopt::rcvhwm, options.receive_hwm);
+    socket.set(zmq::sockopt::rcvhwm, options_.receive_hwm);
     socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
-    socket.set(zmq::sockopt::subscribe, topic_of(options.subscription.stream));
-    use_key(socket, options.client.key);
-    connect_to(socket, options.results);
+    socket.set(zmq::sockopt::subscribe, topic_of(options_.subscription.stream));
+    use_key(socket, options_.client.key);
+    connect_to(socket, endpoint_);
     return socket;
   }
 
@@ -108,13 +129,26 @@ class Subscriber::Sockets {
   void report() {
     if (Clock::now() < report_due_) return;
     report_due_ = Clock::now() + report_interval();
-    if (const auto report = state_.report())
-      static_cast<void>(ask([&] { return client_.report_received(*report); }));
+    const auto report = state_.report();
+    if (!report) return;
+    if (const auto reply = ask([&] { return client_.report_received(*report); }))
+      state_.on_reported(reply->sequence);
+    silence_ = state_.is_silent() ? silence() : "";
   }
 
-  /// Subscribes anew. What was published meanwhile is missing, so a snapshot is needed.
-  void subscribe_again() {
-    results_ = subscribed_socket(context_, options_);
+  std::string silence() const {
+    return "The server sends messages of the stream \"" + options_.subscription.stream +
+           "\", but none comes from " + endpoint_ + "; it says that its results listen on " +
+           client_.server().results + ". Until they come, each list is a second or two old.";
+  }
+
+  /// Subscribes anew if libzmq does not, or a restarted server has chosen another port. What was
+  /// published meanwhile is missing, so a snapshot is needed.
+  void follow_server() {
+    std::string wanted = wanted_endpoint();
+    if (!is_refused_ && wanted == endpoint_) return;
+    endpoint_ = std::move(wanted);
+    results_ = subscribed_socket();
     is_refused_ = false;
     state_.on_tick_missed();
   }
@@ -125,11 +159,14 @@ class Subscriber::Sockets {
     lacks_right_ = false;
     try {
       auto answer = request();
-      if (is_refused_) subscribe_again();
+      follow_server();
       obstacle_ = answer ? "" : answer.problem().sentence;
       lacks_right_ = !answer && answer.problem().code == ErrorCode::not_allowed;
       return answer;
     } catch (const TimeoutError& error) {
+      obstacle_ = error.what();
+      return Problem{ErrorCode::busy, obstacle_};
+    } catch (const EndpointError& error) {
       obstacle_ = error.what();
       return Problem{ErrorCode::busy, obstacle_};
     } catch (const KeyError& error) {
@@ -142,11 +179,13 @@ class Subscriber::Sockets {
   zmq::context_t& context_;
   SubscriberOptions options_;
   SubscriptionState state_;
-  zmq::socket_t results_;
   Client client_;
+  std::string endpoint_;  ///< to which results_ is connected
+  zmq::socket_t results_;
   Clock::time_point report_due_;
   Clock::time_point retry_at_ = Clock::time_point::min();
-  std::string obstacle_;
+  std::string obstacle_;  ///< of the last request
+  std::string silence_;   ///< as of the last report
   bool lacks_right_ = false;
   bool is_refused_ = false;  ///< the last request was: libzmq no longer connects results_
 };

@@ -15,13 +15,20 @@
 namespace starling::protocol {
 
 struct SubscriberOptions {
-  std::string results = "tcp://127.0.0.1:7412";
+  /// The endpoint of the server's results. Empty: the one that the server says, see results_of().
+  std::string results{};
   ClientOptions client{};
   SubscriptionOptions subscription{};
   int receive_hwm = 64;  ///< ticks that may wait to be read; ZeroMQ drops further ticks
   std::int64_t report_interval_ms = 1000;
   std::int64_t retry_interval_ms = 250;  ///< between two attempts to fetch a snapshot
 };
+
+/// Returns the endpoint of a server's results for a client that has reached it at `commands`: the
+/// port of `server.results` on the host of `commands`, or a socket file if both are. A server of
+/// before `server.results` is expected at port 7412. Throws EndpointError if it is out of reach: a
+/// socket file is, from a host.
+std::string results_of(const HelloReply& server, const std::string& commands);
 
 /// Keeps the lists of one stream up to date. examples/client.cpp is a complete program. A short
 /// example:
@@ -31,8 +38,8 @@ struct SubscriberOptions {
 ///       show(subscriber.state().lists());  // a map of (query, subject) to HeldList
 class Subscriber {
  public:
-  /// Subscribes, then says hello. Throws what Client's constructor throws. The context must outlive
-  /// the subscriber.
+  /// Says hello, then subscribes. Throws what Client's constructor throws, and EndpointError if
+  /// `results` is empty and results_of() knows none. The context must outlive the subscriber.
   Subscriber(zmq::context_t& context, SubscriberOptions options,
              SubscriptionHandlers handlers = {});
   ~Subscriber();
@@ -52,8 +59,8 @@ class Subscriber {
   const HelloReply& server() const;
 
   /// Returns why the last request to the server failed, for example because the stream is unknown
-  /// or the server does not answer. If there is no snapshot yet, the text says why. Returns an
-  /// empty text if the last request succeeded.
+  /// or the server does not answer. If there is no snapshot yet, the text says why. If the server's
+  /// messages do not come, the text names the endpoint. Returns an empty text if all is well.
   const std::string& obstacle() const;
   /// Returns true if the obstacle is that the server's keys file gives this client no right to the
   /// stream. Waiting does not help then: the file must change.

@@ -9,6 +9,7 @@ namespace starling::protocol {
 namespace {
 
 constexpr std::size_t histories_remembered_max = 16;
+constexpr std::uint64_t overdue_reports_max = 2;
 
 }  // namespace
 
@@ -47,6 +48,8 @@ SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHa
 }
 
 void SubscriptionState::on_tick(ReceivedTick received) {
+  has_heard_ = true;
+  is_silent_ = false;
   if (received.tick.problem) {
     ++counters_.ticks_malformed;  // The next tick's number shows that this one is missing.
     return;
@@ -126,6 +129,8 @@ void SubscriptionState::begin_history(std::uint64_t epoch, const RunPlace& at) {
   drop_buffered();
   received_sequence_.reset();
   lost_in_epoch_ = 0;
+  overdue_reports_ = 0;
+  sequence_reported_ = 0;
   if (!remember(epoch, at.run.id) || is_first) return;
   ++counters_.restarts;
   if (handlers_.restarted) handlers_.restarted();
@@ -138,8 +143,10 @@ void SubscriptionState::drop_buffered() {
 
 void SubscriptionState::note_received(std::uint64_t sequence) {
   const auto before = std::exchange(received_sequence_, sequence);
-  if (!before || sequence == *before + 1) return;
-  const std::uint64_t lost = sequence - *before - 1;
+  if (before && sequence != *before + 1) note_lost(sequence - *before - 1);
+}
+
+void SubscriptionState::note_lost(std::uint64_t lost) {
   counters_.ticks_lost += lost;
   lost_in_epoch_ += lost;
   if (handlers_.lost) handlers_.lost(lost);
@@ -190,7 +197,9 @@ void SubscriptionState::finish_snapshot() {
   predictions_ = incoming_->predictions;
   held_at_ = incoming_->at;
   needs_snapshot_ = false;
-  received_sequence_ = std::max(received_sequence_.value_or(0), held_at_->sequence);
+  const std::uint64_t newest = received_sequence_.value_or(0);
+  if (is_silent_ && held_at_->sequence > newest) note_lost(held_at_->sequence - newest);
+  received_sequence_ = std::max(newest, held_at_->sequence);
   ++counters_.snapshots;
   if (handlers_.replaced) handlers_.replaced(*held_at_);
   apply_buffered();
@@ -239,6 +248,18 @@ std::optional<ReportReceived> SubscriptionState::report() const {
                         .epoch = *epoch_,
                         .sequence = *received_sequence_,
                         .lost = lost_in_epoch_};
+}
+
+/// A message may be on its way. One that was sent before the last report is overdue if nothing has
+/// come since. A subscriber that lags, but hears, is none of this function's business.
+void SubscriptionState::on_reported(std::uint64_t sequence) {
+  const bool is_overdue =
+      !std::exchange(has_heard_, false) && received_sequence_.value_or(0) < sequence_reported_;
+  sequence_reported_ = sequence;
+  overdue_reports_ = is_overdue ? overdue_reports_ + 1 : 0;
+  if (overdue_reports_ < overdue_reports_max) return;
+  is_silent_ = true;
+  needs_snapshot_ = true;
 }
 
 }  // namespace starling::protocol

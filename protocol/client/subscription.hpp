@@ -116,6 +116,12 @@ class SubscriptionState {
   /// epoch and the number of ticks that were lost in this epoch. Returns std::nullopt before the
   /// epoch's first message or snapshot.
   std::optional<ReportReceived> report() const;
+  /// Call this with the `sequence` of the reply to the report. If no message comes although the
+  /// server has sent some, the next snapshots are the way to the lists.
+  void on_reported(std::uint64_t sequence);
+  /// Returns true if the server has sent messages and none has come for two reports. Usually the
+  /// results endpoint is a wrong one.
+  bool is_silent() const { return is_silent_; }
   const SubscriptionCounters& counters() const { return counters_; }
   std::size_t buffered_bytes() const { return buffered_bytes_; }
 
@@ -143,6 +149,7 @@ class SubscriptionState {
   void begin_history(std::uint64_t epoch, const RunPlace& at);
   void drop_buffered();
   void note_received(std::uint64_t sequence);
+  void note_lost(std::uint64_t lost);
   void buffer(ReceivedTick received);
   void finish_snapshot();
   void apply_buffered();
@@ -157,6 +164,10 @@ class SubscriptionState {
   std::deque<std::pair<std::uint64_t, std::uint64_t>> histories_seen_;
   std::optional<std::uint64_t> received_sequence_;  ///< the newest sequence number in epoch_
   std::uint64_t lost_in_epoch_ = 0;
+  bool has_heard_ = false;  ///< a message has come since the last report
+  bool is_silent_ = false;
+  std::uint64_t overdue_reports_ = 0;    ///< in a row
+  std::uint64_t sequence_reported_ = 0;  ///< the newest number at the last report; 0: none
 
   ListStore lists_;
   Predictions predictions_;

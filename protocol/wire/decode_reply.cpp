@@ -63,7 +63,8 @@ Refusal read(const wire::HelloReply& table, HelloReply& reply) {
                       .page_rows_max = table.page_rows_max()},
            .session_idle_ms = table.session_idle_ms(),
            .runs = runs_of(table),
-           .next_sequence = table.next_sequence()};
+           .next_sequence = table.next_sequence(),
+           .results = std::string(to_view(table.results()))};
   if (const wire::Vec3* origin = table.origin())
     reply.space.origin = {origin->x(), origin->y(), origin->z()};
   return std::nullopt;
@@ -89,7 +90,8 @@ Refusal read(const wire::BatchReply& table, BatchReply& reply) {
   return std::nullopt;
 }
 
-Refusal read(const wire::Done&, Done&) {
+Refusal read(const wire::Done& table, Done& reply) {
+  reply.sequence = table.sequence();
   return std::nullopt;
 }
 

@@ -45,6 +45,7 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
   const wire::Vec3 origin_wire(origin[0], origin[1], origin[2]);
   const Limits& limits = reply.limits;
   const auto runs_at = add_runs(builder, reply.runs);
+  const auto results = add_text(builder, reply.results);
   return finish(
       builder, head,
       wire::CreateHelloReply(
@@ -54,7 +55,7 @@ Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply) {
           limits.credit_bytes, limits.k_max, limits.questions_max, limits.text_bytes_max,
           reply.session_idle_ms, limits.unanswered_max, limits.names_asked_max, limits.dimension,
           static_cast<wire::Metric>(limits.metric), limits.page_rows_max, runs_at,
-          reply.next_sequence));
+          reply.next_sequence, results));
 }
 
 Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
@@ -85,9 +86,9 @@ Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply) {
                                        reasons_at, rows_at, columns_at));
 }
 
-Frame encode_done(const ReplyHead& head) {
+Frame encode_done(const ReplyHead& head, const Done& reply) {
   FlatBufferBuilder builder;
-  return finish(builder, head, wire::CreateDone(builder));
+  return finish(builder, head, wire::CreateDone(builder, reply.sequence));
 }
 
 Frame encode_stats(const ReplyHead& head, const Stats& reply) {

@@ -217,6 +217,9 @@ struct HelloReply {
   /// The session's next number: all before are in the server's tables and log. 0: the server has no
   /// log, or is older than this field.
   std::uint64_t next_sequence = 0;
+  /// The endpoint on which the results socket listens, as the server was told: its host may be a
+  /// wildcard. Empty: the server is older than this field. See results_of().
+  std::string results{};
 };
 
 struct ReasonCount {
@@ -246,8 +249,12 @@ struct BatchReply {
   bool operator==(const BatchReply&) const = default;
 };
 
-/// The reply to PutStream, RemoveStream and ReportReceived.
-struct Done {};
+/// The reply to PutStream, RemoveStream, EndSession and ReportReceived.
+struct Done {
+  /// In the reply to ReportReceived, the number of the stream's newest message; 0: there is none,
+  /// the report has another epoch, or the server is older than this field.
+  std::uint64_t sequence = 0;
+};
 
 /// A page of a snapshot, without the page's lists. All pages of a snapshot are of the same tick.
 struct SnapshotHead {

@@ -15,7 +15,7 @@ namespace starling::protocol {
 Frame encode_error(const ReplyHead& head, const ErrorReply& reply);
 Frame encode_hello_reply(const ReplyHead& head, const HelloReply& reply);
 Frame encode_batch_reply(const ReplyHead& head, const BatchReply& reply);
-Frame encode_done(const ReplyHead& head);
+Frame encode_done(const ReplyHead& head, const Done& reply = {});
 Frame encode_stats(const ReplyHead& head, const Stats& reply);
 Frame encode_tick_done(const ReplyHead& head, const TickDone& reply);
 Frame encode_names(const ReplyHead& head, const Names& reply);

@@ -246,6 +246,27 @@ class SubscribeTest(unittest.TestCase):
         self.line_with(said, "did not answer")
         self.assertEqual(self.end(subscriber, signal.SIGTERM), 0)
 
+    def test_connect_alone_suffices(self):
+        self.serve()
+        subscriber = self.start("subscribe", "pairs", *self.connect()[:2], "--format", "ndjson")
+        self.replay_until(LineReader(subscriber.stdout), '"neighbors":[{', 100)
+        self.assertEqual(self.end(subscriber, signal.SIGINT), 0)
+
+    def test_another_servers_results_are_said_and_the_lists_still_follow(self):
+        self.serve()
+        other = self.endpoints["results"]
+        self.serve()
+        self.replay(100)
+        subscriber = self.start("subscribe", "pairs", *self.connect()[:2], "--results", other,
+                                "--format", "ndjson")
+        lines, said = LineReader(subscriber.stdout), LineReader(subscriber.stderr)
+        self.line_with(lines, f'"distance_m":{100 + self.time_s}')
+        self.replay(300)
+        self.assertIn(f"none comes from {other}; it says that its results listen on "
+                      f"{self.endpoints['results']}.", self.line_with(said, "none comes from"))
+        self.line_with(lines, f'"distance_m":{300 + self.time_s}')
+        self.assertEqual(self.end(subscriber, signal.SIGINT), 0)
+
     def test_what_is_no_endpoint_is_named(self):
         self.serve()
         flags = self.connect()

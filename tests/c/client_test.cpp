@@ -33,7 +33,6 @@ starling_subscription* subscribe(const stream::RunningServer& server, const char
   starling_subscription_options options{};
   EXPECT_EQ(starling_subscription_options_init(&options, sizeof(options)), STARLING_OK);
   options.commands = server.endpoints().commands.c_str();
-  options.results = server.endpoints().results.c_str();
   options.stream = stream;
   starling_subscription* subscription = nullptr;
   EXPECT_EQ(starling_subscription_open(&options, &subscription), STARLING_OK)

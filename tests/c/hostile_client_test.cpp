@@ -195,8 +195,6 @@ TEST(HostileSubscription, RefusesOptionsThatMeanNothing) {
   expect_refused_subscription(STARLING_INVALID_ARGUMENT,
                               [](Options& options) { options.commands = nullptr; });
   expect_refused_subscription(STARLING_INVALID_ARGUMENT,
-                              [](Options& options) { options.results = nullptr; });
-  expect_refused_subscription(STARLING_INVALID_ARGUMENT,
                               [](Options& options) { options.stream = nullptr; });
   expect_refused_subscription(STARLING_REFUSED, [](Options& options) { options.stream = ""; });
   for (const std::uint64_t count : {UINT64_C(1), huge}) {

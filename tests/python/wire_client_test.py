@@ -181,8 +181,12 @@ class WireClientTest(ServerTest):
             moved = world.move_some()
             self.assertEqual(self.update(world, moved).Accepted(), len(moved))
         for subscription in subscriptions:
-            self.client.call("ReportReceived", stream="riders", epoch=subscription.epoch,
-                             sequence=subscription.sequence, lost=subscription.lost)
+            reply = self.client.call("ReportReceived", stream="riders", epoch=subscription.epoch,
+                                     sequence=subscription.sequence, lost=subscription.lost)
+            self.assertEqual(reply.Sequence(), subscription.sequence)
+            reply = self.client.call("ReportReceived", stream="riders", epoch=subscription.epoch + 1)
+            self.assertEqual(reply.Sequence(), 0)
+        self.assertEqual(self.client.hello.Results().decode(), self.endpoints["results"])
         self.assertGreater(subscriptions[0].messages_read, 10)
 
     def test_one_shot_questions_are_answered_from_the_last_tick(self):

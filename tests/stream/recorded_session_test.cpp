@@ -99,7 +99,8 @@ class Wire {
       epoch_ = hello->epoch;
       hello->session = hello->epoch = 0;
       hello->server = {};
-      hello->limits.page_rows_max = 0;  // newer than 0.2.0
+      hello->limits.page_rows_max = 0;  // newer than 0.2.0, as is the next one
+      hello->results = {};
       return bytes_of(protocol::encode_hello_reply(head, *hello));
     }
     if (auto* error = std::get_if<protocol::ErrorReply>(&reply.decoded.body)) {
@@ -107,6 +108,8 @@ class Wire {
       error->problem.sentence.clear();
       return bytes_of(protocol::encode_error(head, *error));
     }
+    if (std::holds_alternative<protocol::Done>(reply.decoded.body))
+      return bytes_of(protocol::encode_done(head));  // its sequence is newer than 0.2.0
     if (auto* done = std::get_if<protocol::TickDone>(&reply.decoded.body)) {
       done->build_ms = done->search_ms = done->diff_ms = 0;
       return bytes_of(protocol::encode_tick_done(head, *done));

@@ -22,6 +22,14 @@ void add_server_flags(CLI::App& command, ServerFlags& flags) {
   add_key_flags(command, flags.key);
 }
 
+void add_results_flag(CLI::App& command, std::string& results) {
+  command
+      .add_option("--results", results,
+                  "The results endpoint of the server. Without this flag, the port that the server "
+                  "says, on the host of --connect")
+      ->type_name("ENDPOINT");
+}
+
 void inherit_server_flags(const CLI::App& subcommand, ServerFlags& flags,
                           const ServerFlags& parent) {
   if (subcommand.count("--connect") == 0) flags.commands = parent.commands;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --connect, --timeout and --key of the commands that talk to a running server, and the client that
+// --connect, --results, --timeout and --key of the commands that talk to a running server, and the client that
 // they describe.
 #pragma once
 
@@ -22,6 +22,8 @@ struct ServerFlags {
 };
 
 void add_server_flags(CLI::App& command, ServerFlags& flags);
+/// Adds --results. Empty without the flag: a Subscriber takes the endpoint that the server says.
+void add_results_flag(CLI::App& command, std::string& results);
 
 /// Takes each flag that stands before the word of a subcommand, or comes from the environment or
 /// the file, unless the subcommand has it too. For example, both `put --connect E stream s` and

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .client import Client as BlockingClient
 from .lists import Lists
-from .subscription import COMMANDS, RESULTS, TIMEOUT, Event, Path
+from .subscription import COMMANDS, TIMEOUT, Event, Path
 from .subscription import Subscription as BlockingSubscription
 
 P = ParamSpec("P")
@@ -49,7 +49,7 @@ class Client:
     async def connect(
         cls,
         commands: str = COMMANDS,
-        results: str = RESULTS,
+        results: Optional[str] = None,
         timeout: float = TIMEOUT,
         *,
         name: str = "python",

@@ -18,7 +18,7 @@ from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
 from .errors import check, text_of
 from .lists import Batch, Lists, Result, Tick, make_answers, make_batch, make_tick
-from .subscription import COMMANDS, RESULTS, TIMEOUT, Path, Subscription, set_key, to_ms
+from .subscription import COMMANDS, TIMEOUT, Path, Subscription, set_key, to_ms
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Client:
 
     Args:
         commands: the endpoint of the server's commands.
-        results: the endpoint of its results, for `subscribe`.
+        results: the endpoint of its results, for `subscribe`. None: the server says it.
         timeout: longest wait for a reply in seconds, reconnections included.
         name: for the server's log.
         restore: whether to put names, streams and queries again after a restart of the server.
@@ -73,7 +73,7 @@ class Client:
     def __init__(
         self,
         commands: str = COMMANDS,
-        results: str = RESULTS,
+        results: Optional[str] = None,
         timeout: float = TIMEOUT,
         *,
         name: str = "python",

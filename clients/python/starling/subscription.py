@@ -18,7 +18,6 @@ from .errors import check, text_of
 from .lists import Lists, Result, Tick, make_tick
 
 COMMANDS = "tcp://127.0.0.1:7411"
-RESULTS = "tcp://127.0.0.1:7412"
 TIMEOUT = 30.0
 
 Path = Union[str, "os.PathLike[str]"]
@@ -71,7 +70,7 @@ class Subscription:
         stream: str,
         *,
         commands: str = COMMANDS,
-        results: str = RESULTS,
+        results: Optional[str] = None,
         timeout: float = TIMEOUT,
         name: str = "python",
         key: Optional[Path] = None,
@@ -87,7 +86,8 @@ class Subscription:
         options = _library.SubscriptionOptions()
         check(call.subscription_options_init(ctypes.byref(options), options.size))
         options.commands = to_bytes(commands, "commands")
-        options.results = to_bytes(results, "results")
+        if results is not None:
+            options.results = to_bytes(results, "results")
         options.name = to_bytes(name, "name")
         options.stream = to_bytes(stream, "stream")
         options.timeout_ms = to_ms(timeout)
@@ -108,7 +108,8 @@ class Subscription:
         """Waits for the next event: at most `timeout` seconds, or without end if it is None.
 
         Returns None if the time is up. `obstacle` says then why the last request to the server
-        failed, such as an unknown stream; it is "" if it did not."""
+        failed, such as an unknown stream, or that no messages come from `results`; it is "" if all
+        is well."""
         left_ms = None if timeout is None else to_ms(timeout)
         while True:
             wait_ms = _POLL_MS if left_ms is None else min(_POLL_MS, left_ms)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zmq.hpp>
 
@@ -38,6 +39,12 @@ class Publisher {
     stream_->tick();
   }
 
+  /// A tick whose message nobody gets.
+  void lose() {
+    const std::scoped_lock lock(mutex_);
+    stream_->tick();
+  }
+
   void await_subscription() {
     zmq::message_t subscription;
     ASSERT_TRUE(socket_.recv(subscription));
@@ -61,8 +68,10 @@ class Publisher {
     const std::scoped_lock lock(mutex_);
     if (std::holds_alternative<Hello>(request.body)) return test::hello_reply(7, stream_->epoch());
     if (std::holds_alternative<GetSnapshot>(request.body)) return stream_->snapshot_reply(head);
-    if (const auto* report = std::get_if<ReportReceived>(&request.body)) lost_ = report->lost;
-    return encode_done(head);
+    const auto* report = std::get_if<ReportReceived>(&request.body);
+    if (report == nullptr) return encode_done(head);
+    lost_ = report->lost;
+    return encode_done(head, {.sequence = stream_->now().sequence});
   }
 
   HeldAt now() const { return stream_->now(); }
@@ -127,8 +136,8 @@ TEST(Subscriber, AStoppedReaderLosesTicksNoticesAndIsRightAgain) {
   EXPECT_TRUE(pair.catches_up());
   for (int round = 0; round < 5; ++round) {
     pair.publisher.publish(50);  // The subscriber does not read.
-    // The newest tick may be lost too. The subscriber notices that loss only when another tick
-    // arrives.
+    // The newest tick may be lost too. The subscriber notices that when another tick arrives, or by
+    // the replies to its reports.
     for (int tick = 0; tick < polls_max && !pair.catches_up(20); ++tick) pair.publisher.publish();
     EXPECT_TRUE(pair.is_up_to_date());
   }
@@ -148,9 +157,43 @@ TEST(Subscriber, OutlivesItsServerAndSaysSo) {
   EXPECT_EQ(pair.subscriber.state().counters().restarts, 1u);
 }
 
+TEST(Subscriber, WithoutAnyMessageItFollowsBySnapshotsAndNamesTheEndpoint) {
+  Pair pair(1000);
+  EXPECT_TRUE(pair.catches_up());
+  EXPECT_EQ(pair.subscriber.obstacle(), "");
+  for (int round = 0; round < 3; ++round) {
+    pair.publisher.lose();
+    EXPECT_TRUE(pair.catches_up());
+    EXPECT_THAT(pair.subscriber.obstacle(),
+                ::testing::HasSubstr("none comes from inproc://results"));
+  }
+  pair.publisher.publish();
+  EXPECT_TRUE(pair.catches_up());
+  for (int polls = 0; polls < polls_max && !pair.subscriber.obstacle().empty(); ++polls)
+    pair.subscriber.poll(1);
+  EXPECT_EQ(pair.subscriber.obstacle(), "");
+}
+
 TEST(SubscriberEndpoint, ATextThatIsNoEndpointIsNamed) {
   zmq::context_t context;
-  EXPECT_THROW(Subscriber(context, {.results = "nonsense"}, {}), EndpointError);
+  const FakeServer server(context, [](const DecodedRequest&) { return test::hello_reply(7, 1); });
+  EXPECT_THROW(
+      Subscriber(context, {.results = "nonsense", .client = {.commands = server.endpoint()}}, {}),
+      EndpointError);
+}
+
+TEST(SubscriberEndpoint, ItIsThePortThatTheServerSaysOnTheHostByWhichItWasReached) {
+  const auto reached = [](const char* results, const char* commands) {
+    return results_of({.results = results}, commands);
+  };
+  EXPECT_EQ(reached("tcp://0.0.0.0:9002", "tcp://10.0.0.5:9001"), "tcp://10.0.0.5:9002");
+  EXPECT_EQ(reached("tcp://127.0.0.1:9002", "tcp://ships.example:9001"),
+            "tcp://ships.example:9002");
+  EXPECT_EQ(reached("tcp://[::]:9002", "tcp://[fe80::1%eth0]:9001"), "tcp://[fe80::1%eth0]:9002");
+  EXPECT_EQ(reached("ipc:///run/results", "ipc:///run/commands"), "ipc:///run/results");
+  EXPECT_EQ(reached("", "tcp://10.0.0.5:9001"), "tcp://10.0.0.5:7412") << "an older server";
+  EXPECT_THROW(reached("ipc:///run/results", "tcp://10.0.0.5:9001"), EndpointError);
+  EXPECT_THROW(reached("tcp://0.0.0.0:9002", "ipc:///run/commands"), EndpointError);
 }
 
 }  // namespace

@@ -34,6 +34,39 @@ struct SubscriptionTest : ::testing::Test {
   SubscriptionState state{{.stream = "riders"}};
 };
 
+TEST_F(SubscriptionTest, ItIsSilentIfNothingComesForTwoReportsAfterAMessageWasSent) {
+  run(stream, 3);
+  take_snapshot(stream);
+  for (int report = 0; report < 5; ++report) state.on_reported(3);
+  EXPECT_FALSE(state.is_silent()) << "nothing was sent";
+  state.on_reported(4);
+  state.on_reported(5);
+  EXPECT_FALSE(state.is_silent()) << "the message may be on its way";
+  EXPECT_TRUE(state.is_live());
+  state.on_reported(5);
+  EXPECT_TRUE(state.is_silent());
+  EXPECT_TRUE(state.wanted_page());
+  run(stream, 2);
+  take_snapshot(stream);
+  expect_holds(stream, stream.now());
+  EXPECT_EQ(state.counters().ticks_lost, 2u);
+  EXPECT_TRUE(state.is_silent()) << "a snapshot comes on another socket";
+  state.on_tick(receive(stream.tick()));
+  EXPECT_FALSE(state.is_silent());
+  expect_holds(stream, stream.now());
+}
+
+TEST_F(SubscriptionTest, ItIsNotSilentWhileItLagsButHears) {
+  run(stream, 3);
+  take_snapshot(stream);
+  for (std::uint64_t report = 1; report < 20; ++report) {
+    state.on_tick(receive(stream.tick()));
+    state.on_reported(100 * report);
+    EXPECT_FALSE(state.is_silent());
+  }
+  EXPECT_TRUE(state.is_live());
+}
+
 TEST_F(SubscriptionTest, ItFirstWantsASnapshot) {
   const auto page = state.wanted_page();
   ASSERT_TRUE(page);

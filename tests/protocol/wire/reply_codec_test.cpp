@@ -66,7 +66,8 @@ TEST(ReplyCodec, AHelloReplyCarriesTheServersTerms) {
                              .names_asked_max = 13},
                   .session_idle_ms = 12,
                   .runs = {{.id = 14, .begun = 15}, {.id = 16, .begun = 17}},
-                  .next_sequence = 18};
+                  .next_sequence = 18,
+                  .results = "tcp://0.0.0.0:19"};
   const Decoded decoded(encode_hello_reply(head, sent));
   const auto& reply = decoded.as<HelloReply>();
   EXPECT_EQ(reply.session, 1u);
@@ -80,6 +81,7 @@ TEST(ReplyCodec, AHelloReplyCarriesTheServersTerms) {
   EXPECT_EQ(reply.session_idle_ms, 12u);
   EXPECT_EQ(reply.runs, sent.runs);
   EXPECT_EQ(reply.next_sequence, 18u);
+  EXPECT_EQ(reply.results, "tcp://0.0.0.0:19");
 }
 
 TEST(ReplyCodec, ThePlaceOfAReplyCanBeSetWhenItIsEncoded) {
@@ -152,8 +154,8 @@ TEST(ReplyCodec, StatsAreNamesAndValues) {
   ASSERT_EQ(reply.counters.size(), 2u);
   EXPECT_EQ(reply.counters[1].name, "queue_depth");
   EXPECT_EQ(reply.counters[1].value, 0.5);
-  const Decoded done(encode_done(head));
-  done.as<Done>();
+  EXPECT_EQ(Decoded(encode_done(head)).as<Done>().sequence, 0u);
+  EXPECT_EQ(Decoded(encode_done(head, {.sequence = 5})).as<Done>().sequence, 5u);
 }
 
 TEST(ReplyCodec, ASnapshotPageCarriesItsTickAndLists) {

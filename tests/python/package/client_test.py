@@ -38,7 +38,7 @@ class ManualServer(ServerCase):
         self.client = self.connect()
 
     def connect(self, **options):
-        client = starling.Client(self.endpoints["commands"], self.endpoints["results"], timeout=PATIENCE_S,
+        client = starling.Client(self.endpoints["commands"], timeout=PATIENCE_S,
                                  **options)
         self.addCleanup(client.close)
         return client
