@@ -87,6 +87,7 @@ class Conversion {
     std::fprintf(stderr, "convert: %llu rows written; skipped %s%s\n",
                  static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str(),
                  skipped_hint(counts_));
+    print_first_skipped("convert", counts_);
   }
 
  private:

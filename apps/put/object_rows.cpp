@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the input into blocks of whole records, so that rows of a pipe are passed on as soon as
-// they come, and parses the blocks: see object_rows.hpp.
+// Reads the records and parses their fields: see object_rows.hpp.
 #include "starling/apps/put/object_rows.hpp"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <simdjson.h>
 
 #include "starling/protocol/wire/check.hpp"
+#include "starling/sim/files/byte_reader.hpp"
 #include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
@@ -26,7 +26,6 @@ namespace dom = simdjson::dom;
 // A longer record is an error, most likely because a quote was left open.
 constexpr std::size_t record_bytes_max = std::size_t{1} << 20;
 constexpr std::size_t unused_max = 20;
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 using Texts = std::array<std::string_view, object_field_count>;
 
@@ -43,14 +42,6 @@ std::string wanted_columns(Space space) {
     default:
       return "id, x and y, and may have time or time_us, tags and name";
   }
-}
-
-template <class Integer>
-std::optional<Integer> parse_integer(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// Returns what is wrong with an id or a name, or an empty text.
@@ -79,13 +70,13 @@ std::string parse_row(const Texts& texts, const ObjectRowOptions& options, Objec
   const std::string_view time = sim::trim(text_of(texts, ObjectField::time));
   const std::string_view time_us = sim::trim(text_of(texts, ObjectField::time_us));
   std::optional<std::int64_t> at_us;
-  if (!time_us.empty())
-    at_us = parse_integer<std::int64_t>(time_us);
-  else if (!time.empty())
-    at_us = parse_time_us(time, {.unit = options.time_unit});
+  if (!sim::is_missing(time_us))
+    at_us = parse_time_us(time_us, {.unit = TimeUnit::microseconds});
+  else if (!sim::is_missing(time))
+    at_us = parse_time_us(time, {.unit = options.time_unit, .date_order = options.date_order});
   else
     at_us = options.now_us();
-  if (!at_us) return not_understood("time", time_us.empty() ? time : time_us);
+  if (!at_us) return not_understood("time", sim::is_missing(time_us) ? time : time_us);
   row.time_us = *at_us;
 
   const bool is_geographic = options.space == Space::wgs84;
@@ -96,16 +87,17 @@ std::string parse_row(const Texts& texts, const ObjectRowOptions& options, Objec
     const auto field = static_cast<ObjectField>(static_cast<std::size_t>(ObjectField::x) + axis);
     const std::string_view text = sim::trim(text_of(texts, field));
     const bool is_needed = axis < 2 || options.space == Space::planar3;
-    if (text.empty() && is_needed) return "the " + std::string(words[axis]) + " is missing";
-    if (text.empty() || (axis == 2 && options.space == Space::planar2)) continue;
-    const auto value = sim::parse_number(text);
+    const bool is_missing = sim::is_missing(text);
+    if (is_missing && is_needed) return "the " + std::string(words[axis]) + " is missing";
+    if (is_missing || (axis == 2 && options.space == Space::planar2)) continue;
+    const auto value = sim::parse_number(text, options.decimal_mark);
     if (!value) return not_understood(words[axis], text);
     row.position[axis] = *value;
     row.has_z = axis == 2;
   }
   const std::string_view tags = sim::trim(text_of(texts, ObjectField::tags));
-  if (tags.empty()) return {};
-  row.tags = parse_integer<std::uint32_t>(tags);
+  if (sim::is_missing(tags)) return {};
+  row.tags = sim::parse_tag_bits(tags);
   return row.tags ? "" : not_understood("tag number", tags);
 }
 
@@ -137,117 +129,109 @@ ObjectField object_field_of(std::string_view name, Space space) {
   return space == Space::wgs84 ? find(on_earth) : find(on_plane);
 }
 
-struct ObjectRows::State {
-  std::string path;
+namespace {
+
+struct ObjectReader {
+  sim::TextInput& input;
   ObjectFormat format;
   ObjectRowOptions options;
-  std::string pending{};               ///< bytes whose record has not ended yet
-  std::size_t scanned = 0;             ///< bytes of `pending` in which record ends were looked for
-  std::size_t records_end = 0;         ///< the end of the last whole record in `pending`
-  bool in_quotes = false;              ///< at `scanned`, in CSV
-  std::uint64_t line = 1;              ///< of the first byte of `pending`
-  std::string header{};                ///< of a CSV file, with its line break
+  const RowHandler& row;
+  const FaultHandler& fault;
+  std::vector<std::string>& unused;
   std::vector<ObjectField> columns{};  ///< of a CSV file
-  std::vector<std::string> unused{};
   dom::parser parser{};
 
-  [[noreturn]] void fail(std::uint64_t at, const std::string& sentence) const {
-    throw sim::InputError(path, at, 1, sentence);
+  void read() {
+    choose_format();
+    format == ObjectFormat::ndjson ? read_json() : read_csv();
   }
 
-  void note_unused(std::string_view name) {
+  [[noreturn]] void fail(std::uint64_t at, const std::string& sentence) const {
+    throw sim::InputError(input.path(), at, 1, sentence);
+  }
+
+  void note_unused(std::string_view name) const {
     if (unused.size() < unused_max && std::ranges::find(unused, name) == unused.end())
       unused.emplace_back(name);
   }
 
   void choose_format() {
+    std::size_t first = 0;
+    std::string_view text = input.head(1);
+    while ((first = text.find_first_not_of(" \t\r\n")) == std::string_view::npos) {
+      const std::size_t bytes = text.size() + 1;
+      text = input.head(bytes);
+      if (text.size() < bytes)
+        fail(1, "the input is empty; put needs a CSV header or JSON objects, one on each line");
+    }
     if (format != ObjectFormat::by_first_byte) return;
-    std::string_view text = pending;
-    if (byte_order_mark.starts_with(text)) return;
-    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return;
     if (text[first] == '[')
-      fail(line, "this is a JSON array; put needs one JSON object on each line, without the array");
+      fail(1, "this is a JSON array; put needs one JSON object on each line, without the array");
     format = text[first] == '{' ? ObjectFormat::ndjson : ObjectFormat::csv;
   }
 
-  /// Finds the end of the last whole record. A line break inside quotes ends no record of CSV.
-  void scan() {
-    for (; scanned < pending.size(); ++scanned) {
-      const char byte = pending[scanned];
-      if (byte == '"' && format == ObjectFormat::csv) in_quotes = !in_quotes;
-      if (byte == '\n' && !in_quotes) records_end = scanned + 1;
-    }
-    if (pending.size() - records_end <= record_bytes_max) return;
-    fail(line + static_cast<std::uint64_t>(
-                    std::count(pending.begin(),
-                               pending.begin() + static_cast<std::ptrdiff_t>(records_end), '\n')),
-         "the record that begins here has more than 1 MiB; a quote may be left open");
-  }
-
-  void take_records(const RowHandler& row, const FaultHandler& fault) {
-    if (records_end == 0) return;
-    const std::string block = pending.substr(0, records_end);
-    const std::uint64_t block_line = line;
-    line += static_cast<std::uint64_t>(std::ranges::count(block, '\n'));
-    pending.erase(0, records_end);
-    scanned -= records_end;
-    records_end = 0;
-    if (format == ObjectFormat::ndjson)
-      parse_json(block, block_line, row, fault);
-    else
-      parse_csv(block, block_line, row, fault);
-  }
-
-  void parse_csv(std::string_view block, std::uint64_t block_line, const RowHandler& row,
-                 const FaultHandler& fault) {
-    for (; columns.empty() && !block.empty(); ++block_line) {
-      std::string_view first = block.substr(0, block.find('\n'));
-      block.remove_prefix(std::min(block.size(), first.size() + 1));
-      if (block_line == 1 && first.starts_with(byte_order_mark))
-        first.remove_prefix(byte_order_mark.size());
-      if (first.find_first_not_of(" \t\r") != std::string_view::npos)
-        find_columns(first, block_line);
-    }
-    // The rows are parsed behind the header, because the header tells the separator.
-    const std::string text = header + std::string(block);
-    sim::TextInput input(path, text);
+  void read_csv() {
     sim::CsvReader reader(input);
     std::vector<sim::Field> fields;
-    bool is_header = true;
-    try {
-      while (reader.next(fields)) {
-        if (std::exchange(is_header, false)) continue;
-        Texts texts;
-        for (std::size_t at = 0; at < std::min(fields.size(), columns.size()); ++at)
-          if (columns[at] != ObjectField::none)
-            texts[static_cast<std::size_t>(columns[at])] = fields[at].text;
-        take(texts, block_line + fields.front().line - 2, row, fault);
-      }
-    } catch (const sim::InputError&) {
-      fail(block_line, "a quote is left open in this line or in one below");
+    while (columns.empty()) {
+      if (!reader.next(fields)) fail(1, "the input has no header");
+      if (!fields.front().text.starts_with('#') || holds_position(fields)) find_columns(fields);
     }
+    reader.end_comments();
+    while (reader.next(fields)) read_record(reader, fields);
   }
 
-  /// Sets `header` and `columns`.
-  void find_columns(std::string_view text, std::uint64_t at) {
-    // Behind a '#', CsvReader would look for the separator in the first row.
-    const std::size_t begin = text.find_first_not_of(" \t#");
-    header = std::string(text.substr(std::min(begin, text.size()))) + "\n";
-    sim::TextInput input(path, header);
-    sim::CsvReader reader(input);
-    std::vector<sim::Field> fields;
-    if (!reader.next(fields)) fail(at, "the header is empty");
+  void read_record(const sim::CsvReader& reader, std::vector<sim::Field>& fields) {
+    std::string time;
+    if (reader.separator() == ' ' && fields.size() == columns.size() + 1) {
+      const auto column = std::ranges::find(columns, ObjectField::time);
+      if (column != columns.end())
+        sim::join_split_time(fields, static_cast<std::size_t>(column - columns.begin()), time);
+    }
+    for (std::size_t at = columns.size(); at < fields.size(); ++at)
+      if (!sim::trim(fields[at].text).empty())
+        return fault(fields[at].line, sim::beyond_the_header(fields[at].text));
+    Texts texts;
+    for (std::size_t at = 0; at < std::min(fields.size(), columns.size()); ++at)
+      if (columns[at] != ObjectField::none)
+        texts[static_cast<std::size_t>(columns[at])] = fields[at].text;
+    for (const ObjectField axis : {ObjectField::x, ObjectField::y})
+      if (reader.separator() != ',' && sim::has_decimal_comma(text_of(texts, axis)))
+        options.decimal_mark = sim::DecimalMark::comma;
+    take(texts, fields.front().line);
+  }
+
+  /// Returns the field of each column of a header.
+  std::vector<ObjectField> fields_of(const std::vector<sim::Field>& header) const {
     std::vector<ObjectField> found;
+    for (const sim::Field& each : header)
+      found.push_back(object_field_of(name_of(header, each), options.space));
+    return found;
+  }
+
+  static std::string_view name_of(const std::vector<sim::Field>& header, const sim::Field& column) {
+    std::string_view name = sim::trim(column.text);
+    if (&column == header.data())
+      name.remove_prefix(std::min(name.find_first_not_of(" \t#"), name.size()));
+    return name;
+  }
+
+  bool holds_position(const std::vector<sim::Field>& header) const {
+    const std::vector<ObjectField> found = fields_of(header);
+    return std::ranges::find(found, ObjectField::x) != found.end();
+  }
+
+  void find_columns(const std::vector<sim::Field>& header) {
+    const std::uint64_t at = header.front().line;
+    std::vector<ObjectField> found = fields_of(header);
     std::string shown;
-    for (const sim::Field& each : fields) {
-      const std::string_view name = sim::trim(each.text);
-      const ObjectField field = object_field_of(name, options.space);
-      if (field != ObjectField::none && std::ranges::find(found, field) != found.end())
+    for (std::size_t column = 0; column < found.size(); ++column) {
+      const std::string_view name = name_of(header, header[column]);
+      const ObjectField field = found[column];
+      const auto before = found.begin() + static_cast<std::ptrdiff_t>(column);
+      if (field != ObjectField::none && std::find(found.begin(), before, field) != before)
         fail(at, "two columns hold the same field; the second is " + sim::quoted_text(name));
       if (field == ObjectField::none) note_unused(name);
-      found.push_back(field);
       shown += (shown.empty() ? ": " : ", ") + sim::printable_text(name);
     }
     const auto has = [&](ObjectField field) {
@@ -263,19 +247,24 @@ struct ObjectRows::State {
     columns = std::move(found);
   }
 
-  void parse_json(std::string_view block, std::uint64_t block_line, const RowHandler& row,
-                  const FaultHandler& fault) {
-    for (std::uint64_t at = block_line; !block.empty(); ++at) {
-      std::string_view text = block.substr(0, block.find('\n'));
-      block.remove_prefix(std::min(block.size(), text.size() + 1));
-      if (at == 1 && text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-      if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      parse_object(text, at, row, fault);
+  void read_json() {
+    sim::ByteReader bytes(input);
+    std::string text;
+    while (bytes.peek() != sim::ByteReader::end_of_file) {
+      const std::uint64_t line = bytes.line();
+      text.clear();
+      for (int byte = bytes.peek(); byte != sim::ByteReader::end_of_file; byte = bytes.peek()) {
+        bytes.take();
+        if (byte == '\n' || byte == '\r') break;
+        text.push_back(static_cast<char>(byte));
+        if (text.size() > record_bytes_max)
+          fail(line, "the record that begins here has more than 1 MiB");
+      }
+      if (text.find_first_not_of(" \t") != std::string::npos) parse_object(text, line);
     }
   }
 
-  void parse_object(std::string_view text, std::uint64_t at, const RowHandler& row,
-                    const FaultHandler& fault) {
+  void parse_object(std::string_view text, std::uint64_t at) {
     dom::object object;
     if (parser.parse(text.data(), text.size()).get(object) != simdjson::SUCCESS)
       return fault(at, "this is not a JSON object: " + sim::quoted_text(text));
@@ -302,7 +291,7 @@ struct ObjectRows::State {
     }
     if (!text_of(texts, ObjectField::time).empty() && !text_of(texts, ObjectField::time_us).empty())
       return fault(at, "time and time_us both hold the time; leave one out");
-    take(texts, at, row, fault);
+    take(texts, at);
   }
 
   static bool append_number(const dom::element& value, std::string& text) {
@@ -320,8 +309,7 @@ struct ObjectRows::State {
     return true;
   }
 
-  void take(const Texts& texts, std::uint64_t at, const RowHandler& row,
-            const FaultHandler& fault) const {
+  void take(const Texts& texts, std::uint64_t at) const {
     ObjectRow parsed;
     const std::string wrong = parse_row(texts, options, parsed);
     if (wrong.empty())
@@ -331,35 +319,13 @@ struct ObjectRows::State {
   }
 };
 
-ObjectRows::ObjectRows(std::string path, ObjectFormat format, ObjectRowOptions options)
-    : state_(std::make_unique<State>()) {
-  state_->path = std::move(path);
-  state_->format = format;
-  state_->options = std::move(options);
-}
+}  // namespace
 
-ObjectRows::~ObjectRows() = default;
-
-void ObjectRows::feed(std::string_view bytes, const RowHandler& row, const FaultHandler& fault) {
-  state_->pending += bytes;
-  state_->choose_format();
-  if (state_->format == ObjectFormat::by_first_byte) return;
-  state_->scan();
-  state_->take_records(row, fault);
-}
-
-void ObjectRows::end(const RowHandler& row, const FaultHandler& fault) {
-  State& state = *state_;
-  if (state.format == ObjectFormat::csv && state.in_quotes)
-    state.fail(state.line, "a quote is left open in this line or in one below");
-  if (!state.pending.empty()) feed("\n", row, fault);
-  if (state.format == ObjectFormat::by_first_byte ||
-      (state.format == ObjectFormat::csv && state.columns.empty()))
-    state.fail(1, "the input is empty; put needs a CSV header or JSON objects, one on each line");
-}
-
-const std::vector<std::string>& ObjectRows::unused() const {
-  return state_->unused;
+void read_object_rows(sim::TextInput& input, ObjectFormat format, const ObjectRowOptions& options,
+                      const RowHandler& row, const FaultHandler& fault,
+                      std::vector<std::string>& unused) {
+  ObjectReader reader{input, format, options, row, fault, unused};
+  reader.read();
 }
 
 }  // namespace starling::apps

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns text into rows of objects: the columns of a CSV header or the keys of JSON objects name the
-// fields. `starling put` reads files and the standard input with ObjectRows.
+// fields. `starling put` reads files and the standard input in this way.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,8 @@
 
 #include "starling/knn/base/time_text.hpp"
 #include "starling/knn/words/space.hpp"
+#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/files/text_input.hpp"
 
 namespace starling::apps {
 
@@ -31,7 +32,9 @@ struct ObjectRowOptions {
   Space space = Space::planar2;
   std::uint32_t text_bytes_max = 255;  ///< of an id or a name
   TimeUnit time_unit = TimeUnit::by_magnitude;
-  std::function<std::int64_t()> now_us;  ///< the time of a row without a time
+  DateOrder date_order = DateOrder::unknown;
+  sim::DecimalMark decimal_mark = sim::DecimalMark::point;  ///< a CSV file may show the other one
+  std::function<std::int64_t()> now_us;                     ///< the time of a row without a time
 };
 
 enum class ObjectFormat : std::uint8_t { by_first_byte, csv, ndjson };
@@ -45,30 +48,15 @@ inline constexpr std::size_t object_field_count = 8;
 /// "lon", "long", "lng" and "longitude" are Field::x in wgs84.
 ObjectField object_field_of(std::string_view name, Space space);
 
-class ObjectRows {
- public:
-  using RowHandler = std::function<void(const ObjectRow&)>;
-  /// Called for each row that is skipped, with its line and a sentence.
-  using FaultHandler = std::function<void(std::uint64_t line, const std::string& sentence)>;
+using RowHandler = std::function<void(const ObjectRow&)>;
+/// Called for each row that is skipped, with its line and a sentence.
+using FaultHandler = std::function<void(std::uint64_t line, const std::string& sentence)>;
 
-  /// Errors name the input `path`.
-  ObjectRows(std::string path, ObjectFormat format, ObjectRowOptions options);
-  ~ObjectRows();
-  ObjectRows(const ObjectRows&) = delete;
-  ObjectRows& operator=(const ObjectRows&) = delete;
-
-  /// Takes the next bytes and passes the rows whose end has come to `row`. Throws sim::InputError
-  /// if the input as a whole cannot be understood.
-  void feed(std::string_view bytes, const RowHandler& row, const FaultHandler& fault);
-  /// Takes the end of the input: the last line may lack its line break.
-  void end(const RowHandler& row, const FaultHandler& fault);
-
-  /// Returns the columns or keys that hold no field, each once, at most 20 of them.
-  const std::vector<std::string>& unused() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+/// Reads all rows and passes each one on as soon as its line has ended. Adds to `unused` the
+/// columns or keys that hold no field, each once, at most 20 of them. Throws sim::InputError if the
+/// input as a whole cannot be understood.
+void read_object_rows(sim::TextInput& input, ObjectFormat format, const ObjectRowOptions& options,
+                      const RowHandler& row, const FaultHandler& fault,
+                      std::vector<std::string>& unused);
 
 }  // namespace starling::apps

@@ -38,9 +38,14 @@ void add_object_flags(CLI::App& command, PutObjectsFlags& flags) {
   command
       .add_option("--time-unit", flags.time_unit,
                   "The unit of times that are numbers. auto goes by the magnitude: below 1e11 they "
-                  "are seconds, below 1e14 milliseconds, else microseconds")
-      ->check(CLI::IsMember({"auto", "s", "ms", "us"}))
+                  "are seconds, below 1e14 milliseconds, below 1e17 microseconds, else nanoseconds")
+      ->check(CLI::IsMember({"auto", "s", "ms", "us", "ns"}))
       ->capture_default_str();
+  command
+      .add_option("--date-order", flags.date_order,
+                  "The order of day and month in dates such as 31/12/2022. Without this flag, such "
+                  "rows are skipped")
+      ->check(CLI::IsMember({"day-first", "month-first"}));
   command.add_flag("--no-wait", flags.no_wait,
                    "Do not wait until a tick has taken the rows, after which `ask` sees them");
   command.add_flag("--json", flags.json, json_help);

@@ -7,9 +7,13 @@
 #include <chrono>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <poll.h>
@@ -29,7 +33,6 @@
 namespace starling::apps {
 namespace {
 
-constexpr std::size_t block_bytes = 256 << 10;
 constexpr std::uint64_t faults_shown_max = 10;  // of each input; the totals count all
 // A server may have two ticks under way when it acknowledges a row, so the third one that finishes
 // after that has the row for certain.
@@ -121,11 +124,12 @@ class PutObjects {
                                 : flags_.format == "ndjson" ? ObjectFormat::ndjson
                                                             : ObjectFormat::by_first_byte;
     const protocol::HelloReply& server = client_.server();
-    ObjectRows rows(shown, format,
-                    {.space = server.space.space,
-                     .text_bytes_max = server.limits.text_bytes_max,
-                     .time_unit = time_unit_from_string(flags_.time_unit).value(),
-                     .now_us = wall_now_us});
+    const ObjectRowOptions options{
+        .space = server.space.space,
+        .text_bytes_max = server.limits.text_bytes_max,
+        .time_unit = time_unit_from_string(flags_.time_unit).value(),
+        .date_order = date_order_from_string(flags_.date_order).value_or(DateOrder::unknown),
+        .now_us = wall_now_us};
     std::uint64_t faults = 0;
     const auto on_row = [&](const ObjectRow& row) { sender_->add(row); };
     const auto on_fault = [&](std::uint64_t line, const std::string& sentence) {
@@ -135,47 +139,60 @@ class PutObjects {
       if (faults == faults_shown_max + 1)
         std::cerr << shown << ": further rows that cannot be read are only counted\n";
     };
-    if (is_stdin)
-      read_stdin([&](std::string_view bytes) { rows.feed(bytes, on_row, on_fault); });
-    else
-      read_file(path, [&](std::string_view bytes) { rows.feed(bytes, on_row, on_fault); });
-    if (!is_stopped()) rows.end(on_row, on_fault);
-    std::string unused;
-    for (const std::string& name : rows.unused())
-      unused += (unused.empty() ? "" : ", ") + sim::printable_text(name);
-    if (!unused.empty()) say(shown + ": not used: " + unused);
-  }
-
-  template <class Take>
-  void read_file(const std::string& path, Take take) {
-    sim::TextInput input(path);
-    std::string block(block_bytes, '\0');
-    while (!is_stopped()) {
-      const std::size_t bytes = input.read(block);
-      take(std::string_view(block).substr(0, bytes));
-      if (bytes < block.size()) return;
+    std::vector<std::string> unused;
+    try {
+      sim::TextInput input(
+          shown, std::make_unique<Source>(*this, is_stdin ? nullptr : sim::open_file(path)));
+      read_object_rows(input, format, options, on_row, on_fault, unused);
+    } catch (const StoppedError&) {  // run() says so
     }
+    std::string names;
+    for (const std::string& name : unused)
+      names += (names.empty() ? "" : ", ") + sim::printable_text(name);
+    if (!names.empty()) say(shown + ": not used: " + names);
   }
 
-  /// Passes on what has come, so that a pipe that is slow is not delayed.
-  template <class Take>
-  void read_stdin(Take take) {
-    std::string block(block_bytes, '\0');
-    while (!is_stopped()) {
-      pollfd ready{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-      if (poll(&ready, 1, 0) == 0) {
-        sender_->finish();
-        if (poll(&ready, 1, 100) == 0) continue;
+  /// Thrown by Source::read() after a stop signal, so that half a line is not taken for a whole
+  /// one.
+  struct StoppedError : std::runtime_error {
+    StoppedError() : std::runtime_error("stopped") {}
+  };
+
+  /// A file or, without one, the standard input.
+  class Source final : public sim::ByteSource {
+   public:
+    Source(PutObjects& run, std::unique_ptr<sim::ByteSource> file)
+        : run_(run), file_(std::move(file)) {}
+
+    std::size_t read(std::span<char> buffer) override {
+      if (run_.is_stopped()) throw StoppedError();
+      return file_ ? file_->read(buffer) : read_stdin(buffer);
+    }
+
+   private:
+    /// What has been read is sent before a wait, so that a pipe that is slow is not delayed.
+    std::size_t read_stdin(std::span<char> buffer) {
+      for (;;) {
+        pollfd ready{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+        if (poll(&ready, 1, 0) == 0) {
+          run_.sender_->finish();
+          if (poll(&ready, 1, 100) == 0) {
+            if (run_.is_stopped()) throw StoppedError();
+            continue;
+          }
+        }
+        const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+        if (bytes >= 0) return static_cast<std::size_t>(bytes);
+        if (errno != EINTR)
+          throw std::runtime_error("the standard input cannot be read: " +
+                                   std::string(std::strerror(errno)));
+        if (run_.is_stopped()) throw StoppedError();
       }
-      const ssize_t bytes = read(STDIN_FILENO, block.data(), block.size());
-      if (bytes < 0 && errno == EINTR) continue;
-      if (bytes < 0)
-        throw std::runtime_error("the standard input cannot be read: " +
-                                 std::string(std::strerror(errno)));
-      if (bytes == 0) return;
-      take(std::string_view(block).substr(0, static_cast<std::size_t>(bytes)));
     }
-  }
+
+    PutObjects& run_;
+    std::unique_ptr<sim::ByteSource> file_;
+  };
 
   double ticks_finished() {
     for (const auto& [name, value] : value_of(client_.get_stats()))

@@ -22,6 +22,7 @@ struct PutObjectsFlags {
   std::vector<std::string> files;
   std::string format = "auto";
   std::string time_unit = "auto";
+  std::string date_order;
   bool json = false;
   bool no_wait = false;
 };

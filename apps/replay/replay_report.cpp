@@ -59,6 +59,7 @@ void print_summary(const ReplaySummary& summary) {
   if (summary.idle_ticks > 0)
     print("not written", std::to_string(summary.idle_ticks) +
                              " ticks without rows and changes; --every-tick writes them too");
+  print_first_skipped("replay", summary.counts);
   warn_of_never_seen(summary.never_seen);
 }
 

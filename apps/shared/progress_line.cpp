@@ -58,9 +58,20 @@ const char* skipped_hint(const sim::TraceCounts& counts) {
                                     : "";
 }
 
+void print_first_skipped(const char* command, const sim::TraceCounts& counts) {
+  for (std::size_t reason = 0; reason < sim::skip_reason_count; ++reason)
+    if (!counts.first_skipped[reason].empty())
+      std::fprintf(stderr, "%s: the first row %s: %s\n", command,
+                   std::string(to_string(static_cast<sim::SkipReason>(reason))).c_str(),
+                   counts.first_skipped[reason].c_str());
+}
+
 std::string describe_left_out(const sim::TraceCounts& counts) {
-  return "rows skipped: " + describe_skipped(counts) + skipped_hint(counts) +
-         "; rows outside --from and --until: " + std::to_string(counts.outside);
+  std::string text = "rows skipped: " + describe_skipped(counts) + skipped_hint(counts) +
+                     "; rows outside --from and --until: " + std::to_string(counts.outside);
+  for (const std::string& first : counts.first_skipped)
+    if (!first.empty()) text += "; " + first;
+  return text;
 }
 
 }  // namespace starling::apps

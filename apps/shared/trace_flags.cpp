@@ -35,7 +35,7 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags) {
       "--columns", flags.trace.columns,
       "The columns of a CSV file: id=,time=,lat=,lon=[,alt=] or id=,time=,x=,y=[,z=], and "
       "[,tags=]. Name a column by its header or, in a file without a header, by its number from 1. "
-      "id=@file takes the name of the file as the id");
+      "time=DATE+CLOCK names two columns, and id=@file takes the name of the file as the id");
   command
       .add_option("--space", flags.space,
                   "The space of the objects. Without this flag, the layout of the files decides")
@@ -44,8 +44,14 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags) {
       .add_option(
           "--time-unit", flags.time_unit,
           "The unit of times that are numbers. auto goes by the magnitude: below 1e11 they are "
-          "seconds, below 1e14 milliseconds, else microseconds [auto]")
-      ->check(CLI::IsMember({"auto", "s", "ms", "us"}));
+          "seconds, below 1e14 milliseconds, below 1e17 microseconds, else nanoseconds [auto]")
+      ->check(CLI::IsMember({"auto", "s", "ms", "us", "ns"}));
+  command
+      .add_option("--date-order", flags.date_order,
+                  "The order of day and month in dates such as 31/12/2022. Without this flag, a "
+                  "file in which a first number is above 12 has the day first, and such rows of "
+                  "other files are skipped")
+      ->check(CLI::IsMember({"day-first", "month-first"}));
   command
       .add_option("--utc-offset", flags.utc_offset,
                   "The offset of times that have no zone, such as +01:00")
@@ -87,6 +93,7 @@ TracePlan plan_trace(const TraceFlags& flags) {
   if (!offset_us) refuse_flag("--utc-offset", flags.utc_offset, "an offset such as +01:00 or Z");
   plan.trace.utc_offset_us = *offset_us;
   if (!flags.time_unit.empty()) plan.trace.time_unit = time_unit_from_string(flags.time_unit);
+  plan.trace.date_order = date_order_from_string(flags.date_order).value_or(DateOrder::unknown);
   if (!flags.space.empty()) plan.trace.space = space_from_string(flags.space);
   if (!flags.from.empty()) plan.trace.from_us = trace_time_us("--from", flags.from, plan.trace);
   if (!flags.until.empty()) plan.trace.to_us = trace_time_us("--until", flags.until, plan.trace);
@@ -96,8 +103,8 @@ TracePlan plan_trace(const TraceFlags& flags) {
 
 std::int64_t trace_time_us(const std::string& flag, const std::string& text,
                            const sim::TraceOptions& options) {
-  const auto parsed_us = parse_time_us(
-      text, {options.time_unit.value_or(TimeUnit::by_magnitude), options.utc_offset_us});
+  const auto parsed_us = parse_time_us(text, {options.time_unit.value_or(TimeUnit::by_magnitude),
+                                              options.utc_offset_us, options.date_order});
   if (!parsed_us)
     refuse_flag(flag, text, "a time, such as 2022-01-03T00:10:00Z or seconds since the epoch");
   return *parsed_us;

@@ -22,6 +22,7 @@ struct TraceFlags {
   sim::TraceOptions trace;  ///< only the members whose flags need no conversion
   std::string space;
   std::string time_unit;
+  std::string date_order;
   std::string utc_offset = "Z";
   std::string from;
   std::string until;

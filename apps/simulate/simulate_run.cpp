@@ -358,6 +358,8 @@ class SimulateRun {
         100 * shares.engine, 100 * shares.matcher, 100 * shares.movement, 100 * shares.other);
     print_line("shares", text);
     print_line("report", flags_.out + "/report.html");
+    for (const std::string& first : demand_.first_bad_rows)
+      if (!first.empty()) print_line("skipped", "the first row: " + first);
   }
 
   std::string skipped() const {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace starling {
@@ -29,11 +30,34 @@ class Cursor {
 
   bool done() const { return rest_.empty(); }
   char front() const { return rest_.empty() ? '\0' : rest_.front(); }
+  std::string_view rest() const { return rest_; }
 
   bool take(char byte) {
     if (front() != byte) return false;
     rest_.remove_prefix(1);
     return true;
+  }
+
+  bool take_spaces() {
+    const std::size_t count = std::min(rest_.find_first_not_of(' '), rest_.size());
+    rest_.remove_prefix(count);
+    return count > 0;
+  }
+
+  /// Takes a word of capital letters, which may be written in small ones.
+  bool take_word(std::string_view word) {
+    if (rest_.size() < word.size()) return false;
+    for (std::size_t i = 0; i < word.size(); ++i)
+      if ((rest_[i] & ~0x20) != word[i]) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+
+  /// Consumes one digit or two and returns their value.
+  std::optional<int> one_or_two_digits() {
+    const std::string_view run = digit_run();
+    if (run.empty() || run.size() > 2) return std::nullopt;
+    return run.size() == 1 ? run[0] - '0' : (run[0] - '0') * 10 + (run[1] - '0');
   }
 
   bool take_any(std::string_view bytes) {
@@ -73,19 +97,22 @@ std::int64_t millionths(std::string_view digits) {
   return value;
 }
 
-std::int64_t unit_us(TimeUnit unit, std::uint64_t magnitude) {
+/// Microseconds; for nanoseconds 1.
+std::int64_t unit_us(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::seconds:
       return second_us;
     case TimeUnit::milliseconds:
       return 1000;
-    case TimeUnit::microseconds:
+    default:
       return 1;
-    case TimeUnit::by_magnitude:
-      break;
   }
-  if (magnitude < 100'000'000'000) return second_us;
-  return magnitude < 100'000'000'000'000 ? 1000 : 1;
+}
+
+TimeUnit unit_of_magnitude(std::uint64_t magnitude) {
+  if (magnitude < 100'000'000'000) return TimeUnit::seconds;
+  if (magnitude < 100'000'000'000'000) return TimeUnit::milliseconds;
+  return magnitude < 100'000'000'000'000'000 ? TimeUnit::microseconds : TimeUnit::nanoseconds;
 }
 
 /// Converts the number `whole`.`fraction` from `unit` to microseconds. Returns std::nullopt if the
@@ -97,20 +124,43 @@ std::optional<std::int64_t> scale(std::string_view whole, std::string_view fract
     const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), magnitude);
     if (error != std::errc()) return std::nullopt;
   }
-  const std::int64_t unit_length_us = unit_us(unit, magnitude);
+  if (unit == TimeUnit::by_magnitude) unit = unit_of_magnitude(magnitude);
+  if (unit == TimeUnit::nanoseconds) return static_cast<std::int64_t>(magnitude / 1000);
+  const std::int64_t unit_length_us = unit_us(unit);
   constexpr auto limit = std::uint64_t{1} << 62;
   if (magnitude > limit / static_cast<std::uint64_t>(unit_length_us)) return std::nullopt;
   return static_cast<std::int64_t>(magnitude) * unit_length_us +
          millionths(fraction) / (second_us / unit_length_us);
 }
 
-/// Parses [-]digits[.digits] and nothing else.
+/// Parses [+-]digits[.digits][e[+-]digits] and nothing else.
 std::optional<std::int64_t> parse_plain_number_us(std::string_view text, TimeUnit unit) {
   Cursor cursor(text);
-  const bool negative = cursor.take('-');
-  const std::string_view whole = cursor.digit_run();
-  const std::string_view fraction = cursor.take('.') ? cursor.digit_run() : std::string_view();
-  if ((whole.empty() && fraction.empty()) || !cursor.done()) return std::nullopt;
+  const bool negative = cursor.front() == '-';
+  cursor.take_any("+-");
+  std::string_view whole = cursor.digit_run();
+  std::string_view fraction = cursor.take('.') ? cursor.digit_run() : std::string_view();
+  if (whole.empty() && fraction.empty()) return std::nullopt;
+  std::string digits;
+  if (cursor.take_any("eE")) {
+    const bool is_small = cursor.front() == '-';
+    cursor.take_any("+-");
+    const std::string_view exponent = cursor.digit_run();
+    constexpr int shift_max = 40;
+    int shift = 0;
+    const auto [end, error] =
+        std::from_chars(exponent.data(), exponent.data() + exponent.size(), shift);
+    if (exponent.empty() || error != std::errc() || shift > shift_max) return std::nullopt;
+    // Moves the point, so that no digit is lost.
+    const auto places = static_cast<std::size_t>(shift);
+    digits.append(is_small ? places : 0, '0').append(whole).append(fraction);
+    digits.append(is_small ? 0 : places, '0');
+    const std::size_t point = is_small ? whole.size() : whole.size() + places;
+    whole = std::string_view(digits).substr(0, point);
+    fraction = std::string_view(digits).substr(point);
+    whole.remove_prefix(std::min(whole.find_first_not_of('0'), whole.size()));
+  }
+  if (!cursor.done()) return std::nullopt;
   const std::optional<std::int64_t> value_us = scale(whole, fraction, unit);
   if (!value_us) return std::nullopt;
   return negative ? -*value_us : *value_us;
@@ -124,26 +174,60 @@ std::optional<std::int64_t> date_us(int year, int month, int day) {
   return std::chrono::sys_days(date).time_since_epoch().count() * day_us;
 }
 
-/// Parses YYYY-MM-DD, or DD/MM/YYYY if `day_first` is set.
-std::optional<std::int64_t> parse_date_us(Cursor& cursor, bool day_first) {
-  const char separator = day_first ? '/' : '-';
-  const auto first = cursor.digits(day_first ? 2 : 4);
-  if (!first || !cursor.take(separator)) return std::nullopt;
+/// Parses YYYY-MM-DD.
+std::optional<std::int64_t> parse_iso_date_us(Cursor& cursor) {
+  const auto year = cursor.digits(4);
+  if (!year || !cursor.take('-')) return std::nullopt;
   const auto month = cursor.digits(2);
-  if (!month || !cursor.take(separator)) return std::nullopt;
-  const auto last = cursor.digits(day_first ? 4 : 2);
-  if (!last) return std::nullopt;
-  return day_first ? date_us(*last, *month, *first) : date_us(*first, *month, *last);
+  if (!month || !cursor.take('-')) return std::nullopt;
+  const auto day = cursor.digits(2);
+  return day ? date_us(*year, *month, *day) : std::nullopt;
 }
 
-/// Parses HH:MM[:SS[.fraction]].
-std::optional<std::int64_t> parse_clock_us(Cursor& cursor) {
-  const auto hour = cursor.digits(2);
-  if (!hour || *hour > 23 || !cursor.take(':')) return std::nullopt;
-  const auto minute = cursor.digits(2);
-  if (!minute || *minute > 59) return std::nullopt;
-  const std::int64_t whole_us = *hour * hour_us + *minute * minute_us;
-  if (!cursor.take(':')) return whole_us;
+struct Date {
+  std::int64_t midnight_us = 0;
+  bool is_basic = false;  ///< YYYYMMDD
+};
+
+/// Parses a date in any form of parse_time_us().
+std::optional<Date> parse_date_us(Cursor& cursor, DateOrder order) {
+  const auto made = [](std::optional<std::int64_t> midnight_us, bool is_basic = false) {
+    return midnight_us ? std::optional(Date{*midnight_us, is_basic}) : std::nullopt;
+  };
+  constexpr std::size_t year_digits = 4;
+  constexpr std::size_t basic_digits = 8;
+  Cursor ahead = cursor;
+  const std::size_t first_digits = ahead.digit_run().size();
+  if (first_digits == basic_digits) {
+    if (ahead.front() != 'T' && ahead.front() != 't') return std::nullopt;
+    const auto year = cursor.digits(4);
+    const auto month = cursor.digits(2);
+    const auto day = cursor.digits(2);
+    return made(date_us(*year, *month, *day), true);
+  }
+  const char separator = ahead.front();
+  if (separator != '-' && separator != '/' && separator != '.') return std::nullopt;
+  if (first_digits == year_digits) {
+    const auto year = cursor.digits(year_digits);
+    cursor.take(separator);
+    const auto month = cursor.one_or_two_digits();
+    if (!month || separator == '.' || !cursor.take(separator)) return std::nullopt;
+    const auto day = cursor.one_or_two_digits();
+    return day ? made(date_us(*year, *month, *day)) : std::nullopt;
+  }
+  if (separator == '.') order = DateOrder::day_first;
+  const auto first = cursor.one_or_two_digits();
+  if (!first || order == DateOrder::unknown || !cursor.take(separator)) return std::nullopt;
+  const auto second = cursor.one_or_two_digits();
+  if (!second || !cursor.take(separator)) return std::nullopt;
+  const auto year = cursor.digits(year_digits);
+  if (!year) return std::nullopt;
+  return made(order == DateOrder::day_first ? date_us(*year, *second, *first)
+                                            : date_us(*year, *first, *second));
+}
+
+/// Parses the rest of a clock time, [SS[.fraction]], after hours and minutes.
+std::optional<std::int64_t> parse_seconds_us(Cursor& cursor) {
   const auto second = cursor.digits(2);
   if (!second || *second > 60) return std::nullopt;
   std::string_view fraction;
@@ -151,7 +235,36 @@ std::optional<std::int64_t> parse_clock_us(Cursor& cursor) {
     fraction = cursor.digit_run();
     if (fraction.empty()) return std::nullopt;
   }
-  return whole_us + *second * second_us + millionths(fraction);
+  return *second * second_us + millionths(fraction);
+}
+
+/// Parses HH:MM[:SS[.fraction]], or HHMM[SS[.fraction]] if `is_basic` is set.
+std::optional<std::int64_t> parse_clock_us(Cursor& cursor, bool is_basic = false) {
+  const auto hour = is_basic || cursor.rest().substr(0, 2).find(':') == std::string_view::npos
+                        ? cursor.digits(2)
+                        : cursor.digits(1);
+  if (!hour || *hour > 23) return std::nullopt;
+  const bool has_colon = cursor.take(':');
+  if (!has_colon && !is_basic) return std::nullopt;
+  const auto minute = cursor.digits(2);
+  if (!minute || *minute > 59) return std::nullopt;
+  const std::int64_t whole_us = *hour * hour_us + *minute * minute_us;
+  if (has_colon ? !cursor.take(':') : !is_digit(cursor.front())) return whole_us;
+  const auto seconds_us = parse_seconds_us(cursor);
+  return seconds_us ? std::optional(whole_us + *seconds_us) : std::nullopt;
+}
+
+/// Takes AM or PM behind a clock time and changes it. Returns false if they contradict each other.
+bool take_half_of_day(Cursor& cursor, std::int64_t& clock_us) {
+  Cursor ahead = cursor;
+  ahead.take_spaces();
+  const bool is_morning = ahead.take_word("AM");
+  if (!is_morning && !ahead.take_word("PM")) return true;
+  cursor = ahead;
+  constexpr std::int64_t noon_us = 12 * hour_us;
+  if (clock_us < hour_us || clock_us >= noon_us + hour_us) return false;
+  clock_us = clock_us % noon_us + (is_morning ? 0 : noon_us);
+  return true;
 }
 
 std::optional<std::int64_t> parse_offset_us(Cursor& cursor) {
@@ -173,18 +286,41 @@ std::optional<std::int64_t> parse_offset_us(Cursor& cursor) {
 
 std::optional<std::int64_t> parse_date_time_us(std::string_view text, const TimeRules& rules) {
   Cursor cursor(text);
-  const auto midnight_us = parse_date_us(cursor, rules.day_first);
-  if (!midnight_us) return std::nullopt;
+  const auto date = parse_date_us(cursor, rules.date_order);
+  if (!date) return std::nullopt;
   std::int64_t clock_us = 0;
-  if (cursor.take_any("Tt ")) {
-    const auto parsed = parse_clock_us(cursor);
+  const bool has_spaces = cursor.take_spaces();
+  if (cursor.take_any("Tt") || (has_spaces && is_digit(cursor.front()))) {
+    const auto parsed = parse_clock_us(cursor, date->is_basic);
     if (!parsed) return std::nullopt;
     clock_us = *parsed;
+    if (!take_half_of_day(cursor, clock_us)) return std::nullopt;
+    cursor.take_spaces();
   }
   std::optional<std::int64_t> offset_us = rules.utc_offset_us;
-  if (!cursor.done()) offset_us = parse_offset_us(cursor);
+  if (!cursor.done())
+    offset_us = cursor.take_word("UTC") || cursor.take_word("GMT") ? 0 : parse_offset_us(cursor);
   if (!offset_us || !cursor.done()) return std::nullopt;
-  return *midnight_us + clock_us - *offset_us;
+  return date->midnight_us + clock_us - *offset_us;
+}
+
+/// Parses [days:]HH:MM:SS[.fraction].
+std::optional<std::int64_t> parse_clock_from_zero_us(std::string_view text) {
+  std::int64_t days_us = 0;
+  if (std::ranges::count(text, ':') == 3) {
+    const std::string_view days = text.substr(0, text.find(':'));
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(days.data(), days.data() + days.size(), count);
+    constexpr std::int64_t days_max = 1'000'000;
+    if (error != std::errc() || end != days.data() + days.size() || count < 0 || count > days_max)
+      return std::nullopt;
+    days_us = count * day_us;
+    text.remove_prefix(days.size() + 1);
+  }
+  if (std::ranges::count(text, ':') != 2) return std::nullopt;
+  Cursor cursor(text);
+  const auto clock_us = parse_clock_us(cursor);
+  return clock_us && cursor.done() ? std::optional(days_us + *clock_us) : std::nullopt;
 }
 
 }  // namespace
@@ -194,16 +330,37 @@ std::optional<TimeUnit> time_unit_from_string(std::string_view text) {
   if (text == "s") return TimeUnit::seconds;
   if (text == "ms") return TimeUnit::milliseconds;
   if (text == "us") return TimeUnit::microseconds;
+  if (text == "ns") return TimeUnit::nanoseconds;
   return std::nullopt;
+}
+
+std::optional<DateOrder> date_order_from_string(std::string_view text) {
+  if (text == "day-first") return DateOrder::day_first;
+  return text == "month-first" ? std::optional(DateOrder::month_first) : std::nullopt;
 }
 
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules) {
   if (const auto time_us = parse_plain_number_us(text, rules.unit)) return time_us;
+  if (rules.has_clock_from_zero)
+    if (const auto time_us = parse_clock_from_zero_us(text)) return time_us;
   return parse_date_time_us(text, rules);
 }
 
 std::optional<std::int64_t> parse_iso_time_us(std::string_view text) {
-  return parse_date_time_us(text, {.utc_offset_us = std::nullopt});
+  Cursor cursor(text);
+  const auto midnight_us = parse_iso_date_us(cursor);
+  if (!midnight_us) return std::nullopt;
+  std::optional<std::int64_t> clock_us = 0;
+  if (cursor.take_any("Tt ")) {
+    constexpr std::size_t hour_digits = 2;
+    if (cursor.rest().substr(0, hour_digits).find(':') != std::string_view::npos)
+      return std::nullopt;
+    clock_us = parse_clock_us(cursor);
+  }
+  if (!clock_us) return std::nullopt;
+  const auto offset_us = parse_offset_us(cursor);
+  if (!offset_us || !cursor.done()) return std::nullopt;
+  return *midnight_us + *clock_us - *offset_us;
 }
 
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text) {

@@ -10,32 +10,55 @@
 namespace starling {
 
 /// The unit of a time that is written as a number since the epoch. `by_magnitude` reads numbers
-/// below 10^11 as seconds, below 10^14 as milliseconds, and others as microseconds. This rule is
-/// unambiguous for dates from March 1973 to the year 5138.
-enum class TimeUnit : std::uint8_t { by_magnitude, seconds, milliseconds, microseconds };
+/// below 10^11 as seconds, below 10^14 as milliseconds, below 10^17 as microseconds, and others as
+/// nanoseconds. This rule is unambiguous for dates from March 1973 to the year 5138.
+enum class TimeUnit : std::uint8_t {
+  by_magnitude,
+  seconds,
+  milliseconds,
+  microseconds,
+  nanoseconds
+};
 
-/// Parses "s", "ms", "us" or "auto" (by_magnitude). Returns std::nullopt for any other text.
+/// Parses "s", "ms", "us", "ns" or "auto" (by_magnitude). Returns std::nullopt for any other text.
 std::optional<TimeUnit> time_unit_from_string(std::string_view text);
+
+/// The order of day and month in dates whose year comes last.
+enum class DateOrder : std::uint8_t {
+  unknown,      ///< such dates are no times, except those with points, which begin with the day
+  day_first,    ///< 31/12/2022
+  month_first,  ///< 12/31/2022
+};
+
+/// Parses "day-first" or "month-first". Returns std::nullopt for any other text.
+std::optional<DateOrder> date_order_from_string(std::string_view text);
 
 struct TimeRules {
   TimeUnit unit = TimeUnit::by_magnitude;
   /// For ISO 8601 times without a zone; east is positive. std::nullopt: a time needs a zone.
   std::optional<std::int64_t> utc_offset_us = 0;
-  bool day_first = false;  ///< dates are DD/MM/YYYY instead of YYYY-MM-DD
+  DateOrder date_order = DateOrder::unknown;
+  /// Clock times without a date, and with a number of days before them, count from 0: SUMO writes
+  /// 00:01:30 and 1:00:00:10.
+  bool has_clock_from_zero = false;
 };
 
 /// Parses a time into microseconds since the epoch. Returns std::nullopt if `text` is not a time. A
-/// time is either a number without exponent or an ISO 8601 time. Digits beyond the microsecond are
-/// dropped.
+/// time is either a number, perhaps with an exponent, or a date with a clock time and a zone.
+/// Digits beyond the microsecond are dropped.
 ///
-/// An ISO 8601 time has a date, an optional clock time after `T` or a space, and an optional zone.
-/// The date is `YYYY-MM-DD`, or `DD/MM/YYYY` if `rules.day_first` is set. The clock time is
-/// `HH:MM[:SS[.fraction]]`. The zone is `Z`, `+HH:MM`, `+HHMM` or `+HH`; `-` may replace `+`.
-/// Second 60 is the first second of the next minute.
+/// The date is `YYYY-MM-DD`, `YYYY/MM/DD`, or `YYYYMMDD` before `T`; with a year at its end it is
+/// `DD.MM.YYYY` or, as rules.date_order says, of days, months and year with `/` or `-`. After `T`
+/// or spaces may follow a clock time: `HH:MM[:SS[.fraction]]` or, after `YYYYMMDD`,
+/// `HHMM[SS[.fraction]]`, and AM or PM. Days, months and hours may have one digit where a separator
+/// ends them. The zone, for which spaces may stand first, is `Z`, `UTC`, `GMT`, `+HH:MM`, `+HHMM`
+/// or `+HH`; `-` may replace
+/// `+`. Second 60 is the first second of the next minute.
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules);
 
-/// Parses an ISO 8601 time as parse_time_us does, if it has a zone. Returns std::nullopt for any
-/// other text.
+/// Parses an ISO 8601 time with a zone: `YYYY-MM-DD`, perhaps `T` or a space and
+/// `HH:MM[:SS[.fraction]]`, and `Z`, `+HH:MM`, `+HHMM` or `+HH`. Returns std::nullopt for any other
+/// text.
 std::optional<std::int64_t> parse_iso_time_us(std::string_view text);
 
 /// Parses "Z", "+HH:MM", "-HHMM" or "+HH" into microseconds east of Greenwich. Returns std::nullopt

@@ -71,7 +71,9 @@ void ManualServer::follow(const SubscriptionOptions& subscription,
   options.subscription = subscription;
   options.retry_interval_ms = std::min(options.retry_interval_ms, options_.missed_after_ms);
   subscriber_.emplace(context_, options, handlers);
-  wait_until([&] { return joined_count() > before; }, "the subscription to arrive",
+  const std::string results =
+      options_.results.empty() ? results_of(terms(), options_.commands) : options_.results;
+  wait_until([&] { return joined_count() > before; }, "the stream at " + results,
              options_.connect_timeout_ms);
   wait_until([&] { return state().is_live(); }, "the stream's snapshot", patience_ms);
 }

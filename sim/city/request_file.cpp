@@ -112,6 +112,7 @@ struct RawRequest {
   std::int64_t time_us = 0;
   Point pickup;
   Point dropoff;
+  std::uint64_t line = 0;  ///< of the file
 };
 
 class RequestReader {
@@ -153,6 +154,7 @@ class RequestReader {
       columns_ = parse_request_columns(options_.columns);
     }
     if (!columns_.has_header) return;
+    width_ = record.size();
     const std::vector<std::string> header = texts_of(record);
     for (std::size_t part = 0; part < part_count; ++part) {
       const auto index = find_column(header, columns_.names[part]);
@@ -164,44 +166,50 @@ class RequestReader {
   }
 
   void read_row(const std::vector<Field>& record) {
+    for (std::size_t beyond = width_; width_ != 0 && beyond < record.size(); ++beyond)
+      if (!trim(record[beyond].text).empty())
+        return skip(BadRow::unparsable, record[beyond], beyond_the_header(record[beyond].text));
     std::array<double, part_count> numbers{};
-    std::optional<std::int64_t> time_us;
-    bool is_good = true;
-    for (std::size_t part = 0; part < part_count && is_good; ++part) {
-      if (columns_.indices[part] >= record.size()) {
-        is_good = false;
-        break;
-      }
-      const std::string_view text = trim(record[columns_.indices[part]].text);
+    std::int64_t time_us = 0;
+    for (std::size_t part = 0; part < part_count; ++part) {
+      const Field absent{{}, record.back().line, record.back().column + record.back().text.size()};
+      const Field& field =
+          columns_.indices[part] < record.size() ? record[columns_.indices[part]] : absent;
+      const auto& names = columns_.geographic ? geographic_names : planar_names;
+      const auto is_unreadable = [&] {
+        skip(BadRow::unparsable, field,
+             "the " + std::string(names[part]) +
+                 (is_missing(field.text)
+                      ? " is missing"
+                      : " " + quoted_text(trim(field.text)) + " cannot be understood"));
+      };
       if (part == 0) {
         const TimeRules rules{.unit = columns_.names[0] == "time_us" ? TimeUnit::microseconds
                                                                      : TimeUnit::by_magnitude};
-        time_us = parse_time_us(text, rules);
-        is_good = time_us.has_value();
+        const auto parsed_us = parse_time_us(trim(field.text), rules);
+        if (!parsed_us) return is_unreadable();
+        time_us = *parsed_us;
       } else {
-        const auto number = parse_number(text);
-        is_good = number.has_value() && std::isfinite(*number);
-        if (is_good) numbers[part] = *number;
+        const auto number = parse_number(field.text);
+        if (!number || !std::isfinite(*number)) return is_unreadable();
+        numbers[part] = *number;
       }
     }
-    if (!is_good) {
-      ++demand_[BadRow::unparsable];
-      return;
-    }
-    const RawRequest row{*time_us, {numbers[1], numbers[2]}, {numbers[3], numbers[4]}};
-    if (columns_.geographic && (row.pickup == Point{} || row.dropoff == Point{})) {
-      ++demand_[BadRow::null_island];
-      return;
-    }
-    if (!is_on_earth(row.pickup) || !is_on_earth(row.dropoff)) {
-      ++demand_[BadRow::outside_area];
-      return;
-    }
-    if (row.pickup == row.dropoff) {
-      ++demand_[BadRow::zero_length];
-      return;
-    }
+    const RawRequest row{
+        time_us, {numbers[1], numbers[2]}, {numbers[3], numbers[4]}, record.front().line};
+    if (columns_.geographic && (row.pickup == Point{} || row.dropoff == Point{}))
+      return skip(BadRow::null_island, record.front(), "a position is exactly 0, 0");
+    if (!is_on_earth(row.pickup) || !is_on_earth(row.dropoff))
+      return skip(BadRow::outside_area, record.front(), "a position is out of range");
+    if (row.pickup == row.dropoff)
+      return skip(BadRow::zero_length, record.front(), "pick-up and drop-off are one place");
     rows_.push_back(row);
+  }
+
+  void skip(BadRow reason, const Field& field, const std::string& sentence) {
+    std::string& first = demand_.first_bad_rows[static_cast<std::size_t>(reason)];
+    if (first.empty()) first = InputError(options_.path, field.line, field.column, sentence).what();
+    ++demand_[reason];
   }
 
   bool is_on_earth(Point point) const {
@@ -248,7 +256,7 @@ class RequestReader {
 
   void place(const RawRequest& row) {
     if (!allowed_.contains(row.pickup) || !allowed_.contains(row.dropoff)) {
-      ++demand_[BadRow::outside_area];
+      skip(BadRow::outside_area, {{}, row.line, 1}, "a position is outside the area");
       return;
     }
     const auto to_plane = [&](Point point) -> Point {
@@ -316,6 +324,7 @@ class RequestReader {
   }
 
   const RequestFileOptions& options_;
+  std::size_t width_ = 0;  ///< the number of columns that the header names; 0: there is no header
   RequestColumns columns_;
   std::vector<RawRequest> rows_;
   Area allowed_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a text byte by byte and counts lines and columns. CsvReader and the JSON reader use
-// ByteReader.
+// Reads a text byte by byte and counts lines and columns. The JSON reader uses ByteReader.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "starling/sim/files/text_input.hpp"
@@ -16,11 +15,7 @@ class ByteReader {
  public:
   static constexpr int end_of_file = -1;
 
-  /// Skips a UTF-8 byte order mark at the start of the text.
-  explicit ByteReader(TextInput& input) : input_(input), buffer_(read_bytes) {
-    peek();
-    position_ = buffered().size() - without_byte_order_mark(buffered()).size();
-  }
+  explicit ByteReader(TextInput& input) : input_(input), buffer_(read_bytes) {}
 
   const std::string& path() const { return input_.path(); }
 
@@ -33,24 +28,20 @@ class ByteReader {
     if (position_ == filled_ && !at_end_) {
       filled_ = input_.read(buffer_);
       position_ = 0;
-      at_end_ = filled_ < buffer_.size();
+      at_end_ = filled_ == 0;
     }
     return position_ == filled_ ? end_of_file : static_cast<unsigned char>(buffer_[position_]);
   }
 
   /// Moves past the byte that peek() returned.
   void take() {
-    if (buffer_[position_++] == '\n') {
-      ++line_;
+    const char byte = buffer_[position_++];
+    ++column_;
+    if (byte == '\n' || byte == '\r') {
+      if (byte == '\r' || !is_after_cr_) ++line_;
       column_ = 1;
-    } else {
-      ++column_;
     }
-  }
-
-  /// Returns as many of the next bytes as the buffer already holds, without taking them.
-  std::string_view buffered() const {
-    return std::string_view(buffer_.data(), filled_).substr(position_);
+    is_after_cr_ = byte == '\r';
   }
 
  private:
@@ -59,6 +50,7 @@ class ByteReader {
   std::size_t position_ = 0;
   std::size_t filled_ = 0;
   bool at_end_ = false;
+  bool is_after_cr_ = false;  ///< a line feed now ends no further line
   std::uint64_t line_ = 1;
   std::uint64_t column_ = 1;
 };

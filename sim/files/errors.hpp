@@ -26,6 +26,12 @@ class InputError : public std::runtime_error {
              std::string_view sentence);
 };
 
+/// A file that is no text, such as an archive or a picture.
+class NoTextError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// An option that has a wrong form, or that contradicts an input or another option.
 class UsageError : public std::runtime_error {
  public:

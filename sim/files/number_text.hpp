@@ -12,12 +12,23 @@ namespace starling::sim {
 /// Returns `text` without the spaces and tabs at both ends.
 std::string_view trim(std::string_view text);
 
+/// Returns true if a field holds no value: it is empty, or one of the words that programs write
+/// then: NaN, NA, N/A, null, none, nil in any case, `\N`, or only hyphens.
+bool is_missing(std::string_view text);
+
+/// The mark between the whole number and its fraction.
+enum class DecimalMark : std::uint8_t { point, comma };
+
 /// Parses a decimal floating-point number; spaces and tabs around it are ignored. Returns
 /// std::nullopt if `text` is anything else.
-std::optional<double> parse_number(std::string_view text);
+std::optional<double> parse_number(std::string_view text, DecimalMark mark = DecimalMark::point);
 
-/// Parses tag bits: a whole number below 2^32, in decimal or, after 0x, in hexadecimal. Returns
-/// std::nullopt if `text` is anything else.
+/// Returns true for a number with one comma, no point, and not just three digits behind the comma:
+/// "1,234" may be a thousand and more.
+bool has_decimal_comma(std::string_view text);
+
+/// Parses tag bits: a whole number below 2^32, in decimal, perhaps with a fraction of zeros or an
+/// exponent, or, after 0x, in hexadecimal. Returns std::nullopt if `text` is anything else.
 std::optional<std::uint32_t> parse_tag_bits(std::string_view text);
 
 }  // namespace starling::sim

@@ -2,6 +2,7 @@
 // Passes the file to expat in chunks: see xml_parser.hpp.
 #include "starling/sim/files/xml_parser.hpp"
 
+#include <algorithm>
 #include <new>
 #include <vector>
 
@@ -22,15 +23,22 @@ XmlParser::XmlParser(const std::string& path) : path_(path), parser_(XML_ParserC
 }
 
 void XmlParser::read(TextInput& input) {
+  // A declaration that says UTF-16 is no longer true.
+  if (std::ranges::find(input.undone(), "UTF-16") != input.undone().end())
+    XML_SetEncoding(parser_.get(), "UTF-8");
   std::vector<char> chunk(read_bytes);
   for (bool is_last = false; !is_last;) {
     const std::size_t bytes = input.read(chunk);
-    is_last = bytes < chunk.size();
+    is_last = bytes == 0;
     if (XML_Parse(parser_.get(), chunk.data(), static_cast<int>(bytes), is_last) == XML_STATUS_OK)
       continue;
     if (thrown_) std::rethrow_exception(thrown_);
     fail(std::string("the XML is damaged: ") + XML_ErrorString(XML_GetErrorCode(parser_.get())));
   }
+}
+
+void XmlParser::take_text() {
+  XML_SetCharacterDataHandler(parser_.get(), on_text);
 }
 
 std::uint64_t XmlParser::line() const {
@@ -65,6 +73,11 @@ void XmlParser::on_start(void* self, const XML_Char* name, const XML_Char** attr
 void XmlParser::on_end(void* self, const XML_Char* name) {
   auto& parser = *static_cast<XmlParser*>(self);
   parser.guarded([&] { parser.end(name); });
+}
+
+void XmlParser::on_text(void* self, const XML_Char* text, int length) {
+  auto& parser = *static_cast<XmlParser*>(self);
+  parser.guarded([&] { parser.text({text, static_cast<std::size_t>(length)}); });
 }
 
 }  // namespace starling::sim

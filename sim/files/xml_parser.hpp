@@ -43,6 +43,9 @@ class XmlParser {
 
   virtual void start(std::string_view name, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view name) = 0;
+  /// Called with the text between tags, piece by piece, after take_text().
+  virtual void text(std::string_view) {}
+  void take_text();
 
   // line() and column() return the place of the current element. fail() throws InputError with this
   // place.
@@ -61,6 +64,7 @@ class XmlParser {
   void guarded(const Tell& tell);
   static void on_start(void* self, const XML_Char* name, const XML_Char** attributes);
   static void on_end(void* self, const XML_Char* name);
+  static void on_text(void* self, const XML_Char* text, int length);
 
   std::unique_ptr<std::remove_pointer_t<XML_Parser>, Free> parser_;
   std::exception_ptr thrown_;

@@ -50,7 +50,12 @@ class QueryFile {
     const QueryColumns columns = find_columns(fields);
     std::vector<protocol::QuerySpec> queries;
     std::unordered_set<std::uint64_t> ids;
+    const std::size_t width = fields.size();
+    reader.end_comments();
     while (reader.next(fields)) {
+      for (std::size_t beyond = width; beyond < fields.size(); ++beyond)
+        if (!trim(fields[beyond].text).empty())
+          fail(fields[beyond], beyond_the_header(fields[beyond].text));
       queries.push_back(parse(fields, columns));
       if (!ids.insert(to_number(queries.back().id)).second)
         fail(at(fields, columns.id), "this query id occurs twice in the file");

@@ -28,7 +28,9 @@ bool is_geographic(std::string_view key) {
 }
 
 bool is_number(std::string_view name) {
-  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+  constexpr std::size_t digits_max = 9;
+  return name.size() <= digits_max && !name.empty() &&
+         name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -36,7 +38,8 @@ bool is_number(std::string_view name) {
                    "; write id=...,time=...,lat=...,lon=...[,alt=...][,tags=...] or "
                    "id=...,time=...,x=...,y=...[,z=...][,tags=...], where ... is a column's name "
                    "in the header or, if the file has no header, its number, counted from 1. "
-                   "id=@file takes the id from the file's name");
+                   "time=DATE+CLOCK names two columns, and id=@file takes the id from the file's "
+                   "name");
 }
 
 struct Entry {
@@ -70,16 +73,24 @@ Columns parse_columns(std::string_view text) {
     if (key == "x" || key == "y" || key == "z") ++planar_count;
     if (geographic_count > 0 && planar_count > 0) refuse("mixes lat, lon, alt with x, y, z");
     if (!columns.names[*part].empty()) refuse("has " + quoted_text(key) + " twice");
-    columns.names[*part] = name;
-    if (is_number(name)) ++number_count;
+    const std::size_t plus = part == time ? name.find('+') : std::string_view::npos;
+    columns.names[*part] = name.substr(0, plus);
+    if (plus != std::string_view::npos) {
+      columns.clock = name.substr(plus + 1);
+      if (columns.names[time].empty() || columns.clock.empty())
+        refuse("has " + quoted_text(name) + " where DATE+CLOCK is needed");
+    }
+    if (is_number(columns.names[*part])) ++number_count;
     if (part == id && name == file_name_column) ++nowhere_count;
   }
   for (const Part part : {id, time, x, y})
     if (columns.names[part].empty()) refuse("lacks the id, the time, or a coordinate");
   if (number_count > 0 && number_count + nowhere_count < count) refuse("mixes names and numbers");
+  if (!columns.clock.empty() && is_number(columns.clock) != (number_count > 0))
+    refuse("mixes names and numbers");
   columns.geographic = geographic_count > 0;
   columns.by_number = number_count > 0;
-  if (columns.by_number && std::ranges::count(columns.names, "0") > 0)
+  if (columns.by_number && (std::ranges::count(columns.names, "0") > 0 || columns.clock == "0"))
     refuse("has the column number 0, but counts from 1");
   return columns;
 }

@@ -20,6 +20,7 @@ struct Columns {
   /// Column names, or column numbers from 1, in the order of RowText's members. An empty name means
   /// that the file has no column for the member.
   std::array<std::string, 6> names;
+  std::string clock{};  ///< the column of the clock time, if the column of the time has the date
   bool geographic = false;
   bool by_number = false;  ///< `names` are column numbers; the file has no header
 
@@ -31,8 +32,9 @@ struct Columns {
 };
 
 /// Parses "id=...,time=...,lat=...,lon=...[,alt=...]" or "id=...,time=...,x=...,y=...[,z=...]",
-/// each with an optional ",tags=...". id=@file takes the id from the file's name. Throws UsageError
-/// if `text` has another form.
+/// each with an optional ",tags=...". time=DATE+CLOCK names two columns that hold the time
+/// together, and id=@file takes the id from the file's name. Throws UsageError if `text` has
+/// another form.
 Columns parse_columns(std::string_view text);
 
 /// Returns the space that rows with these columns have if the user names no space.

@@ -23,6 +23,7 @@ enum HeaderPart : std::size_t {
   of_lat,
   of_alt,
   of_tags,
+  of_date,
   part_count
 };
 
@@ -32,7 +33,7 @@ struct CommonName {
   std::optional<TimeUnit> unit{};
 };
 
-constexpr std::array<CommonName, 43> common_names{{
+constexpr std::array<CommonName, 45> common_names{{
     {"id", of_id},
     {"object_id", of_id},
     {"mmsi", of_id},
@@ -53,6 +54,7 @@ constexpr std::array<CommonName, 43> common_names{{
     {"date_time", of_time},
     {"basedatetime", of_time},
     {"base_date_time", of_time},
+    {"time_ns", of_time, TimeUnit::nanoseconds},
     {"time_us", of_time, TimeUnit::microseconds},
     {"time_ms", of_time, TimeUnit::milliseconds},
     {"time_s", of_time, TimeUnit::seconds},
@@ -76,11 +78,12 @@ constexpr std::array<CommonName, 43> common_names{{
     {"x_m", of_x},
     {"y_m", of_y},
     {"tags", of_tags},
+    {"date", of_date},
 }};
 
 constexpr std::array<std::string_view, part_count> part_words{
-    "the id",       "the time",     "x",       "y", "z", "the longitude",
-    "the latitude", "the altitude", "the tags"};
+    "the id",       "the time",     "x",        "y",       "z", "the longitude",
+    "the latitude", "the altitude", "the tags", "the date"};
 
 /// The columns that each part may come from.
 struct Candidates {
@@ -149,7 +152,26 @@ std::optional<CommonColumns> find_common_columns(std::span<const std::string> he
           : std::array<HeaderPart, 6>{of_id, of_time, of_x, of_y, of_z, of_tags};
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (candidates.has(parts[i])) found.columns.names[i] = candidates.names[parts[i]].front();
+  if (candidates.has(of_date)) {
+    found.columns.clock = found.columns.names[1];
+    found.columns.names[1] = candidates.names[of_date].front();
+  }
   return found;
+}
+
+CommonColumn common_column_of(std::string_view name) {
+  const auto known = std::ranges::find(common_names, lower_case(trim(name)), &CommonName::name);
+  if (known == common_names.end()) return CommonColumn::other;
+  switch (known->part) {
+    case of_id:
+      return CommonColumn::id;
+    case of_time:
+      return CommonColumn::time;
+    case of_tags:
+      return CommonColumn::tags;
+    default:
+      return CommonColumn::other;
+  }
 }
 
 std::string fault_of_header(std::span<const std::string> header) {

@@ -3,9 +3,11 @@
 // use, such as id,time,lat,lon. Trace uses these functions for files that no layout recognises.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "starling/knn/base/time_text.hpp"
 #include "starling/sim/traces/columns.hpp"
@@ -28,5 +30,9 @@ std::string fault_of_header(std::span<const std::string> header);
 
 /// Returns the names that find_common_columns() knows, for a message.
 std::string common_column_names();
+
+/// What a column, or a property of a GeoJSON feature, holds by its name.
+enum class CommonColumn : std::uint8_t { id, time, tags, other };
+CommonColumn common_column_of(std::string_view name);
 
 }  // namespace starling::sim

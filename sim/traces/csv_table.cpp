@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::sim {
@@ -15,7 +16,16 @@ namespace {
 constexpr std::size_t names_shown = 50;  // greatest number of column names in an error message
 constexpr std::size_t no_index = ~std::size_t{0};
 constexpr std::size_t id_part = 0;
+constexpr std::size_t time_part = 1;
 constexpr std::size_t z_part = 4;  // parts 4 and 5, altitude and tags, are optional
+
+/// Returns true if `text`, of a column that should have clock times, has the date too, or seconds
+/// since 1970.
+bool has_date(std::string_view text) {
+  constexpr std::size_t digits_min = 9;
+  text = trim(text);
+  return text.size() >= digits_min && !is_clock(text);
+}
 
 std::size_t index_of_number(const std::string& number) {
   std::size_t column = 0;
@@ -23,16 +33,19 @@ std::size_t index_of_number(const std::string& number) {
   return column - 1;
 }
 
-/// Returns the file's name without folders, endings and `prefix`.
+}  // namespace
+
 std::string id_in_file_name(const std::string& path, std::string_view prefix) {
   std::filesystem::path name = std::filesystem::path(path).filename();
   if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  // GeoLife has a folder for each user, with a folder Trajectory, and names files by their times.
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (name.extension() == ".plt" && folder.filename() == "Trajectory")
+    return folder.parent_path().filename().string();
   std::string id = name.stem().string();
   if (id.starts_with(prefix)) id.erase(0, prefix.size());
   return id;
 }
-
-}  // namespace
 
 bool has_columns(std::span<const std::string> header, const Columns& columns) {
   for (std::size_t part = 0; part < columns.names.size(); ++part) {
@@ -40,65 +53,115 @@ bool has_columns(std::span<const std::string> header, const Columns& columns) {
     const bool may_be_absent = name.empty() || name == file_name_column || part >= z_part;
     if (!may_be_absent && !find_column(header, name)) return false;
   }
-  return true;
+  return columns.clock.empty() || find_column(header, columns.clock).has_value();
 }
 
 CsvTable::CsvTable(TextInput& input, const RecordOptions& options)
-    : path_(input.path()), columns_(options.columns), reader_(input) {
+    : path_(input.path()), columns_(options.columns), reader_(input, options.separator) {
   if (columns_.id() == file_name_column)
     file_name_ = id_in_file_name(path_, options.file_name_prefix);
-  find_header();
+  find_header(options.head_records);
 }
 
-void CsvTable::find_header() {
-  std::vector<std::string> header;
-  for (;;) {
+void CsvTable::find_header(std::size_t head_records) {
+  if (columns_.by_number) {
+    for (std::size_t line = 0; line < head_records; ++line) reader_.next(fields_);
+    find_columns({});
     has_pending_ = reader_.next(fields_);
-    if (!has_pending_) break;
-    header = texts_of(fields_);
-    const bool is_comment = header.front().starts_with('#');
-    if (!is_comment || (!columns_.by_number && has_columns(header, columns_))) break;
+    while (has_pending_ && fields_.front().text.starts_with('#') && !has_all_fields())
+      has_pending_ = reader_.next(fields_);
+    return reader_.end_comments();
   }
-  if (columns_.by_number) return find_columns({});
-  if (!has_pending_) throw InputError(path_, 1, 1, "the file is empty; a header is needed");
+  std::vector<std::string> header;
+  do {
+    if (!reader_.next(fields_)) {
+      const std::string what = header.empty() ? "the file is empty" : "the file has only comments";
+      throw InputError(path_, 1, 1, what + "; a header is needed");
+    }
+    header = texts_of(fields_);
+  } while (header.front().starts_with('#') && !has_columns(header, columns_));
   find_columns(header);
-  has_pending_ = false;
+  width_ = header.size();
+  reader_.end_comments();
+}
+
+/// Above a table without header, a line that begins with '#' is a comment only if it is no record.
+bool CsvTable::has_all_fields() const {
+  for (std::size_t part = 0; part < z_part; ++part)
+    if (indices_[part] != no_index && indices_[part] >= fields_.size()) return false;
+  return true;
 }
 
 void CsvTable::find_columns(std::span<const std::string> header) {
   indices_.fill(no_index);
-  for (std::size_t part = 0; part < indices_.size(); ++part) {
-    const std::string& name = columns_.names[part];
-    if (name.empty() || (part == id_part && name == file_name_column)) continue;
-    if (columns_.by_number) {
-      indices_[part] = index_of_number(name);
-      continue;
-    }
-    const std::optional<std::size_t> index = find_column(header, name);
-    if (!index) {
-      std::string sentence = "there is no column " + quoted_text(name) + "; the header has";
-      const char* before = ": ";
-      for (const std::string& text : std::span(header).first(std::min(header.size(), names_shown)))
-        sentence.append(std::exchange(before, ", ")).append(printable_text(text));
-      if (header.size() > names_shown)
-        sentence += " and " + std::to_string(header.size() - names_shown) + " more";
-      throw InputError(path_, fields_.front().line, 1, sentence);
-    }
-    indices_[part] = *index;
+  for (std::size_t part = 0; part < indices_.size(); ++part)
+    if (part != id_part || columns_.id() != file_name_column)
+      indices_[part] = find_index(header, columns_.names[part]);
+  clock_index_ = find_index(header, columns_.clock);
+}
+
+std::size_t CsvTable::find_index(std::span<const std::string> header,
+                                 const std::string& name) const {
+  if (name.empty()) return no_index;
+  if (columns_.by_number) return index_of_number(name);
+  if (const std::optional<std::size_t> index = find_column(header, name)) return *index;
+  std::string sentence = "there is no column " + quoted_text(name) + "; the header has";
+  const char* before = ": ";
+  for (const std::string& text : header.first(std::min(header.size(), names_shown)))
+    sentence.append(std::exchange(before, ", ")).append(printable_text(text));
+  if (header.size() > names_shown)
+    sentence += " and " + std::to_string(header.size() - names_shown) + " more";
+  throw InputError(path_, fields_.front().line, 1, sentence);
+}
+
+/// Where blanks separate, a date and its clock time are two fields. Below a header they become the
+/// one that the header has. Numbers of columns count both.
+void CsvTable::join_time() {
+  const std::size_t date = indices_[time_part];
+  if (reader_.separator() != ' ' || clock_index_ != no_index) return;
+  if (width_ != 0) {
+    if (fields_.size() == width_ + 1) join_split_time(fields_, date, time_);
+  } else if (date + 1 < fields_.size() && !is_clock(fields_[date].text) &&
+             is_clock(fields_[date + 1].text)) {
+    time_ = joined_time(fields_[date].text, fields_[date + 1].text);
+    fields_[date].text = time_;
   }
 }
 
 bool CsvTable::next(RowText& row) {
   if (!has_pending_ && !reader_.next(fields_)) return false;
   has_pending_ = false;
+  join_time();
   const Field& last = fields_.back();
   const Field absent{{}, last.line, last.column + last.text.size()};
-  const auto field = [&](std::size_t part) {
-    return indices_[part] < fields_.size() ? fields_[indices_[part]] : absent;
+  const auto field = [&](std::size_t index) {
+    return index < fields_.size() ? fields_[index] : absent;
   };
-  row = {field(0), field(1), field(2), field(3), field(4), field(5)};
+  row = {field(indices_[0]),
+         field(indices_[1]),
+         field(indices_[2]),
+         field(indices_[3]),
+         field(indices_[4]),
+         field(indices_[5]),
+         {}};
   if (columns_.id() == file_name_column)
     row.id = {file_name_, fields_.front().line, fields_.front().column};
+  if (clock_index_ != no_index) {
+    const Field clock = field(clock_index_);
+    if (has_date(clock.text)) {
+      row.time = clock;
+    } else if (is_missing(row.time.text) || is_missing(clock.text)) {
+      row.time.text = {};
+    } else {
+      time_ = joined_time(row.time.text, clock.text);
+      row.time.text = time_;
+    }
+  }
+  for (std::size_t index = width_; width_ != 0 && index < fields_.size(); ++index) {
+    if (trim(fields_[index].text).empty()) continue;
+    row.beyond = fields_[index];
+    break;
+  }
   return true;
 }
 

@@ -22,6 +22,10 @@ namespace starling::sim {
 /// may be missing.
 bool has_columns(std::span<const std::string> header, const Columns& columns);
 
+/// Returns the file's name without folders, endings and `prefix`. For a file of GeoLife, returns
+/// the name of the user's folder.
+std::string id_in_file_name(const std::string& path, std::string_view prefix);
+
 class CsvTable {
  public:
   /// Reads the header and stops before the first record. Both arguments must outlive the table.
@@ -29,12 +33,16 @@ class CsvTable {
   CsvTable(TextInput& input, const RecordOptions& options);
 
   /// Fills `row` with the next record and returns true, or returns false at the end. The record is
-  /// valid until the next call. A field beyond the end of a short record has empty text.
+  /// valid until the next call. A field beyond the end of a short record has empty text. Where
+  /// blanks separate the fields, a date and the clock time behind it are one field.
   bool next(RowText& row);
 
  private:
-  void find_header();
+  void find_header(std::size_t head_records);
   void find_columns(std::span<const std::string> header);
+  std::size_t find_index(std::span<const std::string> header, const std::string& name) const;
+  bool has_all_fields() const;
+  void join_time();
 
   const std::string& path_;
   const Columns& columns_;
@@ -43,6 +51,9 @@ class CsvTable {
   bool has_pending_ = false;  ///< fields_ holds a record that next() has not returned yet
   std::string file_name_;
   std::array<std::size_t, 6> indices_;
+  std::size_t clock_index_;
+  std::size_t width_ = 0;  ///< the number of columns that the header names; 0: there is no header
+  std::string time_;       ///< the record's date and clock time, if they are two fields
 };
 
 }  // namespace starling::sim

@@ -4,13 +4,16 @@
 // steps. Most new layouts therefore need only a new row. Trace uses the table.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "starling/knn/base/time_text.hpp"
+#include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/text_input.hpp"
 #include "starling/sim/traces/columns.hpp"
 #include "starling/sim/traces/trace.hpp"
@@ -24,6 +27,8 @@ struct RecordOptions {
   Columns columns;
   bool persons = false;                 ///< SUMO: read persons as well as vehicles
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
+  std::size_t head_records = 0;     ///< leading records of a CSV file without header to leave out
+  std::optional<char> separator{};  ///< of a CSV file; std::nullopt: as its first lines show
 };
 
 /// Passes the records of one file to `handler`. Throws InputError if the file itself is damaged.
@@ -32,7 +37,8 @@ using RecordReader = void (*)(TextInput& input, const RecordOptions& options,
 
 /// The beginning of a file.
 struct FileHead {
-  std::string text;  ///< at most 64 KiB, without a byte order mark
+  std::string text;     ///< at most 64 KiB
+  bool is_cut = false;  ///< the file goes on behind `text`
   /// The first records of the text, read as CSV: all leading records that begin with '#', and the
   /// record after them.
   std::vector<std::vector<std::string>> records;
@@ -43,12 +49,15 @@ struct Layout {
   std::string_view title;    ///< the name in messages
   std::string_view columns;  ///< as written after --columns; empty: the user names the columns
   TimeUnit time_unit = TimeUnit::by_magnitude;
-  bool day_first = false;               ///< dates are DD/MM/YYYY
+  DateOrder date_order = DateOrder::unknown;
+  bool has_clock_from_zero = false;     ///< times may be written as 00:01:30
   double z_unit_m = 1;                  ///< metres per unit of altitude
   bool altitude_counts = false;         ///< altitude is used even without --altitude
   bool ais_positions = false;           ///< latitude 91 or longitude 181 means "no position"
   bool either_space = false;            ///< --space says whether x, y are metres or degrees
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
+  std::size_t head_records = 0;         ///< as in RecordOptions
+  std::optional<char> separator{};      ///< as in RecordOptions
   RecordReader read = nullptr;
   /// What `recognises` looks for, in words that end a sentence of a message.
   std::string_view mark{};
@@ -59,11 +68,28 @@ struct Layout {
 
 std::span<const Layout> layouts();
 
+/// Returns how to read a file with this layout and these columns.
+RecordOptions record_options(const Layout& layout, const Columns& columns);
+
 /// Returns the layout with this name, or null.
 const Layout* find_layout(std::string_view name);
 
-/// Reads the beginning of a file. Throws InputError if the file cannot be read.
-FileHead read_head(const std::string& path);
+/// Reads the beginning of a file, without taking it. Throws InputError if the file cannot be read.
+FileHead read_head(TextInput& input);
+
+/// How the author of a CSV file writes dates and numbers.
+struct Habits {
+  DateOrder date_order = DateOrder::unknown;
+  DecimalMark decimal_mark = DecimalMark::point;
+  std::string evidence{};  ///< for the user; empty: the file shows no habit
+};
+
+/// Returns the habits that the beginning of a CSV file shows. A first number above 12 tells that
+/// its dates begin with the day, unless `told` or the layout says their order. A comma that
+/// separates no thousands tells the decimal mark. Of a SUMO file, returns whether its positions
+/// look like degrees.
+Habits habits_in(const FileHead& head, const Layout& layout, const Columns& columns,
+                 DateOrder told);
 
 /// Returns the layout of a file with this head, or null if no layout is recognised.
 const Layout* recognise_layout(const FileHead& head);

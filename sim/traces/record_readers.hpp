@@ -22,6 +22,15 @@ void read_trip_records(TextInput& input, const RecordOptions& options,
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
+/// Reads the points of a GeoJSON FeatureCollection, with one feature in memory at a time. The id is
+/// a property with a name in common use for ids, or the feature's id; so are the time and the tags.
+void read_geojson_records(TextInput& input, const RecordOptions& options,
+                          const RecordHandler& handler);
+
+/// Reads the track points of a GPX file. The id of a point is the name of its track or, if it has
+/// none, that of the file.
+void read_gpx_records(TextInput& input, const RecordOptions& options, const RecordHandler& handler);
+
 /// Reads the vehicles of SUMO's `<fcd-export>` and, if options.persons is set, the persons. Each
 /// row has the time of its timestep.
 void read_sumo_records(TextInput& input, const RecordOptions& options,

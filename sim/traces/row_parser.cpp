@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
@@ -11,18 +12,29 @@
 namespace starling::sim {
 namespace {
 
+constexpr std::string_view position_at = "position at";
+
 std::string sentence(SkipReason reason, std::string_view what, std::string_view text) {
   switch (reason) {
     case SkipReason::missing_field:
       return "the " + std::string(what) + " is missing";
     case SkipReason::unparsable:
-      return "the " + std::string(what) + " " + quoted_text(text) + " cannot be understood";
+      return "the " + std::string(what) + " " + quoted_text(text) + " cannot be understood" +
+             (what == "time" && text.find_first_of("/-") == text.find_first_not_of("0123456789") &&
+                      text.find_first_of("/-") - 1 < 2
+                  ? "; --date-order says whether the day or the month comes first"
+                  : "");
     case SkipReason::out_of_range:
-      return "the " + std::string(what) + " " + quoted_text(text) + " is out of range";
+      return "the " + std::string(what) + " " + quoted_text(text) + " is out of range" +
+             (what == position_at
+                  ? "; an --origin near the positions or a coarser --resolution may reach it"
+                  : "");
     case SkipReason::null_island:
       return "the position is exactly 0, 0, which --keep-null-island would keep";
     case SkipReason::too_fast:
       return "the position is farther from the object's last than --max-speed-mps allows";
+    case SkipReason::too_many_fields:
+      return beyond_the_header(text);
   }
   return "";
 }
@@ -54,15 +66,16 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
 }
 
 std::optional<RowParser::Fault> RowParser::parse_values(const RowText& text, TraceRow& row) const {
+  if (!text.beyond.text.empty()) return Fault{SkipReason::too_many_fields, &text.beyond, ""};
   if (trim(text.id.text).empty()) return Fault{SkipReason::missing_field, &text.id, "id"};
   const std::string_view time = trim(text.time.text);
-  if (time.empty()) return Fault{SkipReason::missing_field, &text.time, "time"};
+  if (is_missing(time)) return Fault{SkipReason::missing_field, &text.time, "time"};
   const std::optional<std::int64_t> time_us = parse_time_us(time, rules_.time);
   if (!time_us) return Fault{SkipReason::unparsable, &text.time, "time"};
   row.time_us = *time_us;
   if (const std::optional<Fault> fault = parse_position(text, row)) return fault;
   const std::string_view tags_text = trim(text.tags.text);
-  if (tags_text.empty()) return std::nullopt;
+  if (is_missing(tags_text)) return std::nullopt;
   const std::optional<std::uint32_t> tags = parse_tag_bits(tags_text);
   if (!tags) return Fault{SkipReason::unparsable, &text.tags, "tag number"};
   row.tags = *tags;
@@ -78,8 +91,8 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
                         : std::array<std::string_view, 3>{"x", "y", "z"};
   for (std::size_t axis = 0; axis < (rules_.needs_z ? 3 : 2); ++axis) {
     const std::string_view value_text = trim(fields[axis]->text);
-    if (value_text.empty()) return Fault{SkipReason::missing_field, fields[axis], words[axis]};
-    const std::optional<double> value = parse_number(value_text);
+    if (is_missing(value_text)) return Fault{SkipReason::missing_field, fields[axis], words[axis]};
+    const std::optional<double> value = parse_number(value_text, rules_.decimal_mark);
     if (!value) return Fault{SkipReason::unparsable, fields[axis], words[axis]};
     if (rules_.ais_positions && *value == (axis == 0 ? 181 : 91))
       return Fault{SkipReason::missing_field, fields[axis], words[axis]};
@@ -96,7 +109,7 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
       return Fault{SkipReason::out_of_range, fields[0], words[0]};
     case PositionError::not_finite:
     case PositionError::out_of_range:
-      return Fault{SkipReason::out_of_range, fields[0], "position at"};
+      return Fault{SkipReason::out_of_range, fields[0], position_at};
   }
   if (rules_.geographic && !rules_.keep_null_island && row.position[0] == 0 && row.position[1] == 0)
     return Fault{SkipReason::null_island, fields[0], ""};
@@ -104,10 +117,14 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
 }
 
 void RowParser::skip(const Fault& fault, std::string_view path) {
-  if (rules_.strict)
-    throw InputError(
-        path, fault.field->line, fault.field->column,
-        sentence(fault.reason, fault.what, trim(fault.field->text)) + " (--strict stops here)");
+  std::string& first = counts_.first_skipped[static_cast<std::size_t>(fault.reason)];
+  if (rules_.strict || first.empty()) {
+    const InputError error(path, fault.field->line, fault.field->column,
+                           sentence(fault.reason, fault.what, trim(fault.field->text)) +
+                               (rules_.strict ? " (--strict stops here)" : ""));
+    if (rules_.strict) throw error;
+    first = error.what();
+  }
   ++counts_[fault.reason];
 }
 

@@ -9,6 +9,7 @@
 #include "starling/knn/base/time_text.hpp"
 #include "starling/knn/words/lattice.hpp"
 #include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
 #include "starling/sim/traces/name_table.hpp"
 #include "starling/sim/traces/speed_limit.hpp"
 #include "starling/sim/traces/trace.hpp"
@@ -24,6 +25,7 @@ struct RowRules {
   bool ais_positions = false;     ///< latitude 91 or longitude 181 means "no position"
   bool keep_null_island = false;  ///< 0, 0 is a position, even if `geographic`
   bool strict = false;            ///< throw InputError instead of skipping a row
+  DecimalMark decimal_mark = DecimalMark::point;
 };
 
 class RowParser {

@@ -18,6 +18,8 @@ std::string_view to_string(SkipReason reason) {
       return "at 0, 0";
     case SkipReason::too_fast:
       return "too fast";
+    case SkipReason::too_many_fields:
+      return "with more fields than the header";
   }
   return "unknown";
 }

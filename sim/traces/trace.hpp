@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "starling/knn/words/lattice.hpp"
@@ -35,6 +36,7 @@ struct RowText {
   Field y;  ///< or latitude
   Field z;  ///< or altitude
   Field tags;
+  Field beyond;  ///< the first field that is not empty behind those that the header names
 };
 
 enum class SkipReason : std::uint8_t {
@@ -43,8 +45,9 @@ enum class SkipReason : std::uint8_t {
   out_of_range,
   null_island,  ///< exactly 0, 0 in a geographic layout
   too_fast,     ///< beyond --max-speed-mps
+  too_many_fields,
 };
-inline constexpr std::size_t skip_reason_count = 5;
+inline constexpr std::size_t skip_reason_count = 6;
 
 std::string_view to_string(SkipReason reason);
 
@@ -52,6 +55,8 @@ struct TraceCounts {
   std::uint64_t rows = 0;     ///< rows that were not skipped
   std::uint64_t outside = 0;  ///< the number of `rows` before --from or after --until
   std::array<std::uint64_t, skip_reason_count> skipped{};
+  /// The first row that was skipped for each reason: "FILE:LINE:COLUMN: sentence".
+  std::array<std::string, skip_reason_count> first_skipped{};
 
   std::uint64_t& operator[](SkipReason reason) { return skipped[static_cast<std::size_t>(reason)]; }
   std::uint64_t operator[](SkipReason reason) const {

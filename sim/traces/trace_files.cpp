@@ -85,17 +85,18 @@ std::string note_on_tags(const std::string& columns_flag) {
 }  // namespace
 
 Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : options_(options) {
-  const bool guess = options_.format == "auto" && options_.columns.empty();
   for (const FoundFile& found : list_files(paths)) {
-    std::optional<File> file = guess ? recognise(found.path, found.in_directory)
-                                     : std::optional<File>(as_told(found.path));
+    std::optional<File> file = open(found.path, found.in_directory);
     if (!file) continue;
     if (options_.altitude && (!file->columns.geographic || file->columns.z().empty()))
       throw UsageError("--altitude: there is no altitude in " + found.path);
     files_.push_back(std::move(*file));
     agree_on_space(files_.back());
-    if (guess) note_layout(files_.back());
+    note_layout(files_.back(), is_guessed());
   }
+  if (files_.empty() && empty_count_ == left_out_.size())
+    throw InputError(empty_count_ == 1 ? paths.front() + ": the trace is empty"
+                                       : "all files of the trace are empty");
   if (files_.empty())
     throw InputError("no file of the trace has a layout that is recognised; " + ways_to_tell());
   refuse_some_altitudes();
@@ -119,24 +120,50 @@ std::vector<std::string> Trace::paths() const {
   return paths;
 }
 
-std::optional<Trace::File> Trace::recognise(const std::string& path, bool in_directory) {
-  const FileHead head = read_head(path);
+bool Trace::is_guessed() const {
+  return options_.format == "auto" && options_.columns.empty();
+}
+
+std::optional<Trace::File> Trace::open(const std::string& path, bool in_directory) {
+  std::shared_ptr<Pipe> pipe;
+  try {
+    pipe = std::make_shared<Pipe>(path);
+  } catch (const NoTextError& error) {
+    if (!in_directory) throw;
+    left_out_.push_back(std::string(error.what()) + "; left out");
+    return std::nullopt;
+  }
+  const FileHead head = read_head(pipe->input);
+  if (is_guessed() && head.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    ++empty_count_;
+    left_out_.push_back(path + ": left out, because it is empty");
+    return std::nullopt;
+  }
+  std::optional<File> file = is_guessed() ? recognise(path, head) : as_told(path, head);
+  if (!file && in_directory) {
+    left_out_.push_back(path + ": left out, because its layout is not recognised");
+    return std::nullopt;
+  }
+  if (!file)
+    throw InputError(path + ": its layout is not recognised: it begins with " +
+                     quoted_text(first_line(head.text)) + "; " + header_fault(head) +
+                     ways_to_tell());
+  file->habits = habits_in(head, *file->layout, file->columns, options_.date_order);
+  if (file->layout->either_space && options_.space == Space::wgs84) file->habits.evidence.clear();
+  if (!fs::is_regular_file(path)) file->pipe = std::move(pipe);
+  return file;
+}
+
+std::optional<Trace::File> Trace::recognise(const std::string& path, const FileHead& head) {
   if (const Layout* const layout = recognise_layout(head))
     return File{path, layout, columns_in(*layout, head)};
   for (const std::vector<std::string>& record : head.records)
     if (const std::optional<CommonColumns> common = find_common_columns(record))
       return File{path, find_layout("csv"), common->columns, common->time_unit};
-  const bool empty = head.text.find_first_not_of(" \t\r\n") == std::string::npos;
-  if (!empty && !in_directory)
-    throw InputError(path + ": its layout is not recognised: it begins with " +
-                     quoted_text(first_line(head.text)) + "; " + header_fault(head) +
-                     ways_to_tell());
-  left_out_.push_back(path + (empty ? ": left out, because it is empty"
-                                    : ": left out, because its layout is not recognised"));
   return std::nullopt;
 }
 
-Trace::File Trace::as_told(const std::string& path) const {
+std::optional<Trace::File> Trace::as_told(const std::string& path, const FileHead& head) const {
   const Layout* const layout = find_layout(options_.format == "auto" ? "csv" : options_.format);
   if (!layout)
     throw UsageError("--format " + quoted_text(options_.format) + " is not one of auto, " +
@@ -144,26 +171,32 @@ Trace::File Trace::as_told(const std::string& path) const {
   if (!layout->columns.empty() && !options_.columns.empty())
     throw UsageError("--columns needs --format csv; " + std::string(layout->title) +
                      " has fixed columns");
-  if (!layout->columns.empty())
-    return {path, layout,
-            columns_in(*layout, may_lack_columns(*layout) ? read_head(path) : FileHead())};
+  if (!layout->columns.empty()) return File{path, layout, columns_in(*layout, head)};
   if (options_.columns.empty())
     throw UsageError("--format csv needs --columns, such as id=...,time=...,lat=...,lon=...");
-  return {path, layout, parse_columns(options_.columns)};
+  return File{path, layout, parse_columns(options_.columns)};
 }
 
-void Trace::note_layout(const File& file) {
+void Trace::note_layout(const File& file, bool is_guessed) {
   const auto same = std::ranges::find_if(sightings_, [&](const Sighting& seen) {
-    return seen.layout == file.layout && seen.columns == file.columns.names;
+    return seen.layout == file.layout && seen.columns == file.columns.names &&
+           seen.date_order == file.habits.date_order &&
+           seen.decimal_mark == file.habits.decimal_mark;
   });
   if (same != sightings_.end()) {
     ++same->count;
     return;
   }
-  sightings_.push_back({file.layout, file.columns.names,
-                        file.path + ": " + std::string(file.layout->title) + ", " +
-                            std::string(to_string(space_)) + " (" +
-                            mark_of(*file.layout, file.columns) + ")"});
+  std::string text = file.path + ": ";
+  if (is_guessed)
+    text += std::string(file.layout->title) + ", " + std::string(to_string(space_)) + " (" +
+            mark_of(*file.layout, file.columns) + file.habits.evidence + ")";
+  else if (!file.habits.evidence.empty())
+    text += file.habits.evidence.substr(std::string_view("; ").size());
+  else
+    return;
+  sightings_.push_back({file.layout, file.columns.names, file.habits.date_order,
+                        file.habits.decimal_mark, std::move(text)});
 }
 
 std::vector<std::string> Trace::notes() const {
@@ -214,13 +247,16 @@ bool Trace::has_tags() const {
 RowRules Trace::rules_for(const File& file) const {
   RowRules rules;
   rules.time = {options_.time_unit.value_or(file.time_unit.value_or(file.layout->time_unit)),
-                options_.utc_offset_us, file.layout->day_first};
+                options_.utc_offset_us, options_.date_order, file.layout->has_clock_from_zero};
+  for (const DateOrder order : {file.layout->date_order, file.habits.date_order})
+    if (rules.time.date_order == DateOrder::unknown) rules.time.date_order = order;
   rules.geographic = is_geographic(file);
   rules.needs_z = needs_z(file);
   rules.z_unit_m = file.layout->z_unit_m;
   rules.ais_positions = file.layout->ais_positions;
   rules.keep_null_island = options_.keep_null_island;
   rules.strict = options_.strict;
+  rules.decimal_mark = file.habits.decimal_mark;
   return rules;
 }
 
@@ -229,12 +265,16 @@ void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
   std::optional<SpeedLimit> speed_limit;
   if (options_.max_speed_mps) speed_limit.emplace(*options_.max_speed_mps, lattice);
   for (const File& file : files_) {
-    TextInput input(file.path);
+    if (file.pipe && std::exchange(file.pipe->is_read, true))
+      throw InputError(file.path +
+                       ": is a pipe, which can be read only once; write it to a file first");
+    std::optional<TextInput> opened;
+    TextInput& input = file.pipe ? file.pipe->input : opened.emplace(file.path);
     RowParser parser(rules_for(file), lattice, names, counts,
                      speed_limit ? &*speed_limit : nullptr);
-    const RecordOptions record_options{file.columns, options_.persons,
-                                       file.layout->file_name_prefix};
-    file.layout->read(input, record_options, [&](const RowText& text) {
+    RecordOptions options = record_options(*file.layout, file.columns);
+    options.persons = options_.persons;
+    file.layout->read(input, options, [&](const RowText& text) {
       const std::optional<TraceRow> row = parser.parse(text, file.path);
       if (!row) return;
       if (row->time_us >= options_.from_us && row->time_us <= options_.to_us) return handler(*row);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,10 +24,11 @@
 namespace starling::sim {
 
 struct TraceOptions {
-  std::string format = "auto";          ///< a layout's name, or auto
-  std::string columns{};                ///< only for the layout csv; see parse_columns()
-  std::optional<Space> space{};         ///< std::nullopt: the space of the layout
-  std::optional<TimeUnit> time_unit{};  ///< std::nullopt: the unit of the layout
+  std::string format = "auto";                ///< a layout's name, or auto
+  std::string columns{};                      ///< only for the layout csv; see parse_columns()
+  std::optional<Space> space{};               ///< std::nullopt: the space of the layout
+  std::optional<TimeUnit> time_unit{};        ///< std::nullopt: the unit of the layout
+  DateOrder date_order = DateOrder::unknown;  ///< unknown: as the layout or the file says
   std::int64_t utc_offset_us = 0;
   bool persons = false;
   bool altitude = false;
@@ -39,11 +41,19 @@ struct TraceOptions {
 
 class Trace {
  public:
+  /// A file that can be opened and read only once, because it is no regular file.
+  struct Pipe {
+    explicit Pipe(const std::string& path) : input(path) {}
+    TextInput input;
+    bool is_read = false;
+  };
   struct File {
     std::string path;
     const Layout* layout = nullptr;
     Columns columns;
     std::optional<TimeUnit> time_unit{};  ///< if the name of the time's column says it
+    Habits habits{};
+    std::shared_ptr<Pipe> pipe{};  ///< null: the file is opened again when it is read
   };
 
   /// `paths` are files and directories. A directory's files are taken in order of name, without
@@ -70,7 +80,8 @@ class Trace {
   using RowHandler = std::function<void(const TraceRow&)>;
 
   /// Passes every row from from_us to to_us to `handler`, file after file. `lattice` must be of
-  /// this trace's space. Throws InputError if a file cannot be read further.
+  /// this trace's space. Throws InputError if a file cannot be read further, or is a pipe that was
+  /// read before.
   void read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
             const RowHandler& handler) const;
 
@@ -78,13 +89,17 @@ class Trace {
   struct Sighting {
     const Layout* layout = nullptr;
     std::array<std::string, 6> columns;
+    DateOrder date_order;
+    DecimalMark decimal_mark;
     std::string text;
     std::size_t count = 1;  ///< number of files with this layout
   };
 
-  std::optional<File> recognise(const std::string& path, bool in_directory);
-  File as_told(const std::string& path) const;
-  void note_layout(const File& file);
+  bool is_guessed() const;
+  static std::optional<File> recognise(const std::string& path, const FileHead& head);
+  std::optional<File> as_told(const std::string& path, const FileHead& head) const;
+  std::optional<File> open(const std::string& path, bool in_directory);
+  void note_layout(const File& file, bool is_guessed);
   void refuse_some_altitudes() const;
   void agree_on_space(const File& file);
   bool is_geographic(const File& file) const;
@@ -95,6 +110,7 @@ class Trace {
   std::vector<File> files_;
   std::vector<Sighting> sightings_;
   std::vector<std::string> left_out_;
+  std::size_t empty_count_ = 0;  ///< files that were left out because they are empty
   Space space_ = Space::planar2;
 };
 

@@ -301,7 +301,7 @@ class PutAskTest(ServerCase):
                 ("[{}]", "this is a JSON array; put needs one JSON object on each line"),
                 ("id,x,y\n1,2,3\n", "the header needs id, lon and lat, .* this one has: id, x, y"),
                 ("id,lon,long,lat\n", "two columns hold the same field; the second is 'long'"),
-                ('id,lon,lat\n"a,1,2\n', "1: a quote is left open")]:
+                ('id,lon,lat\n"a,1,2\n', "2:1: the quote that opens here is never closed")]:
             self.assertRegex(self.ask_server("put", text=text, status=1).stderr, sentence)
 
     def test_without_a_server_the_endpoint_and_the_remedy_are_said(self):

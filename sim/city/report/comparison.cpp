@@ -25,10 +25,7 @@ std::string read_text(const std::string& path) {
   TextInput input(path);
   std::string text;
   std::vector<char> buffer(read_bytes);
-  for (std::size_t bytes = buffer.size(); bytes == buffer.size();) {
-    bytes = input.read(buffer);
-    text.append(buffer.data(), bytes);
-  }
+  while (const std::size_t bytes = input.read(buffer)) text.append(buffer.data(), bytes);
   return text;
 }
 

@@ -2,7 +2,12 @@
 // Tests how `starling put` reads rows from CSV and from JSON lines, whole and byte by byte.
 #include "starling/apps/put/object_rows.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -35,12 +40,29 @@ struct Result {
   std::vector<std::string> unused;
 };
 
-/// Feeds `bytes_at_once` bytes at a time.
+/// Hands out at most `bytes_at_once` bytes at a time, and calls `before_each` before that.
+class Pieces : public sim::ByteSource {
+ public:
+  Pieces(std::string_view text, std::size_t bytes_at_once, std::function<void()> before_each = {})
+      : rest_(text), bytes_at_once_(bytes_at_once), before_each_(std::move(before_each)) {}
+
+  std::size_t read(std::span<char> buffer) override {
+    if (before_each_) before_each_();
+    const std::size_t bytes = rest_.copy(buffer.data(), std::min(buffer.size(), bytes_at_once_));
+    rest_.remove_prefix(bytes);
+    return bytes;
+  }
+
+ private:
+  std::string_view rest_;
+  std::size_t bytes_at_once_;
+  std::function<void()> before_each_;
+};
+
 Result read(const std::string& text, Space space, std::size_t bytes_at_once,
             ObjectFormat format = ObjectFormat::by_first_byte) {
   Result result;
-  ObjectRows rows("in", format,
-                  {.space = space, .text_bytes_max = 20, .now_us = [] { return now_us; }});
+  sim::TextInput input("in", std::make_unique<Pieces>(text, bytes_at_once));
   const auto on_row = [&](const ObjectRow& row) {
     result.rows.push_back({std::string(row.id), std::string(row.name), row.time_us, row.position,
                            row.has_z, row.tags});
@@ -48,10 +70,9 @@ Result read(const std::string& text, Space space, std::size_t bytes_at_once,
   const auto on_fault = [&](std::uint64_t line, const std::string& sentence) {
     result.faults.push_back(std::to_string(line) + ": " + sentence);
   };
-  for (std::size_t at = 0; at < text.size(); at += bytes_at_once)
-    rows.feed(std::string_view(text).substr(at, bytes_at_once), on_row, on_fault);
-  rows.end(on_row, on_fault);
-  result.unused = rows.unused();
+  read_object_rows(input, format,
+                   {.space = space, .text_bytes_max = 20, .now_us = [] { return now_us; }}, on_row,
+                   on_fault, result.unused);
   return result;
 }
 
@@ -110,15 +131,67 @@ TEST(ObjectRows, TakeTheFieldsOfTheServersSpace) {
 }
 
 TEST(ObjectRows, PassARowOnAsSoonAsItsLineHasEnded) {
-  ObjectRows rows("in", ObjectFormat::csv,
-                  {.space = Space::planar2, .now_us = [] { return now_us; }});
-  std::vector<std::string> ids;
-  const auto on_row = [&](const ObjectRow& row) { ids.emplace_back(row.id); };
-  const auto on_fault = [](std::uint64_t, const std::string& sentence) { FAIL() << sentence; };
-  rows.feed("id,x,y\na,1,2\nb,3", on_row, on_fault);
-  EXPECT_THAT(ids, ElementsAre("a"));
-  rows.feed(",4\n", on_row, on_fault);
-  EXPECT_THAT(ids, ElementsAre("a", "b"));
+  for (const std::string end : {"\n", "\r"}) {
+    const std::string text = "id,x,y" + end + "a,1,2" + end + "b,3,4" + end;
+    std::vector<std::string> ids;
+    std::vector<std::size_t> seen;  // the number of rows when each byte was asked for
+    sim::TextInput input("in",
+                         std::make_unique<Pieces>(text, 1, [&] { seen.push_back(ids.size()); }));
+    std::vector<std::string> unused;
+    read_object_rows(
+        input, ObjectFormat::csv, {.space = Space::planar2, .now_us = [] { return now_us; }},
+        [&](const ObjectRow& row) { ids.emplace_back(row.id); },
+        [](std::uint64_t, const std::string& sentence) { FAIL() << sentence; }, unused);
+    EXPECT_THAT(ids, ElementsAre("a", "b"));
+    const std::size_t second =
+        text.find('b');  // is asked for when the first row has been passed on
+    ASSERT_GT(seen.size(), second);
+    EXPECT_EQ(seen[second - 1], 0u);
+    EXPECT_EQ(seen[second], 1u);
+  }
+}
+
+TEST(ObjectRows, LineEndsMayBeCarriageReturns) {
+  const auto ids = [](const std::string& text) {
+    std::vector<std::string> all;
+    for (const Read& row : read(text, Space::planar2, 3).rows) all.push_back(row.id);
+    return all;
+  };
+  EXPECT_THAT(ids("id,x,y\r1,1,1\r2,2,2"), ElementsAre("1", "2"));
+  EXPECT_THAT(ids("id,x,y,n\n1,1,1,a\r2,2,2,b\r\n3,3,3,c\r"), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(ids("{\"id\":1,\"x\":1,\"y\":1}\r{\"id\":2,\"x\":1,\"y\":1}"), ElementsAre("1", "2"));
+}
+
+TEST(ObjectRows, AQuoteWithinAFieldIsACharacter) {
+  EXPECT_THAT(read("id,x,y\n5\" pipe,1,2\n6\" pipe,3,4\n", Space::planar2, 64).rows,
+              ElementsAre(Read{"5\" pipe", "", now_us, {1, 2, 0}, false, {}},
+                          Read{"6\" pipe", "", now_us, {3, 4, 0}, false, {}}));
+}
+
+TEST(ObjectRows, AFieldBehindTheHeaderIsAFault) {
+  const Result result = read("id,x,y\n1,13,4,52,5\n2,1,2,\n", Space::planar2, 64);
+  EXPECT_THAT(result.faults, ElementsAre(HasSubstr("2: the field '52' stands behind the last")));
+  EXPECT_THAT(result.rows, ElementsAre(Read{"2", "", now_us, {1, 2, 0}, false, {}}));
+}
+
+TEST(ObjectRows, BlanksMayStandBetweenADateAndItsClock) {
+  EXPECT_THAT(read("id x   y time tags\n1 2\t3 1970-01-01 00:00:01 5\n", Space::planar2, 64).rows,
+              ElementsAre(Read{"1", "", 1'000'000, {2, 3, 0}, false, 5}));
+}
+
+TEST(ObjectRows, NumbersMayHaveDecimalCommasIfTheSeparatorIsAnother) {
+  const Result result = read("id;x;y\n1;1,234;5\n2;1,5;-2,25\n3;1,234;0\n", Space::planar2, 64);
+  EXPECT_THAT(result.faults, ElementsAre("2: the x '1,234' cannot be understood"));
+  EXPECT_THAT(result.rows, ElementsAre(Read{"2", "", now_us, {1.5, -2.25, 0}, false, {}},
+                                       Read{"3", "", now_us, {1.234, 0, 0}, false, {}}));
+}
+
+TEST(ObjectRows, WordsForNoValueAreNone) {
+  const Result result =
+      read("id,x,y,tags,time\n1,NaN,1,,\n2,1,2,NA,null\n3,1,2,7.0,1e3\n", Space::planar2, 64);
+  EXPECT_THAT(result.faults, ElementsAre("2: the x is missing"));
+  EXPECT_THAT(result.rows, ElementsAre(Read{"2", "", now_us, {1, 2, 0}, false, {}},
+                                       Read{"3", "", 1'000'000'000, {1, 2, 0}, false, 7}));
 }
 
 TEST(ObjectRows, RefuseWhatIsNoTableOfObjects) {
@@ -128,8 +201,10 @@ TEST(ObjectRows, RefuseWhatIsNoTableOfObjects) {
   EXPECT_THAT(refusal_of("\nid,lon,lat\n"),
               HasSubstr("in:2:1: this server's space is planar2, so the header needs id, x and y"));
   EXPECT_THAT(refusal_of("id,x,y,time,time_us\n"), HasSubstr("both hold the time"));
-  EXPECT_THAT(refusal_of("id,x,y\na,1,2\n\"b,1,2\n"), HasSubstr("in:3:1: a quote is left open"));
-  EXPECT_THAT(refusal_of("id,x,y\n" + std::string(2 << 20, 'a')), HasSubstr("more than 1 MiB"));
+  EXPECT_THAT(refusal_of("id,x,y\na,1,2\n\"b,1,2\n"),
+              HasSubstr("in:3:1: the quote that opens here is never closed"));
+  EXPECT_THAT(refusal_of("id,x,y\n" + std::string(2 << 20, 'a')),
+              HasSubstr("longer than 1048576 bytes"));
   EXPECT_THAT(refusal_of("id,x,y\n"), IsEmpty());
 }
 

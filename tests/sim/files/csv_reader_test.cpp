@@ -26,12 +26,32 @@ Records read_records(std::string_view text) {
   return records;
 }
 
-TEST(CsvReader, LinesEndInLfOrCrlfOrTheFilesEnd) {
+TEST(CsvReader, LinesEndInLfOrCrlfOrCrOrTheFilesEnd) {
   const Records expected{{"a", "b"}, {"c", "d"}};
-  EXPECT_EQ(read_records("a,b\nc,d\n"), expected);
-  EXPECT_EQ(read_records("a,b\r\nc,d\r\n"), expected);
-  EXPECT_EQ(read_records("a,b\nc,d"), expected);
-  EXPECT_EQ(read_records("a,b\r\nc,d\r"), (Records{{"a", "b"}, {"c", "d\r"}}));
+  for (const std::string_view text :
+       {"a,b\nc,d\n", "a,b\r\nc,d\r\n", "a,b\nc,d", "a,b\rc,d\r", "a,b\rc,d", "a,b\r\nc,d\r",
+        "a,b\r\r\nc,d\r\r\n", "a,b\n\rc,d\n\r", "\ra,b\r\r\rc,d"})
+    EXPECT_EQ(read_records(text), expected) << text;
+}
+
+TEST(CsvReader, BlanksSeparateInAnyNumber) {
+  const Records expected{{"id", "x"}, {"7", "1"}, {"8", "2"}};
+  EXPECT_EQ(read_records("id x\n7  1\n  8 \t 2  \n"), expected);
+  EXPECT_EQ(read_records("id x\r7 1 \r \r8 2"), expected);
+  EXPECT_EQ(read_records("id x\n\"7 a\" 1\n"), (Records{{"id", "x"}, {"7 a", "1"}}));
+}
+
+TEST(CsvReader, AFirstLineMayNameTheSeparator) {
+  EXPECT_EQ(read_records("sep=;\r\na,b;c\r\n"), (Records{{"a,b", "c"}}));
+  EXPECT_EQ(read_records("sep=,\na;b,c\n"), (Records{{"a;b", "c"}}));
+  EXPECT_EQ(read_records("sep=x\na,b\n"), (Records{{"sep=x"}, {"a,b"}}));
+  EXPECT_EQ(read_records("sep=;"), (Records{{"sep=", ""}}));
+}
+
+TEST(CsvReader, AZeroByteIsAByteOfItsField) {
+  const std::string text("a,b\0\0c\n\0,\"\0\"\n", 13);
+  EXPECT_EQ(read_records(text), (Records{{"a", std::string("b\0\0c", 4)},
+                                         {std::string(1, '\0'), std::string(1, '\0')}}));
 }
 
 TEST(CsvReader, QuotesHoldCommasLineBreaksAndDoubledQuotes) {
@@ -78,6 +98,14 @@ TEST(CsvReader, PlacesCountLinesAndBytesFromOne) {
   EXPECT_EQ(fields[1].column, 4u);
 }
 
+TEST(CsvReader, LinesAreCountedWhateverEndsThem) {
+  TextInput input("in", std::string_view("a,b\rb\r\nc\n\"x\r\ny\rz\nw\",d\re"));
+  CsvReader reader(input);
+  std::vector<std::uint64_t> lines;
+  for (std::vector<Field> fields; reader.next(fields);) lines.push_back(fields.back().line);
+  EXPECT_THAT(lines, ElementsAre(1, 2, 3, 7, 8));
+}
+
 TEST(CsvReader, RecordsCrossBufferBoundaries) {
   std::string text;
   for (int row = 0; row < 60'000; ++row) text += std::to_string(row) + ",\"a\"\"b\"\r\n";
@@ -95,7 +123,11 @@ TEST(CsvReader, AQuoteLeftOpenIsAnErrorWhereItOpened) {
 TEST(CsvReader, ARecordHasALimit) {
   const std::string text = "a,\"" + std::string(CsvReader::record_bytes_max + 1, 'x');
   EXPECT_THAT([&] { read_records(text); },
-              testing::ThrowsMessage<InputError>(HasSubstr("longer than 1048576 bytes")));
+              testing::ThrowsMessage<InputError>(HasSubstr(
+                  "table.csv:1:1: the record that begins here is longer than 1048576 bytes")));
+  EXPECT_THAT(
+      [] { read_records("1 2\n" + std::string(CsvReader::record_bytes_max + 1, ' ')); },
+      testing::ThrowsMessage<InputError>(HasSubstr("table.csv:2:1: the record that begins")));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string read_in_steps(const std::string& path, std::size_t step) {
   for (;;) {
     const std::size_t bytes = input.read(buffer);
     text.append(buffer.data(), bytes);
-    if (bytes < step) return text;
+    if (bytes == 0) return text;
   }
 }
 
@@ -72,6 +72,105 @@ TEST(TextInput, ADamagedOrTruncatedZstandardFileIsAnError) {
   EXPECT_THAT(read, ThrowsMessage<InputError>(HasSubstr("a.zst: the Zstandard file is truncated")));
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(4) << "\xFF\xFF\xFF";
   EXPECT_THAT(read, ThrowsMessage<InputError>(HasSubstr("a.zst: the Zstandard file is damaged")));
+}
+
+TEST(TextInput, ADamagedOrTruncatedGzipFileIsAnError) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.write_gz("a.gz", long_text());
+  const auto read = [&] { TemporaryDirectory::read(path); };
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  EXPECT_THAT(read, ThrowsMessage<InputError>(HasSubstr("a.gz: the gzip file is truncated")));
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(1000)
+      << std::string(100, '\xFF');
+  EXPECT_THAT(read, ThrowsMessage<InputError>(HasSubstr("a.gz: the gzip file is damaged")));
+}
+
+TEST(TextInput, GzipMembersFollowOneAnotherAndZerosMayFollowThem) {
+  const TemporaryDirectory directory;
+  const std::string a = TemporaryDirectory::read_bytes(directory.write_gz("a", "hello, "));
+  const std::string b = TemporaryDirectory::read_bytes(directory.write_gz("b", "world"));
+  EXPECT_EQ(TemporaryDirectory::read(directory.write("both", a + b)), "hello, world");
+  EXPECT_EQ(TemporaryDirectory::read(directory.write("both", a + b + std::string(512, '\0'))),
+            "hello, world");
+  EXPECT_THAT([&] { TemporaryDirectory::read(directory.write("tail", a + "id,x,y")); },
+              ThrowsMessage<InputError>(HasSubstr("bytes that are not gzip")));
+}
+
+TEST(TextInput, WhatIsCompressedAgainIsReadToo) {
+  const TemporaryDirectory directory;
+  std::string bytes = "id,x\n";
+  for (int time = 0; time < 4; ++time)
+    bytes = TemporaryDirectory::read_bytes(time % 2 == 0 ? directory.write_gz("a", bytes)
+                                                         : directory.write_zst("a", bytes));
+  EXPECT_EQ(TemporaryDirectory::read(directory.path("a")), "id,x\n");
+  directory.write_gz("a", bytes);
+  EXPECT_THAT([&] { TemporaryDirectory::read(directory.path("a")); },
+              ThrowsMessage<InputError>(HasSubstr("compressed more than 4 times")));
+}
+
+/// `order`: 0 for little-endian, 1 for big-endian.
+std::string utf16(std::u16string_view text, int order) {
+  std::string bytes;
+  for (const char16_t unit : text)
+    for (const int half : {order, 1 - order})
+      bytes.push_back(static_cast<char>(half == 0 ? unit & 0xFF : unit >> 8));
+  return bytes;
+}
+
+TEST(TextInput, Utf16IsReadWithAByteOrderMarkOrWithout) {
+  const TemporaryDirectory directory;
+  const std::u16string text = u"id,x,name\n7,1,M\u00fcller \u65e5 \U0001F6A2\n";
+  const std::string expected = "id,x,name\n7,1,M\u00fcller \u65e5 \U0001F6A2\n";
+  for (const int order : {0, 1}) {
+    EXPECT_EQ(TemporaryDirectory::read(directory.write("a", utf16(text, order))), expected);
+    EXPECT_EQ(TemporaryDirectory::read(directory.write("a", utf16(u"\uFEFF" + text, order))),
+              expected);
+    EXPECT_EQ(TemporaryDirectory::read(directory.write_gz("a", utf16(u"\uFEFF" + text, order))),
+              expected);
+  }
+  EXPECT_THAT([&] { TemporaryDirectory::read(directory.write("a", utf16(u"\uFEFFid", 0) + "x")); },
+              ThrowsMessage<InputError>(HasSubstr("ends within a character")));
+  EXPECT_THAT([&] { TemporaryDirectory::read(directory.write("a", utf16(u"\uFEFFi\xDC00x", 0))); },
+              ThrowsMessage<InputError>(HasSubstr("the UTF-16 text is damaged")));
+}
+
+TEST(TextInput, AByteOrderMarkIsNoText) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(TemporaryDirectory::read(directory.write("a", "\xEF\xBB\xBFid")), "id");
+  EXPECT_EQ(TemporaryDirectory::read(directory.write("a", "\xEF\xBB\xBF")), "");
+  EXPECT_EQ(TemporaryDirectory::read(directory.write("a", "\xEF\xBB")), "\xEF\xBB");
+}
+
+TEST(TextInput, WhatIsNoTextIsNamed) {
+  const TemporaryDirectory directory;
+  const auto refusal = [&](std::string_view bytes) -> std::string {
+    try {
+      TemporaryDirectory::read(directory.write("a.csv", bytes));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("PK\3\4rest"), HasSubstr("a.csv: is a ZIP archive"));
+  EXPECT_THAT(refusal("PAR1\x15rest"), HasSubstr("a Parquet file"));
+  EXPECT_THAT(refusal("\xFD"
+                      "7zXZ"),
+              HasSubstr("compressed with xz"));
+  EXPECT_THAT(refusal("BZh91AY"), HasSubstr("compressed with bzip2"));
+  EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("an SQLite database"));
+  EXPECT_THAT(refusal(std::string_view("\xFF\xFE\0\0i\0\0\0", 8)), HasSubstr("UTF-32"));
+  EXPECT_EQ(refusal("PAR1,ORCID\nPKW,2\nBZh,3\n"), "") << "words that only begin alike";
+}
+
+TEST(TextInput, TheHeadIsReadAgain) {
+  TextInput input("in", std::string_view("abcdef"));
+  EXPECT_EQ(input.head(2).substr(0, 2), "ab");
+  std::string text(4, ' ');
+  EXPECT_EQ(input.read(text), 4u);
+  EXPECT_EQ(text, "abcd");
+  EXPECT_EQ(input.head(9), "ef");
+  EXPECT_EQ(input.read(text), 2u);
+  EXPECT_EQ(input.read(text), 0u);
 }
 
 TEST(TextInput, FilesThatAreNotThereAndDirectoriesAreErrors) {

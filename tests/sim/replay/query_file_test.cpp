@@ -71,6 +71,10 @@ TEST(QueryFile, EachQueryMayHaveItsOwnLengthAndFilter) {
   EXPECT_EQ(queries[1].tags, TagFilter());
   const auto following = read_queries("k,query_id,follow\n1024,1,car\n");
   EXPECT_EQ(following.at(0).k, 1024u);
+  const auto pandas = read_queries("query_id,follow,k,distance_max_m\r1,car,3.0,\r2,bus,,5\r");
+  ASSERT_EQ(pandas.size(), 2u);
+  EXPECT_EQ(pandas[0].k, 3u);
+  EXPECT_EQ(pandas[1].distance_max_m, 5);
   EXPECT_EQ(following.at(0).anchor, AnchorKind::follow);
 }
 

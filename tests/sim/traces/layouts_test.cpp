@@ -120,9 +120,9 @@ TEST(AisLayout, SkipsAndCountsBadRowsByReason) {
                                                           "1,2022-01-03T00:00:00,0,0.0\n"
                                                           "1,2022-01-03T00:00:00,0,0.1\n"));
   const ReadTrace trace = read_trace({path});
-  EXPECT_EQ(trace.counts[SkipReason::missing_field], 6u) << "in AIS, 91 and 181 mean no position";
+  EXPECT_EQ(trace.counts[SkipReason::missing_field], 7u) << "in AIS, 91 and 181 mean no position";
   EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u);
-  EXPECT_EQ(trace.counts[SkipReason::out_of_range], 3u);
+  EXPECT_EQ(trace.counts[SkipReason::out_of_range], 2u);
   EXPECT_EQ(trace.counts[SkipReason::null_island], 1u);
   EXPECT_EQ(trace.counts.skipped_total(), 12u);
   EXPECT_EQ(trace.counts.rows, 1u);

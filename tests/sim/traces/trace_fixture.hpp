@@ -62,13 +62,19 @@ class TemporaryDirectory {
     return write(name, compressed);
   }
 
+  static std::string read_bytes(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  /// Reads as the program does: decompresses, for example.
   static std::string read(const std::string& path) {
     TextInput input(path);
     std::string text;
     for (std::vector<char> buffer(1 << 20);;) {
       const std::size_t bytes = input.read(buffer);
       text.append(buffer.data(), bytes);
-      if (bytes < buffer.size()) return text;
+      if (bytes == 0) return text;
     }
   }
 

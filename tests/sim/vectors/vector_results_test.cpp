@@ -36,7 +36,9 @@ std::string written(const std::string& name, const Lists& lists, const Make& mak
   writer->finish();
   EXPECT_FALSE(std::filesystem::exists(directory.path(name)));
   writer->close();
-  return TemporaryDirectory::read(directory.path(name));
+  return name.find(".csv") == std::string::npos
+             ? TemporaryDirectory::read_bytes(directory.path(name))
+             : TemporaryDirectory::read(directory.path(name));
 }
 
 const ListShape two_of_two{Metric::l2, 2, 2};
