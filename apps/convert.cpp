@@ -64,6 +64,7 @@ class Conversion {
   }
 
   void run() {
+    if (plan_.explain) return explain_trace(trace_);
     print_notes("convert", trace_);
     refuse_own_input({"--out", out_, "conversion"}, trace_.paths());
     sim::TextOutput output(out_, sim::TextOutput::Appears::when_closed);
@@ -138,6 +139,7 @@ std::function<int()> add_convert(CLI::App& program) {
   CLI::App* const command =
       program.add_subcommand("convert", "Write a trace in another file format");
   add_trace_flags(*command, *flags);
+  add_explain_flag(*command, *flags);
   command
       ->add_option(
           "--to", flags->to,

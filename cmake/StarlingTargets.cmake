@@ -116,7 +116,7 @@ endfunction()
 # starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [BACKENDS]): one GoogleTest program
 # per folder. With BACKENDS it has a suite for each instruction set of the CPU, and for the CUDA engine
 # where that is built: its tests whose parameter begins with "cuda" have the label cuda, those of
-# instruction sets that hardly any machine is left with have the label long.
+# instruction sets that hardly any machine is left with, and of portable code, have the label long.
 function(starling_test folder)
   cmake_parse_arguments(arg "BACKENDS" "LABEL" "SOURCES;LIBS" ${ARGN})
   set(label)
@@ -128,10 +128,10 @@ function(starling_test folder)
                         starling_options)
   starling_test_options(test_${folder})
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                       TEST_FILTER "-*/cuda*:*/cpu_SS*" PROPERTIES TIMEOUT 300 ${label})
+                       TEST_FILTER "-*/cuda*:*/cpu_SS*:*/cpu_portable*" PROPERTIES TIMEOUT 300 ${label})
   if(arg_BACKENDS)
     gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                         TEST_LIST test_${folder}_old_simd TEST_FILTER "*/cpu_SS*"
+                         TEST_LIST test_${folder}_old_simd TEST_FILTER "*/cpu_SS*:*/cpu_portable*"
                          PROPERTIES TIMEOUT 300 LABELS long)
   endif()
   if(arg_BACKENDS AND STARLING_CUDA)

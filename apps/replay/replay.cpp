@@ -151,6 +151,7 @@ std::function<int()> add_replay(CLI::App& program) {
       "replay",
       "Run a recorded trace through an embedded engine or into a server, or a server's log again");
   add_trace_flags(*command, *flags);
+  add_explain_flag(*command, *flags);
   command->get_option("trace")->required(false);
   add_old_until_flag(*command, *flags);
   add_result_flags(*command, *flags);
@@ -163,7 +164,11 @@ std::function<int()> add_replay(CLI::App& program) {
       if (!flags->journal.empty()) return replay_journal(*flags);
       if (flags->paths.empty())
         throw sim::UsageError("give a trace, or the folder of a server's log with --journal");
-      print_summary(run_replay(plan_replay(*flags)));
+      const ReplayPlan plan = plan_replay(*flags);
+      if (plan.explain)
+        explain_trace(sim::Trace(plan.paths, plan.trace));
+      else
+        print_summary(run_replay(plan));
     } catch (const sim::UsageError& error) {
       throw CLI::ValidationError(error.what());
     }

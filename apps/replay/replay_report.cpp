@@ -60,6 +60,12 @@ void print_summary(const ReplaySummary& summary) {
     print("not written", std::to_string(summary.idle_ticks) +
                              " ticks without rows and changes; --every-tick writes them too");
   print_first_skipped("replay", summary.counts);
+  constexpr std::uint64_t rows_min = 50;
+  if (summary.objects == summary.counts.rows && summary.counts.rows >= rows_min)
+    std::fputs(
+        "replay: warning: every row has an id of its own; is the column of ids one of row "
+        "numbers? --columns id=... names another one\n",
+        stderr);
   warn_of_never_seen(summary.never_seen);
 }
 

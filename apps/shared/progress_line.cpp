@@ -64,6 +64,12 @@ void print_first_skipped(const char* command, const sim::TraceCounts& counts) {
       std::fprintf(stderr, "%s: the first row %s: %s\n", command,
                    std::string(to_string(static_cast<sim::SkipReason>(reason))).c_str(),
                    counts.first_skipped[reason].c_str());
+  if (counts.odd_times > 0)
+    std::fprintf(stderr,
+                 "%s: warning: %llu rows are from before 1980 or from more than a year ahead; "
+                 "--time-unit, --from and --until help; the first: %s\n",
+                 command, static_cast<unsigned long long>(counts.odd_times),
+                 counts.first_odd_time.c_str());
 }
 
 std::string describe_left_out(const sim::TraceCounts& counts) {

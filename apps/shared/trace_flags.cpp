@@ -4,11 +4,16 @@
 #include "starling/apps/shared/trace_flags.hpp"
 
 #include <cstdio>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/files/text_append.hpp"
 #include "starling/sim/traces/layout.hpp"
 
 namespace starling::apps {
@@ -20,6 +25,68 @@ std::string format_help() {
   for (const sim::Layout& layout : sim::layouts())
     text += std::string(layout.name) + (layout.name == sim::layouts().back().name ? "" : ", ");
   return text;
+}
+
+constexpr std::size_t rows_explained = 3;
+
+void print_line(const char* what, const std::string& text) {
+  if (!text.empty()) std::printf("  %-18s %s\n", what, text.c_str());
+}
+
+std::string listed(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+
+std::string separator_text(std::optional<char> separator) {
+  if (!separator) return {};
+  if (*separator == '\t') return "tab";
+  return *separator == ' ' ? "blanks" : std::string(1, *separator);
+}
+
+std::string column_text(const sim::Columns& columns, const std::string& name) {
+  if (name.empty() || name == sim::file_name_column) return name.empty() ? "" : "the file's name";
+  return (columns.by_number ? "column " : "") + sim::printable_text(name);
+}
+
+std::string unit_text(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::by_magnitude:
+      return "seconds, milliseconds, microseconds or nanoseconds by their magnitude";
+    case TimeUnit::seconds:
+      return "seconds";
+    case TimeUnit::milliseconds:
+      return "milliseconds";
+    case TimeUnit::microseconds:
+      return "microseconds";
+    case TimeUnit::nanoseconds:
+      return "nanoseconds";
+  }
+  return {};
+}
+
+std::string order_text(DateOrder order) {
+  if (order == DateOrder::unknown) return "year, month, day; others are skipped";
+  return order == DateOrder::day_first ? "the day first" : "the month first";
+}
+
+void print_first_rows(const sim::Trace& trace, const sim::Trace::File& file) {
+  sim::NameTable names;
+  sim::TraceCounts counts;
+  for (const sim::TraceRow& row :
+       trace.first_rows(file, Lattice({.space = trace.space()}), names, counts, rows_explained)) {
+    sim::NameTable::NumberText buffer;
+    std::string text = sim::printable_text(names.text_of(to_number(row.id), buffer)) + " at ";
+    sim::append_iso_time(text, row.time_us);
+    for (const double coordinate : std::span(row.position).first(trace.has_z() ? 3 : 2)) {
+      text += ", ";
+      sim::append_number(text, coordinate);
+    }
+    if (row.has_tags) text += ", tags " + std::to_string(row.tags);
+    print_line("row", text);
+  }
+  for (const std::string& first : counts.first_skipped) print_line("skipped", first);
 }
 
 }  // namespace
@@ -87,8 +154,40 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags) {
                      "/tmp]");
 }
 
+void add_explain_flag(CLI::App& command, TraceFlags& flags) {
+  command.add_flag("--explain", flags.explain,
+                   "Print how each file is read and why, with its first three rows as they are "
+                   "understood, and do nothing else");
+}
+
+void explain_trace(const sim::Trace& trace) {
+  for (const std::string& note : trace.notes()) std::printf("%s\n", note.c_str());
+  for (const sim::Trace::File& file : trace.files()) {
+    const sim::RowRules rules = trace.rules_of(file);
+    std::printf("\n%s\n", file.path.c_str());
+    print_line("undone", listed(file.undone));
+    print_line("separator", separator_text(file.habits.separator));
+    print_line("id", column_text(file.columns, file.columns.id()));
+    print_line("time", column_text(file.columns, file.columns.time()) +
+                           (file.columns.clock.empty()
+                                ? ""
+                                : " and " + column_text(file.columns, file.columns.clock)));
+    print_line("time zone", rules.time.utc_offset_us == 0 ? "UTC, where none is written"
+                                                          : "--utc-offset, where none is written");
+    print_line("numbers as times", unit_text(rules.time.unit));
+    print_line("order of dates", order_text(rules.time.date_order));
+    print_line(rules.geographic ? "longitude" : "x", column_text(file.columns, file.columns.x()));
+    print_line(rules.geographic ? "latitude" : "y", column_text(file.columns, file.columns.y()));
+    print_line(rules.geographic ? "altitude" : "z",
+               rules.needs_z ? column_text(file.columns, file.columns.z()) : "not used");
+    print_line("tags", column_text(file.columns, file.columns.tags()));
+    print_line("decimal mark", rules.decimal_mark == sim::DecimalMark::comma ? "," : ".");
+    print_first_rows(trace, file);
+  }
+}
+
 TracePlan plan_trace(const TraceFlags& flags) {
-  TracePlan plan{flags.paths, flags.trace, flags.sort};
+  TracePlan plan{flags.paths, flags.trace, flags.sort, flags.explain};
   const auto offset_us = parse_utc_offset_us(flags.utc_offset);
   if (!offset_us) refuse_flag("--utc-offset", flags.utc_offset, "an offset such as +01:00 or Z");
   plan.trace.utc_offset_us = *offset_us;

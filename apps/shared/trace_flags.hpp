@@ -28,6 +28,7 @@ struct TraceFlags {
   std::string until;
   std::string order = "time";
   sim::SortOptions sort;  ///< only the members whose flags need no conversion
+  bool explain = false;
 };
 
 /// The flags, checked and converted.
@@ -35,10 +36,18 @@ struct TracePlan {
   std::vector<std::string> paths;
   sim::TraceOptions trace;
   sim::SortOptions sort;
+  bool explain = false;  ///< explain_trace(), and do nothing else
 };
 
 /// Adds the flags to a command. `flags` holds the defaults and must outlive the command.
 void add_trace_flags(CLI::App& command, TraceFlags& flags);
+
+/// Adds --explain.
+void add_explain_flag(CLI::App& command, TraceFlags& flags);
+
+/// Prints to the standard output how each file of the trace is read, and its first three rows as
+/// they are understood.
+void explain_trace(const sim::Trace& trace);
 
 /// Checks and converts the flags. If a flag is wrong, throws a sim::UsageError that names this
 /// flag.

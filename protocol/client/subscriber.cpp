@@ -36,10 +36,14 @@ class Subscriber::Sockets {
       : context_(context),
         options_(std::move(options)),
         state_(options_.subscription, std::move(handlers)),
+        endpoint_(options_.results),
+        results_(endpoint_.empty() ? zmq::socket_t() : subscribed_socket()),
         client_(context, options_.client),
-        endpoint_(wanted_endpoint()),
-        results_(subscribed_socket()),
-        report_due_(Clock::now() + report_interval()) {}
+        report_due_(Clock::now() + report_interval()) {
+    if (!endpoint_.empty()) return;
+    endpoint_ = wanted_endpoint();
+    results_ = subscribed_socket();
+  }
 
   bool poll(std::int64_t timeout_ms) {
     take_snapshot();
@@ -179,9 +183,9 @@ class Subscriber::Sockets {
   zmq::context_t& context_;
   SubscriberOptions options_;
   SubscriptionState state_;
-  Client client_;
   std::string endpoint_;  ///< to which results_ is connected
   zmq::socket_t results_;
+  Client client_;
   Clock::time_point report_due_;
   Clock::time_point retry_at_ = Clock::time_point::min();
   std::string obstacle_;  ///< of the last request

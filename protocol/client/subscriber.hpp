@@ -38,8 +38,9 @@ std::string results_of(const HelloReply& server, const std::string& commands);
 ///       show(subscriber.state().lists());  // a map of (query, subject) to HeldList
 class Subscriber {
  public:
-  /// Says hello, then subscribes. Throws what Client's constructor throws, and EndpointError if
-  /// `results` is empty and results_of() knows none. The context must outlive the subscriber.
+  /// Subscribes and says hello, or the other way round if `results` is empty. Throws what Client's
+  /// constructor throws, and EndpointError if `results` is empty and results_of() knows none. The
+  /// context must outlive the subscriber.
   Subscriber(zmq::context_t& context, SubscriberOptions options,
              SubscriptionHandlers handlers = {});
   ~Subscriber();

@@ -29,7 +29,7 @@ struct Demand {
   std::string source;          ///< where the requests come from, in words
   bool is_geographic = false;  ///< the points were projected from longitudes and latitudes
   std::array<std::uint64_t, bad_row_count> bad_rows{};
-  /// The first row of each reason: "FILE:LINE:COLUMN: sentence".
+  /// The first row that was skipped for each reason: "FILE:LINE:COLUMN: sentence".
   std::array<std::string, bad_row_count> first_bad_rows{};
   std::uint64_t outside_time = 0;  ///< number of good rows at or after end_us, which were left out
   std::int64_t spread_us = 0;      ///< whole-minute times were moved by up to this; 0: not moved

@@ -279,6 +279,14 @@ std::string joined_time(std::string_view date, std::string_view clock) {
   return time.append(clock);
 }
 
+std::string_view time_of(std::string_view date, std::string_view clock, std::string& time) {
+  constexpr std::size_t bytes_with_date = 9;
+  if (trim(clock).size() >= bytes_with_date && !is_clock(clock)) return clock;
+  if (is_missing(date) || is_missing(clock)) return {};
+  time = joined_time(date, clock);
+  return time;
+}
+
 void join_split_time(std::vector<Field>& fields, std::size_t index, std::string& time) {
   if (index + 1 >= fields.size() || is_clock(fields[index].text) ||
       !is_clock(fields[index + 1].text))
@@ -290,7 +298,7 @@ void join_split_time(std::vector<Field>& fields, std::size_t index, std::string&
 
 std::string beyond_the_header(std::string_view text) {
   return "the field " + quoted_text(trim(text)) +
-         " stands behind the last column of the header; does a value hold the separator, as a "
+         " has no column in the header; does a value hold the separator, as a "
          "decimal comma does?";
 }
 

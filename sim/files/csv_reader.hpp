@@ -106,6 +106,11 @@ bool is_clock(std::string_view text);
 /// Returns the date, a space and the clock time, with colons.
 std::string joined_time(std::string_view date, std::string_view clock);
 
+/// Returns the time of a record that has a date and a clock time apart, in `time` if they are
+/// joined. If `clock` has the date too, or is a number of seconds since 1970, it is the time.
+/// Returns an empty text if one of them is missing.
+std::string_view time_of(std::string_view date, std::string_view clock, std::string& time);
+
 /// If the field at `index` is a date and the next one a clock time, makes one field of them. Where
 /// blanks separate the fields, "7 2022-01-03 00:10:00" has such a pair. `time` gets the text of the
 /// field and must live as long as the fields.

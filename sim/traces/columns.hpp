@@ -27,6 +27,7 @@ struct Columns {
   const std::string& id() const { return names[0]; }
   const std::string& time() const { return names[1]; }
   const std::string& x() const { return names[2]; }
+  const std::string& y() const { return names[3]; }
   const std::string& z() const { return names[4]; }
   const std::string& tags() const { return names[5]; }
 };

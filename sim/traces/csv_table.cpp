@@ -19,14 +19,6 @@ constexpr std::size_t id_part = 0;
 constexpr std::size_t time_part = 1;
 constexpr std::size_t z_part = 4;  // parts 4 and 5, altitude and tags, are optional
 
-/// Returns true if `text`, of a column that should have clock times, has the date too, or seconds
-/// since 1970.
-bool has_date(std::string_view text) {
-  constexpr std::size_t digits_min = 9;
-  text = trim(text);
-  return text.size() >= digits_min && !is_clock(text);
-}
-
 std::size_t index_of_number(const std::string& number) {
   std::size_t column = 0;
   std::from_chars(number.data(), number.data() + number.size(), column);
@@ -146,17 +138,8 @@ bool CsvTable::next(RowText& row) {
          {}};
   if (columns_.id() == file_name_column)
     row.id = {file_name_, fields_.front().line, fields_.front().column};
-  if (clock_index_ != no_index) {
-    const Field clock = field(clock_index_);
-    if (has_date(clock.text)) {
-      row.time = clock;
-    } else if (is_missing(row.time.text) || is_missing(clock.text)) {
-      row.time.text = {};
-    } else {
-      time_ = joined_time(row.time.text, clock.text);
-      row.time.text = time_;
-    }
-  }
+  if (clock_index_ != no_index)
+    row.time.text = time_of(row.time.text, field(clock_index_).text, time_);
   for (std::size_t index = width_; width_ != 0 && index < fields_.size(); ++index) {
     if (trim(fields_[index].text).empty()) continue;
     row.beyond = fields_[index];

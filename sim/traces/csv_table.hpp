@@ -37,6 +37,8 @@ class CsvTable {
   /// blanks separate the fields, a date and the clock time behind it are one field.
   bool next(RowText& row);
 
+  char separator() const { return reader_.separator(); }
+
  private:
   void find_header(std::size_t head_records);
   void find_columns(std::span<const std::string> header);

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one JSON array, of flat objects or of GeoJSON's features: see record_readers.hpp.
-// ArrayReader splits the array into elements, so that a file of any length needs little memory.
-// simdjson parses each element. Numbers are passed on as text, so that no digit is lost.
+// Reads one JSON array, or JSON lines, of flat objects or of GeoJSON's features: see
+// record_readers.hpp. ArrayReader splits the array into elements, so that a file of any length
+// needs little memory. simdjson parses each element. Numbers are passed on as text, so that no
+// digit is lost.
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <simdjson.h>
 
 #include "starling/sim/files/byte_reader.hpp"
+#include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/traces/common_headers.hpp"
 #include "starling/sim/traces/record_readers.hpp"
@@ -27,7 +30,7 @@ bool is_space(int byte) {
   return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-/// Splits a JSON array into the texts of its elements.
+/// Splits a JSON array, or JSON lines, into the texts of the elements.
 class ArrayReader {
  public:
   explicit ArrayReader(TextInput& input) : bytes_(input) {}
@@ -57,14 +60,20 @@ class ArrayReader {
   /// text.
   bool next(std::string& element) {
     skip_spaces();
-    const int byte = bytes_.peek();
-    if (!begun_) {
-      if (byte != '[') fail("it does not begin with [");
-      bytes_.take();
+    const bool first = !std::exchange(begun_, true);
+    if (first) {
+      const int byte = bytes_.peek();
+      has_lines_ = byte == '{' && !is_member_;
+      if (byte != '[' && !has_lines_) fail("it does not begin with [ or {");
+      if (byte == '[') bytes_.take();
       skip_spaces();
     }
-    const bool first = !begun_;
-    begun_ = true;
+    if (has_lines_) {
+      if (bytes_.peek() == ByteReader::end_of_file) return false;
+      if (bytes_.peek() != '{') fail("an object is needed here");
+      read_element(element);
+      return true;
+    }
     if (bytes_.peek() == ']') {
       bytes_.take();
       if (is_member_) leave_object();
@@ -148,6 +157,7 @@ class ArrayReader {
   ByteReader bytes_;
   bool begun_ = false;
   bool is_member_ = false;  ///< the array is a member of an object
+  bool has_lines_ = false;  ///< objects follow one another without brackets and commas around them
   std::uint64_t line_ = 1;
   std::uint64_t column_ = 1;
 };
@@ -271,9 +281,14 @@ class JsonRecords final : public Elements {
     RowText row;
     const std::array<Field*, 6> parts{&row.id, &row.time, &row.x, &row.y, &row.z, &row.tags};
     for (Field* const part : parts) *part = place_of(text_);
+    std::string_view clock;
     if (record.type() == ondemand::json_type::object)
       for (auto member : record.get_object()) {
         const std::string_view key = member.unescaped_key();
+        if (!key.empty() && key == columns_.clock) {
+          clock = text_of(member.value());
+          continue;
+        }
         const auto column = std::ranges::find(columns_.names, key);
         if (column == columns_.names.end() || key.empty()) continue;
         Field& field = *parts[static_cast<std::size_t>(column - columns_.names.begin())];
@@ -281,11 +296,13 @@ class JsonRecords final : public Elements {
         field = place_of(value.raw_json_token());
         field.text = text_of(value);
       }
+    if (!columns_.clock.empty()) row.time.text = time_of(row.time.text, clock, time_);
     handler_(row);
   }
 
   const Columns& columns_;
   const RecordHandler& handler_;
+  std::string time_;  ///< the record's date and clock time, if they are two members
 };
 
 /// The features of a GeoJSON FeatureCollection.
@@ -318,7 +335,8 @@ class GeoJsonRecords final : public Elements {
     handler_(row);
   }
 
-  /// What is no point has the name of its kind in place of the coordinates.
+  /// If the geometry is no point, its kind takes the place of the coordinates, where it is
+  /// reported.
   void read_geometry(ondemand::object geometry, RowText& row) {
     for (auto member : geometry) {
       const std::string_view key = member.unescaped_key();
@@ -366,6 +384,26 @@ class GeoJsonRecords final : public Elements {
 };
 
 }  // namespace
+
+std::vector<std::string> keys_of_first_record(std::string_view text) {
+  std::vector<std::string> keys;
+  try {
+    TextInput input("", text);
+    ArrayReader array(input);
+    std::string element;
+    if (!array.next(element)) return keys;
+    ondemand::parser parser;
+    ondemand::document document = parser.iterate(
+        simdjson::padded_string_view(element.data(), element.size(), element.capacity()));
+    for (auto member : document.get_object()) {
+      const std::string_view key = member.unescaped_key();
+      keys.emplace_back(key);
+    }
+  } catch (const InputError&) {  // the text is no JSON, or its first record is longer
+  } catch (const simdjson::simdjson_error&) {
+  }
+  return keys;
+}
 
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler) {

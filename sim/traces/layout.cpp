@@ -152,7 +152,7 @@ bool is_never_guessed(const FileHead&) {
 
 constexpr double foot_m = 0.3048;
 
-constexpr std::array<Layout, 15> table{{
+constexpr std::array<Layout, 16> table{{
     {.name = "sumo",
      .title = "SUMO FCD",
      .columns = "id=id,time=time,x=x,y=y,z=z",
@@ -240,6 +240,11 @@ constexpr std::array<Layout, 15> table{{
      .columns = "id=id,time=time_us,x=x,y=y,z=z,tags=tags",
      .time_unit = TimeUnit::microseconds,
      .read = read_csv_records},
+    {.name = "json",
+     .title = "JSON records",
+     .columns = "",
+     .read = read_json_records,
+     .recognises = is_never_guessed},
     {.name = "csv",
      .title = "CSV",
      .columns = "",
@@ -297,6 +302,7 @@ Habits habits_in(const FileHead& head, const Layout& layout, const Columns& colu
     TextInput input("", whole_lines(head));
     const RecordOptions options = record_options(layout, columns);
     CsvTable table(input, options);
+    habits.separator = table.separator();
     for (RowText row; table.next(row);) {
       if (!is_order_known && day_first.empty() && has_day_first(row.time.text))
         day_first = trim(row.time.text);
@@ -329,7 +335,7 @@ std::string mark_of(const Layout& layout, const Columns& columns) {
   for (std::size_t part = 0; part < required_parts; ++part)
     if (std::ranges::find(names, columns.names[part]) == names.end())
       names.emplace_back(columns.names[part]);
-  std::string text = "its header has ";
+  std::string text = layout.read == read_json_records ? "its first record has " : "its header has ";
   for (const std::string_view name : names)
     text += (name == names.front() ? "" : ", ") + std::string(name);
   return text;

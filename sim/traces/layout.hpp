@@ -81,7 +81,8 @@ FileHead read_head(TextInput& input);
 struct Habits {
   DateOrder date_order = DateOrder::unknown;
   DecimalMark decimal_mark = DecimalMark::point;
-  std::string evidence{};  ///< for the user; empty: the file shows no habit
+  std::optional<char> separator{};  ///< of fields; a space: any number of blanks
+  std::string evidence{};           ///< for the user; empty: the file shows no habit
 };
 
 /// Returns the habits that the beginning of a CSV file shows. A first number above 12 tells that

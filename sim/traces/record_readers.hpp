@@ -3,6 +3,10 @@
 // floating-car data. Only the table of layouts (layout.cpp) uses these readers.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "starling/sim/traces/layout.hpp"
 
 namespace starling::sim {
@@ -17,8 +21,12 @@ void read_csv_records(TextInput& input, const RecordOptions& options, const Reco
 void read_trip_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// Reads one JSON array of objects, with one object in memory at a time. The columns are the
-/// objects' keys.
+/// Returns the keys of the first object of a JSON array, or of JSON lines. Returns none if `text`
+/// is something else.
+std::vector<std::string> keys_of_first_record(std::string_view text);
+
+/// Reads one JSON array of objects, or JSON lines, with one object in memory at a time. The columns
+/// are the objects' keys.
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 

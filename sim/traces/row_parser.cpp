@@ -3,6 +3,7 @@
 #include "starling/sim/traces/row_parser.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
@@ -12,7 +13,17 @@
 namespace starling::sim {
 namespace {
 
+constexpr std::int64_t year_1980_us = 315'532'800'000'000;
 constexpr std::string_view position_at = "position at";
+
+std::string advice_out_of_range(std::string_view what, std::string_view text) {
+  if (what == position_at)
+    return "; an --origin near the positions or a coarser --resolution may reach it";
+  constexpr double longitude_max = 180;
+  const auto value = parse_number(text);
+  const bool may_be_longitude = value && std::abs(*value) <= longitude_max;
+  return what == "latitude" && may_be_longitude ? "; are longitude and latitude swapped?" : "";
+}
 
 std::string sentence(SkipReason reason, std::string_view what, std::string_view text) {
   switch (reason) {
@@ -26,9 +37,7 @@ std::string sentence(SkipReason reason, std::string_view what, std::string_view 
                   : "");
     case SkipReason::out_of_range:
       return "the " + std::string(what) + " " + quoted_text(text) + " is out of range" +
-             (what == position_at
-                  ? "; an --origin near the positions or a coarser --resolution may reach it"
-                  : "");
+             advice_out_of_range(what, text);
     case SkipReason::null_island:
       return "the position is exactly 0, 0, which --keep-null-island would keep";
     case SkipReason::too_fast:
@@ -62,6 +71,11 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
     return std::nullopt;
   }
   ++counts_.rows;
+  if (rules_.geographic && (row.time_us < year_1980_us || row.time_us > rules_.newest_time_us) &&
+      counts_.odd_times++ == 0)
+    counts_.first_odd_time = InputError(path, text.time.line, text.time.column,
+                                        "the time " + quoted_text(trim(text.time.text)))
+                                 .what();
   return row;
 }
 

@@ -3,6 +3,8 @@
 // same for all layouts. Trace::read() calls RowParser::parse() once per record.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -26,6 +28,8 @@ struct RowRules {
   bool keep_null_island = false;  ///< 0, 0 is a position, even if `geographic`
   bool strict = false;            ///< throw InputError instead of skipping a row
   DecimalMark decimal_mark = DecimalMark::point;
+  /// Later times of geographic rows are pointed out, as are those of before 1980.
+  std::int64_t newest_time_us = std::numeric_limits<std::int64_t>::max();
 };
 
 class RowParser {

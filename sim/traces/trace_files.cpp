@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "starling/knn/base/clocks.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/traces/common_headers.hpp"
+#include "starling/sim/traces/record_readers.hpp"
 
 namespace starling::sim {
 namespace {
@@ -55,6 +57,11 @@ std::string ways_to_tell() {
          "), or the columns of a CSV file with --columns id=...,time=..., and lat=...,lon=... "
          "(degrees) or "
          "x=...,y=... (metres)";
+}
+
+bool looks_like_json(const FileHead& head) {
+  const std::size_t begin = head.text.find_first_not_of(" \t\r\n");
+  return begin != std::string::npos && (head.text[begin] == '{' || head.text[begin] == '[');
 }
 
 std::string first_line(const std::string& text) {
@@ -148,6 +155,7 @@ std::optional<Trace::File> Trace::open(const std::string& path, bool in_director
     throw InputError(path + ": its layout is not recognised: it begins with " +
                      quoted_text(first_line(head.text)) + "; " + header_fault(head) +
                      ways_to_tell());
+  file->undone = pipe->input.undone();
   file->habits = habits_in(head, *file->layout, file->columns, options_.date_order);
   if (file->layout->either_space && options_.space == Space::wgs84) file->habits.evidence.clear();
   if (!fs::is_regular_file(path)) file->pipe = std::move(pipe);
@@ -160,20 +168,26 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, const FileH
   for (const std::vector<std::string>& record : head.records)
     if (const std::optional<CommonColumns> common = find_common_columns(record))
       return File{path, find_layout("csv"), common->columns, common->time_unit};
+  if (const std::optional<CommonColumns> common =
+          find_common_columns(keys_of_first_record(head.text)))
+    return File{path, find_layout("json"), common->columns, common->time_unit};
   return std::nullopt;
 }
 
 std::optional<Trace::File> Trace::as_told(const std::string& path, const FileHead& head) const {
-  const Layout* const layout = find_layout(options_.format == "auto" ? "csv" : options_.format);
+  const std::string_view json_or_csv = looks_like_json(head) ? "json" : "csv";
+  const Layout* const layout =
+      find_layout(options_.format == "auto" ? json_or_csv : options_.format);
   if (!layout)
     throw UsageError("--format " + quoted_text(options_.format) + " is not one of auto, " +
                      layout_names());
   if (!layout->columns.empty() && !options_.columns.empty())
-    throw UsageError("--columns needs --format csv; " + std::string(layout->title) +
+    throw UsageError("--columns needs --format csv or json; " + std::string(layout->title) +
                      " has fixed columns");
   if (!layout->columns.empty()) return File{path, layout, columns_in(*layout, head)};
   if (options_.columns.empty())
-    throw UsageError("--format csv needs --columns, such as id=...,time=...,lat=...,lon=...");
+    throw UsageError("--format " + std::string(layout->name) +
+                     " needs --columns, such as id=...,time=...,lat=...,lon=...");
   return File{path, layout, parse_columns(options_.columns)};
 }
 
@@ -244,7 +258,7 @@ bool Trace::has_tags() const {
   return std::ranges::any_of(files_, [](const File& file) { return !file.columns.tags().empty(); });
 }
 
-RowRules Trace::rules_for(const File& file) const {
+RowRules Trace::rules_of(const File& file) const {
   RowRules rules;
   rules.time = {options_.time_unit.value_or(file.time_unit.value_or(file.layout->time_unit)),
                 options_.utc_offset_us, options_.date_order, file.layout->has_clock_from_zero};
@@ -257,7 +271,22 @@ RowRules Trace::rules_for(const File& file) const {
   rules.keep_null_island = options_.keep_null_island;
   rules.strict = options_.strict;
   rules.decimal_mark = file.habits.decimal_mark;
+  constexpr std::int64_t year_us = 366 * std::int64_t{86'400'000'000};
+  rules.newest_time_us = wall_now_us() + year_us;
   return rules;
+}
+
+void Trace::read_file(const File& file, RowParser& parser, const RowHandler& handler) const {
+  if (file.pipe && std::exchange(file.pipe->is_read, true))
+    throw InputError(file.path +
+                     ": is a pipe, which can be read only once; write it to a file first");
+  std::optional<TextInput> opened;
+  TextInput& input = file.pipe ? file.pipe->input : opened.emplace(file.path);
+  RecordOptions options = record_options(*file.layout, file.columns);
+  options.persons = options_.persons;
+  file.layout->read(input, options, [&](const RowText& text) {
+    if (const std::optional<TraceRow> row = parser.parse(text, file.path)) handler(*row);
+  });
 }
 
 void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
@@ -265,22 +294,27 @@ void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
   std::optional<SpeedLimit> speed_limit;
   if (options_.max_speed_mps) speed_limit.emplace(*options_.max_speed_mps, lattice);
   for (const File& file : files_) {
-    if (file.pipe && std::exchange(file.pipe->is_read, true))
-      throw InputError(file.path +
-                       ": is a pipe, which can be read only once; write it to a file first");
-    std::optional<TextInput> opened;
-    TextInput& input = file.pipe ? file.pipe->input : opened.emplace(file.path);
-    RowParser parser(rules_for(file), lattice, names, counts,
-                     speed_limit ? &*speed_limit : nullptr);
-    RecordOptions options = record_options(*file.layout, file.columns);
-    options.persons = options_.persons;
-    file.layout->read(input, options, [&](const RowText& text) {
-      const std::optional<TraceRow> row = parser.parse(text, file.path);
-      if (!row) return;
-      if (row->time_us >= options_.from_us && row->time_us <= options_.to_us) return handler(*row);
+    RowParser parser(rules_of(file), lattice, names, counts, speed_limit ? &*speed_limit : nullptr);
+    read_file(file, parser, [&](const TraceRow& row) {
+      if (row.time_us >= options_.from_us && row.time_us <= options_.to_us) return handler(row);
       ++counts.outside;
     });
   }
+}
+
+std::vector<TraceRow> Trace::first_rows(const File& file, const Lattice& lattice, NameTable& names,
+                                        TraceCounts& counts, std::size_t count) const {
+  struct EnoughError {};
+  std::vector<TraceRow> rows;
+  RowParser parser(rules_of(file), lattice, names, counts, nullptr);
+  try {
+    read_file(file, parser, [&](const TraceRow& row) {
+      rows.push_back(row);
+      if (rows.size() == count) throw EnoughError();
+    });
+  } catch (const EnoughError&) {  // the file goes on
+  }
+  return rows;
 }
 
 }  // namespace starling::sim

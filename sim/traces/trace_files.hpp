@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "starling/knn/words/lattice.hpp"
@@ -53,7 +54,8 @@ class Trace {
     Columns columns;
     std::optional<TimeUnit> time_unit{};  ///< if the name of the time's column says it
     Habits habits{};
-    std::shared_ptr<Pipe> pipe{};  ///< null: the file is opened again when it is read
+    std::vector<std::string_view> undone{};  ///< as TextInput::undone()
+    std::shared_ptr<Pipe> pipe{};            ///< null: the file is opened again when it is read
   };
 
   /// `paths` are files and directories. A directory's files are taken in order of name, without
@@ -78,6 +80,12 @@ class Trace {
   bool has_tags() const;
 
   using RowHandler = std::function<void(const TraceRow&)>;
+
+  RowRules rules_of(const File& file) const;
+  /// Returns the first rows of `file`, at most `count`, whatever their times. Throws as read()
+  /// does.
+  std::vector<TraceRow> first_rows(const File& file, const Lattice& lattice, NameTable& names,
+                                   TraceCounts& counts, std::size_t count) const;
 
   /// Passes every row from from_us to to_us to `handler`, file after file. `lattice` must be of
   /// this trace's space. Throws InputError if a file cannot be read further, or is a pipe that was
@@ -104,7 +112,7 @@ class Trace {
   void agree_on_space(const File& file);
   bool is_geographic(const File& file) const;
   bool needs_z(const File& file) const;
-  RowRules rules_for(const File& file) const;
+  void read_file(const File& file, RowParser& parser, const RowHandler& handler) const;
 
   TraceOptions options_;
   std::vector<File> files_;

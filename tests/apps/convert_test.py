@@ -55,6 +55,18 @@ class TraceTest(FolderCase):
 
 
 class ConvertTest(TraceTest):
+    def test_explain_says_how_a_file_is_read(self):
+        path = self.folder / "fleet.csv"
+        path.write_text("ID;date;time;lat;lon\n" + "".join(
+            f"7;20/01/2022;00:10:0{i};52,{i}5;13,4\n" for i in range(5)) + "8;x;y;1;1\n")
+        done = self.run_program("convert", path, "--explain", "--to", "csv", "--out", "-")
+        for line in ("separator          ;", "id                 ID", "time               date and time",
+                     "order of dates     the day first", "decimal mark       ,",
+                     "row                7 at 2022-01-20T00:10:00Z, 13.4, 52.05"):
+            self.assertIn(line, done.stdout)
+        self.assertEqual(done.stdout.count("  row "), 3)
+        self.assertNotIn("id,time_us", done.stdout)
+
     def test_csv_holds_the_original_ids_and_microseconds(self):
         done = self.convert(self.write("bus.csv", BUS), "csv", "-")
         self.assertEqual(done.stdout, "id,time_us,lon,lat\n"

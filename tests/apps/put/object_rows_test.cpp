@@ -170,7 +170,8 @@ TEST(ObjectRows, AQuoteWithinAFieldIsACharacter) {
 
 TEST(ObjectRows, AFieldBehindTheHeaderIsAFault) {
   const Result result = read("id,x,y\n1,13,4,52,5\n2,1,2,\n", Space::planar2, 64);
-  EXPECT_THAT(result.faults, ElementsAre(HasSubstr("2: the field '52' stands behind the last")));
+  EXPECT_THAT(result.faults,
+              ElementsAre(HasSubstr("2: the field '52' has no column in the header")));
   EXPECT_THAT(result.rows, ElementsAre(Read{"2", "", now_us, {1, 2, 0}, false, {}}));
 }
 

@@ -53,7 +53,7 @@ TEST(DirtyFiles, ARowWithMoreFieldsThanTheHeaderIsCountedAndShown) {
   EXPECT_THAT(rows_of(trace), ElementsAre("8 0 13.5 52.25 0 -", "10 0 13.5 52.125 0 -"));
   EXPECT_EQ(trace.counts[SkipReason::too_many_fields], 2u);
   EXPECT_THAT(trace.counts.first_skipped,
-              Contains(HasSubstr("trace.csv:2:10: the field '13' stands")));
+              Contains(HasSubstr("trace.csv:2:10: the field '13' has no column")));
 }
 
 TEST(DirtyFiles, TheFirstRowOfEachReasonIsShown) {
@@ -231,6 +231,25 @@ TEST(DirtyFiles, GpxTracksAreReadWithTheirNames) {
               ElementsAre("7 & 8 1641168600000000 13.4 52.5 34.5 -"));
 }
 
+TEST(DirtyFiles, JsonLinesAndArraysAreReadByTheirKeys) {
+  const std::string first =
+      R"({"MMSI":219,"date":"2022-01-03","time":"00:10:00","lat":52.5,"lon":13.4})";
+  const std::string second = R"({"lon":"2","lat":1,"MMSI":"bus","time":1641168600,"name":null})";
+  const std::vector<std::string> expected{"219 1641168600000000 13.4 52.5 0 -",
+                                          "bus 1641168600000000 2 1 0 -"};
+  for (const std::string& text : {first + "\n" + second, first + "\r\n\r\n" + second + "\r",
+                                  first + second, "[" + first + ",\n" + second + "]"}) {
+    const ReadTrace trace = read_text(text);
+    EXPECT_EQ(trace.layout, "json") << text;
+    EXPECT_EQ(rows_of(trace), expected) << text;
+  }
+  EXPECT_THAT(
+      rows_of(read_text(R"({"a":1,"b":2,"c":3,"d":4})", {.columns = "id=a,time=b,x=c,y=d"})),
+      ElementsAre("1 2000000 3 4 0 -"));
+  EXPECT_THAT(refusal_of_text(first + "\n" + second + "\n{\"MMSI\":"),
+              HasSubstr("trace.csv:3:9: the JSON is damaged"));
+}
+
 TEST(DirtyFiles, GeoJsonPointsAreReadWithTheirProperties) {
   const ReadTrace trace = read_text(
       R"({"name":"a \"features\" b","type":"FeatureCollection","crs":{"features":[1]},"features":[)"
@@ -312,7 +331,21 @@ TEST(DirtyFiles, FilesOfADirectoryThatAreNoTextAreLeftOutAndNamed) {
               Contains(AllOf(HasSubstr("b.zip: is a ZIP archive"), HasSubstr("left out"))));
 }
 
+TEST(DirtyFiles, TimesThatAreProbablyMisreadArePointedOut) {
+  const ReadTrace trace = read_text(
+      "id,time,lat,lon\n1,2022-01-03,1,1\n2,1980-01-01,1,1\n3,1979-12-31T23:59:59Z,1,1\n4,"
+      "20220103001000,1,"
+      "1\n");
+  EXPECT_EQ(trace.rows.size(), 4u);
+  EXPECT_EQ(trace.counts.odd_times, 2u);
+  EXPECT_THAT(trace.counts.first_odd_time,
+              HasSubstr("trace.csv:4:3: the time '1979-12-31T23:59:59Z'"));
+  EXPECT_EQ(read_text("id,time,x,y\n1,0,1,1\n").counts.odd_times, 0u) << "seconds from 0";
+}
+
 TEST(DirtyFiles, SwappedOrFarPositionsAreRefusedWithAWayOut) {
+  EXPECT_THAT(read_text("id,time,lat,lon\n7,0,116.4,39.9\n").counts.first_skipped,
+              Contains(HasSubstr("are longitude and latitude swapped?")));
   EXPECT_THAT(read_text("id,time,x,y\n7,0,-13627665.27,4547675.35\n").counts.first_skipped,
               Contains(HasSubstr("--origin near the positions or a coarser --resolution")));
 }

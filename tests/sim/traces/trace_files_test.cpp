@@ -184,9 +184,9 @@ TEST(TraceFiles, WhatIsMissingOrUnknownIsSaid) {
               HasSubstr("cannot be opened: No such file or directory"));
   EXPECT_THAT(
       usage_error({path}, {.format = "kml"}),
-      HasSubstr(
-          "'kml' is not one of auto, sumo, ais, ais-2025, ais-danish, opensky, tdrive, "
-          "cabspotting, geolife, gpx, geojson, porto, gtfs, starling-lonlat, starling-xy, csv"));
+      HasSubstr("'kml' is not one of auto, sumo, ais, ais-2025, ais-danish, opensky, tdrive, "
+                "cabspotting, geolife, gpx, geojson, porto, gtfs, starling-lonlat, starling-xy, "
+                "json, csv"));
   EXPECT_THAT(usage_error({path}, {.format = "csv"}), HasSubstr("needs --columns"));
   EXPECT_THAT(usage_error({path}, {.format = "ais", .columns = "id=a"}),
               HasSubstr("--columns needs --format csv"));
