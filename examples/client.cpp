@@ -62,8 +62,7 @@ bool run(const char* commands) {
   const wire::ClientOptions options{.commands = commands, .name = "examples/client"};
   wire::Client client(context, options);
   put_query(client);
-  wire::Subscriber subscriber(context,
-                              {.client = options, .subscription = {.stream = "riders"}});
+  wire::Subscriber subscriber(context, {.client = options, .subscription = {.stream = "riders"}});
   send_positions(client);
   const auto list = await_list(subscriber);
   if (!list)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --connect, --results, --timeout and --key of the commands that talk to a running server, and the client that
-// they describe.
+// --connect, --results, --timeout and --key of the commands that talk to a running server, and the
+// client that they describe.
 #pragma once
 
 #include <string>
