@@ -75,13 +75,14 @@ def make_ais_danish(folder):
 
 
 def make_tdrive(folder):
-    """One file per taxi, without a header; one file is empty."""
+    """One file per taxi, without a header; one file is empty. The longitudes are those of Beijing: by
+    them, the layout is told from one whose third column is the latitude."""
     path = folder / "taxi_log"
     path.mkdir()
     for number, seconds, longitude, latitude in walks(3):
         with open(path / f"{number + 1}.txt", "a", encoding="ascii") as file:
             time = moment(seconds, "%Y-%m-%d %H:%M:%S")
-            file.write(f"{number + 1},{time},{longitude},{latitude}\n")
+            file.write(f"{number + 1},{time},{float(longitude) + 106:.6f},{latitude}\n")
             if seconds % 9 == 0:
                 file.write(f"{number + 1},{time},0.00000,0.00000\n")
     (path / "9999.txt").write_bytes(b"")
