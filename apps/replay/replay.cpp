@@ -13,6 +13,7 @@
 #include "starling/apps/replay/replay_report.hpp"
 #include "starling/apps/replay/replay_run.hpp"
 #include "starling/apps/shared/exact_flag.hpp"
+#include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/apps/shared/speed_flag.hpp"
 #include "starling/sim/files/errors.hpp"
 

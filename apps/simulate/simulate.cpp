@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/simulate/simulate_options.hpp"
 #include "starling/apps/simulate/simulate_run.hpp"

@@ -22,6 +22,7 @@
 #include "starling/apps/shared/exact_flag.hpp"
 #include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/server/key_flags.hpp"
+#include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/apps/subscribe/live_table.hpp"
 #include "starling/apps/subscribe/name_lookup.hpp"
 #include "starling/apps/subscribe/tick_rate.hpp"
