@@ -188,9 +188,8 @@ struct ObjectReader {
       if (column != columns.end())
         sim::join_split_time(fields, static_cast<std::size_t>(column - columns.begin()), time);
     }
-    for (std::size_t at = columns.size(); at < fields.size(); ++at)
-      if (!sim::trim(fields[at].text).empty())
-        return fault(fields[at].line, sim::beyond_the_header(fields[at].text));
+    if (const sim::Field* const beyond = sim::find_beyond(fields, columns.size()))
+      return fault(beyond->line, sim::beyond_the_header(beyond->text));
     Texts texts;
     for (std::size_t at = 0; at < std::min(fields.size(), columns.size()); ++at)
       if (columns[at] != ObjectField::none)

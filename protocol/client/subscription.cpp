@@ -251,7 +251,7 @@ std::optional<ReportReceived> SubscriptionState::report() const {
 }
 
 /// A message may be on its way. One that was sent before the last report is overdue if nothing has
-/// come since. A subscriber that lags, but hears, is none of this function's business.
+/// come since. A subscriber that lags, but receives messages, is not silent.
 void SubscriptionState::on_reported(std::uint64_t sequence) {
   const bool is_overdue =
       !std::exchange(has_heard_, false) && received_sequence_.value_or(0) < sequence_reported_;

@@ -251,8 +251,8 @@ struct BatchReply {
 
 /// The reply to PutStream, RemoveStream, EndSession and ReportReceived.
 struct Done {
-  /// In the reply to ReportReceived, the number of the stream's newest message; 0: there is none,
-  /// the report has another epoch, or the server is older than this field.
+  /// In the reply to ReportReceived, the number of the stream's newest message; 0: it has no
+  /// message, the report has another epoch, or the server is older than this field.
   std::uint64_t sequence = 0;
 };
 

@@ -166,9 +166,8 @@ class RequestReader {
   }
 
   void read_row(const std::vector<Field>& record) {
-    for (std::size_t beyond = width_; width_ != 0 && beyond < record.size(); ++beyond)
-      if (!trim(record[beyond].text).empty())
-        return skip(BadRow::unparsable, record[beyond], beyond_the_header(record[beyond].text));
+    if (const Field* const beyond = width_ == 0 ? nullptr : find_beyond(record, width_))
+      return skip(BadRow::unparsable, *beyond, beyond_the_header(beyond->text));
     std::array<double, part_count> numbers{};
     std::int64_t time_us = 0;
     for (std::size_t part = 0; part < part_count; ++part) {

@@ -296,6 +296,13 @@ void join_split_time(std::vector<Field>& fields, std::size_t index, std::string&
   fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(index) + 1);
 }
 
+const Field* find_beyond(std::span<const Field> fields, std::size_t width) {
+  const auto beyond = fields.subspan(std::min(width, fields.size()));
+  const auto found =
+      std::ranges::find_if(beyond, [](const Field& field) { return !trim(field.text).empty(); });
+  return found == beyond.end() ? nullptr : &*found;
+}
+
 std::string beyond_the_header(std::string_view text) {
   return "the field " + quoted_text(trim(text)) +
          " has no column in the header; does a value hold the separator, as a "

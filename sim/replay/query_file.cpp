@@ -53,9 +53,8 @@ class QueryFile {
     const std::size_t width = fields.size();
     reader.end_comments();
     while (reader.next(fields)) {
-      for (std::size_t beyond = width; beyond < fields.size(); ++beyond)
-        if (!trim(fields[beyond].text).empty())
-          fail(fields[beyond], beyond_the_header(fields[beyond].text));
+      if (const Field* const beyond = find_beyond(fields, width))
+        fail(*beyond, beyond_the_header(beyond->text));
       queries.push_back(parse(fields, columns));
       if (!ids.insert(to_number(queries.back().id)).second)
         fail(at(fields, columns.id), "this query id occurs twice in the file");

@@ -140,11 +140,8 @@ bool CsvTable::next(RowText& row) {
     row.id = {file_name_, fields_.front().line, fields_.front().column};
   if (clock_index_ != no_index)
     row.time.text = time_of(row.time.text, field(clock_index_).text, time_);
-  for (std::size_t index = width_; width_ != 0 && index < fields_.size(); ++index) {
-    if (trim(fields_[index].text).empty()) continue;
-    row.beyond = fields_[index];
-    break;
-  }
+  if (const Field* const beyond = width_ == 0 ? nullptr : find_beyond(fields_, width_))
+    row.beyond = *beyond;
   return true;
 }
 

@@ -163,7 +163,7 @@ class ArrayReader {
 };
 
 /// Puts null in place of NaN, Infinity and -Infinity, which Python writes and which are no JSON.
-/// Returns false if there is none of them outside strings.
+/// Returns false if `text` has none of these words outside strings.
 bool without_bare_words(std::string& text) {
   std::string mended;
   bool in_string = false;

@@ -55,10 +55,8 @@ bool is_sumo(const FileHead& head) {
 }
 
 bool is_gpx(const FileHead& head) {
-  const std::size_t begin = head.text.find_first_not_of(" \t\r\n");
-  return begin != std::string::npos && head.text[begin] == '<' &&
-         (head.text.find("<gpx") != std::string::npos ||
-          head.text.find(":gpx") != std::string::npos);
+  return head.first() == '<' && (head.text.find("<gpx") != std::string::npos ||
+                                 head.text.find(":gpx") != std::string::npos);
 }
 
 bool is_geolife(const FileHead& head) {
@@ -66,15 +64,11 @@ bool is_geolife(const FileHead& head) {
 }
 
 bool is_geojson(const FileHead& head) {
-  const std::size_t begin = head.text.find_first_not_of(" \t\r\n");
-  return begin != std::string::npos && head.text[begin] == '{' &&
-         head.text.find("\"FeatureCollection\"") != std::string::npos;
+  return head.first() == '{' && head.text.find("\"FeatureCollection\"") != std::string::npos;
 }
 
 bool is_opensky(const FileHead& head) {
-  const std::size_t begin = head.text.find_first_not_of(" \t\r\n");
-  return begin != std::string::npos && head.text[begin] == '[' &&
-         head.text.find("\"icao24\"") != std::string::npos &&
+  return head.first() == '[' && head.text.find("\"icao24\"") != std::string::npos &&
          head.text.find("\"timestamp\"") != std::string::npos;
 }
 

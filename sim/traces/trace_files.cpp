@@ -59,11 +59,6 @@ std::string ways_to_tell() {
          "x=...,y=... (metres)";
 }
 
-bool looks_like_json(const FileHead& head) {
-  const std::size_t begin = head.text.find_first_not_of(" \t\r\n");
-  return begin != std::string::npos && (head.text[begin] == '{' || head.text[begin] == '[');
-}
-
 std::string first_line(const std::string& text) {
   constexpr std::size_t shown_max = 100;
   const std::string line = text.substr(0, text.find_first_of("\r\n"));
@@ -175,7 +170,7 @@ std::optional<Trace::File> Trace::recognise(const std::string& path, const FileH
 }
 
 std::optional<Trace::File> Trace::as_told(const std::string& path, const FileHead& head) const {
-  const std::string_view json_or_csv = looks_like_json(head) ? "json" : "csv";
+  const std::string_view json_or_csv = head.first() == '{' || head.first() == '[' ? "json" : "csv";
   const Layout* const layout =
       find_layout(options_.format == "auto" ? json_or_csv : options_.format);
   if (!layout)

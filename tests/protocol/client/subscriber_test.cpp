@@ -39,7 +39,7 @@ class Publisher {
     stream_->tick();
   }
 
-  /// A tick whose message nobody gets.
+  /// Runs a tick and sends no message.
   void lose() {
     const std::scoped_lock lock(mutex_);
     stream_->tick();
