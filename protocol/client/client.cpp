@@ -108,6 +108,18 @@ Result<Done> Client::report_received(const ReportReceived& report) {
   return body_of<Done>(connection_->call(report));
 }
 
+std::optional<Problem> Client::begin_report(const ReportReceived& report) {
+  return connection_->begin(report);
+}
+
+bool Client::has_arrival() {
+  return connection_->has_arrival();
+}
+
+Result<Done> Client::finish_report() {
+  return body_of<Done>(connection_->finish());
+}
+
 Result<NeighborAnswers> Client::get_neighbors(const GetNeighbors& request) {
   const auto reply = connection_->call(request);
   const auto body = body_of<Neighbors>(reply);

@@ -134,7 +134,8 @@ class Client {
   /// client.
   Client(zmq::context_t& context, ClientOptions options);
   /// Ends the session, so that the server forgets it at once, and waits for the server for at most
-  /// 200 ms. If a request is unanswered, the session stays until the server finds it silent.
+  /// 200 ms. If a request that changes something is unanswered, the session stays until the server
+  /// finds it silent.
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
@@ -188,6 +189,14 @@ class Client {
   /// in a vector space.
   Result<ObjectAnswers> objects_in(const Rectangle& rectangle);
   Result<Done> report_received(const ReportReceived& report);
+
+  /// Sends ReportReceived and does not wait for its reply. Returns a Problem if the request was not
+  /// sent. Call finish_report() before the next begin_report() or begin_tick().
+  [[nodiscard]] std::optional<Problem> begin_report(const ReportReceived& report);
+  /// Returns true if something has arrived from the server, so that finish_report() hardly waits.
+  bool has_arrival();
+  /// Waits for the reply to begin_report().
+  Result<Done> finish_report();
 
   using PageHandler = std::function<void(const SnapshotPage&)>;
   /// Fetches one page and passes it to `handler`. The page points into the reply's frame and is

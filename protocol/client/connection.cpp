@@ -55,7 +55,7 @@ Client::Connection::~Connection() {
 
 void Client::Connection::end_session() {
   // Without the replies, it is unknown whether the server has the requests yet.
-  if (!session_.unanswered().empty()) return;
+  if (std::ranges::any_of(session_.unanswered(), &Outgoing::sequence)) return;
   auto prepared = session_.prepare(EndSession{});
   auto* outgoing = std::get_if<Outgoing>(&prepared);
   if (outgoing == nullptr) return;
@@ -296,7 +296,7 @@ BatchTotals Client::Connection::flush() {
 }
 
 std::optional<Problem> Client::Connection::begin(const RequestBody& body) {
-  check_usage(!begun_, "begin_tick: a tick has begun; call finish_tick first");
+  check_usage(!begun_, "begin_tick, begin_report: one has begun; call its finish_ function first");
   auto prepared = prepare(body);
   if (auto* problem = std::get_if<Problem>(&prepared)) return std::move(*problem);
   auto& outgoing = std::get<Outgoing>(prepared);
@@ -306,8 +306,9 @@ std::optional<Problem> Client::Connection::begin(const RequestBody& body) {
 }
 
 Result<ReceivedReply> Client::Connection::finish() {
-  check_usage(begun_.has_value(), "finish_tick: no tick has begun; call begin_tick first");
-  while (!begun_reply_) take(next_answer());
+  check_usage(begun_.has_value(),
+              "finish_tick, finish_report: nothing has begun; call the begin_ function first");
+  while (!begun_reply_) take(answer_or_abandon(*begun_));
   ReceivedReply reply = std::move(*begun_reply_);
   begun_.reset();
   begun_reply_.reset();
@@ -316,13 +317,17 @@ Result<ReceivedReply> Client::Connection::finish() {
 }
 
 ReceivedReply Client::Connection::answer_or_abandon(std::uint64_t request_id) {
+  const auto abandon = [&] {
+    session_.abandon(request_id);
+    if (begun_ == request_id && session_.find(request_id) == nullptr) begun_.reset();
+  };
   try {
     return next_answer();
   } catch (const TimeoutError&) {
-    session_.abandon(request_id);
+    abandon();
     throw;
   } catch (const KeyError&) {
-    session_.abandon(request_id);
+    abandon();
     throw;
   }
 }

@@ -19,6 +19,7 @@
 #include "starling/protocol/client/handshake_watch.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
+#include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
 
@@ -36,7 +37,8 @@ struct ReceivedReply {
 class Client::Connection {
  public:
   Connection(zmq::context_t& context, ClientOptions options);
-  /// Ends the session if every request is answered. Waits for the server for at most 200 ms.
+  /// Ends the session if every request that changes something is answered. Waits for the server for
+  /// at most 200 ms.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -47,7 +49,10 @@ class Client::Connection {
   BatchTotals flush();
   /// Sends a request. finish() waits for its reply. Call finish() before the next begin().
   std::optional<Problem> begin(const RequestBody& body);
+  /// An exception ends a request that changes nothing: then begin() may be called again.
   Result<ReceivedReply> finish();
+  /// Returns true if a message waits to be received, or the reply to begin() has been.
+  bool has_arrival() { return begun_reply_ || wait_until_readable(socket_, Clock::now()); }
   /// Sends a request and waits for its reply. Meanwhile, adds the replies to posted batches to
   /// totals_.
   Result<ReceivedReply> call(const RequestBody& body);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ class Subscriber::Sockets {
     const bool any = wait_for_tick(timeout_ms);
     if (any) drain();
     take_snapshot();
+    take_reply();
     report();
     return any;
   }
@@ -66,6 +68,10 @@ class Subscriber::Sockets {
 
   std::chrono::milliseconds report_interval() const {
     return std::chrono::milliseconds(options_.report_interval_ms);
+  }
+
+  std::chrono::milliseconds patience() const {
+    return std::chrono::milliseconds(options_.client.reconnect_after_ms);
   }
 
   std::string wanted_endpoint() const {
@@ -87,7 +93,8 @@ class Subscriber::Sockets {
   /// Returns true as soon as a tick can be received. Returns false after `timeout_ms`, or earlier
   /// if a report or the next attempt to fetch a snapshot is due.
   bool wait_for_tick(std::int64_t timeout_ms) {
-    auto until = std::min(Clock::now() + std::chrono::milliseconds(timeout_ms), report_due_);
+    auto until = std::min(Clock::now() + std::chrono::milliseconds(timeout_ms),
+                          reported_at_ ? *reported_at_ + patience() : report_due_);
     if (state_.wanted_page()) until = std::min(until, retry_at_);
     return wait_until_readable(results_, until);
   }
@@ -130,12 +137,25 @@ class Subscriber::Sockets {
     }
   }
 
+  /// Does not wait for the reply, so that a server that stands still does not hold poll().
   void report() {
-    if (Clock::now() < report_due_) return;
+    if (reported_at_ || Clock::now() < report_due_) return;
     report_due_ = Clock::now() + report_interval();
     const auto report = state_.report();
     if (!report) return;
-    if (const auto reply = ask([&] { return client_.report_received(*report); }))
+    if (const auto problem = client_.begin_report(*report))
+      obstacle_ = problem->sentence;
+    else
+      reported_at_ = Clock::now();
+  }
+
+  /// Takes the reply to the last report if it is there, or waits and connects again if it has been
+  /// due for too long.
+  void take_reply() {
+    if (!reported_at_) return;
+    if (!client_.has_arrival() && Clock::now() < *reported_at_ + patience()) return;
+    reported_at_.reset();
+    if (const auto reply = ask([&] { return client_.finish_report(); }))
       state_.on_reported(reply->sequence);
     silence_ = state_.is_silent() ? silence() : "";
   }
@@ -187,6 +207,7 @@ class Subscriber::Sockets {
   zmq::socket_t results_;
   Client client_;
   Clock::time_point report_due_;
+  std::optional<Clock::time_point> reported_at_{};  ///< the reply to this report is awaited
   Clock::time_point retry_at_ = Clock::time_point::min();
   std::string obstacle_;  ///< of the last request
   std::string silence_;   ///< as of the last report

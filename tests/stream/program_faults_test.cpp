@@ -39,7 +39,9 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
     EXPECT_LT(to_number(witness.subscriber().state().held_at()->tick),
               last_tick + ticks_since + frozen_ms / 3)
         << "the ticks that were due meanwhile were queued";
-    EXPECT_GE(stat("starling_tick_overruns_total") - overruns, overruns_min);
+    // The first message may be of the tick during which the server stood still.
+    EXPECT_TRUE(
+        happens([&] { return stat("starling_tick_overruns_total") - overruns >= overruns_min; }));
     witness.move_and_expect_exact(random);
   }
   EXPECT_EQ(witness.subscriber().state().counters().ticks_lost, 0u);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <zmq.hpp>
 
+#include "starling/knn/base/clocks.hpp"
 #include "tests/protocol/client/fake_server.hpp"
 #include "tests/protocol/client/fake_stream.hpp"
 
@@ -70,8 +71,14 @@ class Publisher {
     if (std::holds_alternative<GetSnapshot>(request.body)) return stream_->snapshot_reply(head);
     const auto* report = std::get_if<ReportReceived>(&request.body);
     if (report == nullptr) return encode_done(head);
+    if (ignores_reports_) return std::nullopt;
     lost_ = report->lost;
     return encode_done(head, {.sequence = stream_->now().sequence});
+  }
+
+  void ignore_reports() {
+    const std::scoped_lock lock(mutex_);
+    ignores_reports_ = true;
   }
 
   HeldAt now() const { return stream_->now(); }
@@ -86,6 +93,7 @@ class Publisher {
   std::mutex mutex_;
   std::unique_ptr<FakeStream> stream_;
   std::uint64_t lost_ = 0;
+  bool ignores_reports_ = false;
 };
 
 /// A publisher and a subscriber. Each keeps at most `hwm` ticks while the subscriber does not read.
@@ -129,6 +137,19 @@ TEST(Subscriber, JoinsWithASnapshotAndFollowsTickByTick) {
   }
   EXPECT_EQ(pair.subscriber.state().counters().ticks_applied, 20u);
   EXPECT_EQ(pair.subscriber.state().counters().ticks_lost, 0u);
+}
+
+TEST(Subscriber, FollowsTicksWhileItsReportIsUnanswered) {
+  Pair pair(1000);
+  EXPECT_TRUE(pair.catches_up());
+  pair.publisher.ignore_reports();
+  const std::int64_t since_us = steady_now_us();
+  for (int tick = 0; tick < 20; ++tick) {
+    pair.publisher.publish();
+    EXPECT_TRUE(pair.catches_up());
+    EXPECT_FALSE(pair.subscriber.poll(5));
+  }
+  EXPECT_LT(ms_since(since_us), 5'000) << "poll() waited for a reply";
 }
 
 TEST(Subscriber, AStoppedReaderLosesTicksNoticesAndIsRightAgain) {
