@@ -5,7 +5,6 @@
 #include "tests/simulation/simulation.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -28,8 +27,7 @@ std::string text_of(const SimulationResult& result) {
 }
 
 TEST_F(ServerSimulation, WhateverGoesWrongTheInvariantsHold) {
-  const char* const given = std::getenv("STARLING_SIMULATIONS");
-  const std::uint64_t seeds = given == nullptr ? 1000 : std::stoull(given);
+  const std::uint64_t seeds = test::number_in_environment("STARLING_SIMULATIONS", 1000);
   SimulationResult all;
   for (SimulationOptions options; options.seed <= seeds; ++options.seed) {
     const SimulationResult result = simulate(options);
@@ -108,8 +106,7 @@ TEST_F(ServerSimulation, EachNewFileOfTheLogFindsNoRoom) {
 
 /// One in each run. STARLING_ALLOCATION_STEP says how far apart they are; 1: each one fails.
 TEST_F(ServerSimulation, EachAllocationOfTheServerFails) {
-  const char* const given = std::getenv("STARLING_ALLOCATION_STEP");
-  const std::uint64_t step = given == nullptr ? 50 : std::stoull(given);
+  const std::uint64_t step = test::number_in_environment("STARLING_ALLOCATION_STEP", 50);
   ASSERT_GT(step, 0u);
   SimulationOptions options = short_run();
   for (options.seed = 1; options.seed <= 3; ++options.seed) {

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <string>
@@ -17,6 +16,7 @@
 #include <sys/resource.h>
 
 #include "tests/stream/support/running_server.hpp"
+#include "tests/support/random.hpp"
 
 namespace starling::stream {
 namespace {
@@ -37,8 +37,7 @@ std::int64_t thread_page_faults() {
 }
 
 std::uint64_t rows_wanted() {
-  const char* const text = std::getenv("STARLING_LOOP_ROWS");
-  return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 10);
+  return test::number_in_environment("STARLING_LOOP_ROWS", 100'000);
 }
 
 constexpr int rounds_max = 20;

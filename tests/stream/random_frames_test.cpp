@@ -3,7 +3,6 @@
 // must answer each frame, keep the lists of a correct client exact, and use bounded memory.
 // STARLING_HOSTILE_FRAMES sets the number of frames. The slow test sends a million.
 #include <algorithm>
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include "tests/stream/support/raw_peer.hpp"
 #include "tests/stream/support/resident_bytes.hpp"
 #include "tests/stream/support/witness.hpp"
+#include "tests/support/random.hpp"
 
 namespace starling::stream {
 namespace {
@@ -22,11 +22,6 @@ constexpr std::uint64_t rounds_between_checks = 20;
 // The first tenth of the frames fills tables and queues. After these frames, memory may grow by at
 // most this much.
 constexpr std::size_t growth_bytes_max = (std::size_t{64} << 20) + sanitizer_bytes;
-
-std::uint64_t frame_count() {
-  const char* count = std::getenv("STARLING_HOSTILE_FRAMES");
-  return count == nullptr ? frames_default : std::strtoull(count, nullptr, 10);
-}
 
 class HostilePeer {
  public:
@@ -121,7 +116,8 @@ TEST(HostileFrames, AreAllAnsweredWhileTheServerStaysExactAndBounded) {
     Witness witness(server, Witness::Ticks::by_the_clock);
     witness.move_and_expect_exact(random);
     HostilePeer hostile(server, random);
-    const std::uint64_t rounds = frame_count() / frames_at_a_time;
+    const std::uint64_t rounds =
+        test::number_in_environment("STARLING_HOSTILE_FRAMES", frames_default) / frames_at_a_time;
     std::size_t bytes_before = 0;
     for (std::uint64_t round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
       if (round == rounds / 10) bytes_before = resident_bytes();

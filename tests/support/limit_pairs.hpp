@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
+
+#include "tests/support/random.hpp"
 
 namespace starling::test {
 
 /// Returns the environment variable STARLING_LIMIT_PAIRS, or `count_default` without it.
 inline std::uint64_t limit_pairs(std::uint64_t count_default) {
-  const char* const given = std::getenv("STARLING_LIMIT_PAIRS");
-  return given == nullptr ? count_default : std::strtoull(given, nullptr, 10);
+  return number_in_environment("STARLING_LIMIT_PAIRS", count_default);
 }
 
 }  // namespace starling::test

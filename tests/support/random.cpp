@@ -21,10 +21,15 @@ double Random::normal() {
   return radius * std::cos(2.0 * std::numbers::pi * unit());
 }
 
+std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
+  const char* const given = std::getenv(name);
+  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
+}
+
 std::vector<std::uint64_t> seeds(std::size_t count_default) {
-  if (const char* one = std::getenv("STARLING_SEED")) return {std::strtoull(one, nullptr, 10)};
-  const char* count = std::getenv("STARLING_SEEDS");
-  std::vector<std::uint64_t> all(count ? std::strtoull(count, nullptr, 10) : count_default);
+  constexpr const char* one = "STARLING_SEED";
+  if (std::getenv(one) != nullptr) return {number_in_environment(one, 0)};
+  std::vector<std::uint64_t> all(number_in_environment("STARLING_SEEDS", count_default));
   std::iota(all.begin(), all.end(), std::uint64_t{1});
   return all;
 }

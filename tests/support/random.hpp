@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws random numbers for tests and chooses their seeds. A seed gives the same numbers on every
-// platform. Every randomized test prints its seed and reads seeds from the environment.
+// Draws random numbers for tests, and reads seeds and counts from the environment. A seed gives the
+// same numbers on every platform. Every randomized test prints its seed and reads seeds from the
+// environment.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,9 @@ class Random {
  private:
   std::mt19937_64 bits_;
 };
+
+/// Returns the number in an environment variable, or `otherwise` without it.
+std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise);
 
 /// Returns the seeds 1, 2 and so on. The environment variable STARLING_SEEDS says how many; without
 /// it, there are `count_default`. If STARLING_SEED is set, returns only that seed, so that one run

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -25,16 +24,12 @@
 #include "starling/stream/journal/record_codec.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/support/program.hpp"
+#include "tests/support/random.hpp"
 
 namespace starling::stream {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
-  const char* const given = std::getenv(name);
-  return given == nullptr ? otherwise : std::stoull(given);
-}
 
 /// The last tick that has begun in a log.
 Tick last_tick_of(const std::string& folder) {
@@ -182,7 +177,7 @@ class BackupUnderLoad : public ProgramTest {
   JournalFolder folder_;
   const std::string log_ = folder_.path() + "/log";
   const std::string copy_ = folder_.path() + "/copy";
-  const std::uint64_t seed_ = number_in_environment("STARLING_SEED", 1);
+  const std::uint64_t seed_ = test::number_in_environment("STARLING_SEED", 1);
   test::Random random_{seed_};
   test::Random load_random_{seed_ + 1};
   std::string commands_;
@@ -191,7 +186,7 @@ class BackupUnderLoad : public ProgramTest {
 };
 
 TEST_F(BackupUnderLoad, WhatTheCopyLacksIsToldAndNothingElse) {
-  const std::uint64_t rounds = number_in_environment("STARLING_BACKUPS", 6);
+  const std::uint64_t rounds = test::number_in_environment("STARLING_BACKUPS", 6);
   std::uint64_t restored = 0;
   std::uint64_t lost_requests = 0;
   std::uint64_t told_subscribers = 0;

@@ -116,8 +116,8 @@ class PutBackDisk : public PutBack {
 
 template <class Fixture>
 class PutBackEither : public Fixture {};
-using Fixtures = testing::Types<PutBackFolder, PutBackDisk>;
-TYPED_TEST_SUITE(PutBackEither, Fixtures);
+using FolderAndDisk = testing::Types<PutBackFolder, PutBackDisk>;
+TYPED_TEST_SUITE(PutBackEither, FolderAndDisk);
 
 TYPED_TEST(PutBackEither, ASubscriberIsToldAndThenHoldsTheServersLists) {
   auto& test = *this;

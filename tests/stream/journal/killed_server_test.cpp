@@ -17,18 +17,14 @@
 #include "tests/stream/journal/ending_peer.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/support/program.hpp"
+#include "tests/support/random.hpp"
 
 namespace starling::stream {
 namespace {
 
-std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
-  const char* const given = std::getenv(name);
-  return given == nullptr ? otherwise : std::stoull(given);
-}
-
-const std::uint64_t rows_per_request = number_in_environment("STARLING_KILL_ROWS", 200);
+const std::uint64_t rows_per_request = test::number_in_environment("STARLING_KILL_ROWS", 200);
 const auto longest_run_us =
-    static_cast<std::int64_t>(1000 * number_in_environment("STARLING_KILL_MS", 120));
+    static_cast<std::int64_t>(1000 * test::number_in_environment("STARLING_KILL_MS", 120));
 constexpr std::uint64_t moving_objects = 2'000;  // few, because a restart runs all ticks again
 constexpr std::size_t unanswered_requests = 24;
 constexpr std::size_t answered_requests_kept = 32;
@@ -148,7 +144,7 @@ class KilledServer : public ProgramTest, public testing::WithParamInterface<cons
 };
 
 TEST_P(KilledServer, HasEveryAcknowledgedRowAfterItsRestart) {
-  const auto kills = static_cast<int>(number_in_environment("STARLING_KILLS", 6));
+  const auto kills = static_cast<int>(test::number_in_environment("STARLING_KILLS", 6));
   test::Random random(7);
   for (int i = 0; i <= kills; ++i) {
     SCOPED_TRACE("after kill " + std::to_string(i));

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/journal/random_requests.hpp"
 #include "tests/stream/journal/told_state.hpp"
+#include "tests/support/random.hpp"
 
 namespace starling::stream {
 namespace {
@@ -232,8 +232,8 @@ class ServerLife {
 };
 
 TEST(ServerPowerCuts, LeaveAPrefixOfWhatWasSentWithAllThatWasAcknowledged) {
-  const char* const given = std::getenv("STARLING_POWER_CUTS");
-  const std::uint64_t cuts_wanted = given == nullptr ? cuts_default : std::stoull(given);
+  const std::uint64_t cuts_wanted =
+      test::number_in_environment("STARLING_POWER_CUTS", cuts_default);
   const auto since = std::chrono::steady_clock::now();
   std::uint64_t cuts = 0;
   std::uint64_t acknowledged = 0;
