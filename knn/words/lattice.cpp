@@ -50,6 +50,13 @@ Position earth_centred(double longitude_deg, double latitude_deg, double altitud
           (normal_m * (1.0 - earth_eccentricity_sq) + altitude_m) * sin_latitude};
 }
 
+/// Returns the error of finite degrees.
+PositionError error_of_degrees(const Position& position) {
+  if (position[0] < -180 || position[0] > 180) return PositionError::longitude_out_of_range;
+  if (position[1] < -90 || position[1] > 90) return PositionError::latitude_out_of_range;
+  return PositionError::none;
+}
+
 double longitude_deg(double x, double y) {
   return std::atan2(y, x) / radians_per_degree;
 }
@@ -116,8 +123,8 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
     if (!std::isfinite(component)) return PositionError::not_finite;
   Position metres;
   if (options_.space == Space::wgs84) {
-    if (position[0] < -180 || position[0] > 180) return PositionError::longitude_out_of_range;
-    if (position[1] < -90 || position[1] > 90) return PositionError::latitude_out_of_range;
+    if (const PositionError error = error_of_degrees(position); error != PositionError::none)
+      return error;
     metres = earth_centred(position[0], position[1], position[2]);
   } else {
     for (std::size_t i = 0; i < 3; ++i) metres[i] = position[i] - options_.origin[i];
@@ -131,6 +138,17 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
   }
   point = {rounded[0], rounded[1], rounded[2]};
   return PositionError::none;
+}
+
+PositionError Lattice::error_of(const Position& position) const {
+  // No earth-centred coordinate is greater than the equator's radius and the height.
+  constexpr double spare_m = 1;
+  const double reach_m = earth_axis_m + std::abs(position[2]) + spare_m;
+  if (options_.space == Space::wgs84 && reach_m < lattice_limit * options_.resolution_m &&
+      std::isfinite(position[0]) && std::isfinite(position[1]))
+    return error_of_degrees(position);
+  LatticePoint point;
+  return to_lattice(position, point);
 }
 
 // If a row does not fit the lattice, this function calls to_lattice for the row's position, because

@@ -40,9 +40,12 @@ class Lattice {
   /// coordinates is rounded away from zero. Leaves `point` unchanged on an error.
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
-  /// The same as above, for many positions at once. This is faster. Each position has `components`
-  /// (2 or 3) consecutive numbers in `coordinates`, one entry in `points` and one entry in
-  /// `errors`; otherwise it throws std::invalid_argument.
+  /// Returns what to_lattice returns, for wgs84 in a fraction of its time.
+  PositionError error_of(const Position& position) const;
+
+  /// The same as to_lattice, for many positions at once. This is faster. Each position has
+  /// `components` (2 or 3) consecutive numbers in `coordinates`, one entry in `points` and one
+  /// entry in `errors`; otherwise it throws std::invalid_argument.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
   void to_lattice(std::span<const float> coordinates, std::size_t components,

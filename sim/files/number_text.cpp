@@ -12,14 +12,17 @@
 namespace starling::sim {
 
 std::string_view trim(std::string_view text) {
-  constexpr std::string_view spaces = " \t";
-  const std::size_t begin = text.find_first_not_of(spaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(spaces) - begin + 1);
+  const auto is_space = [](char byte) { return byte == ' ' || byte == '\t'; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 bool is_missing(std::string_view text) {
   text = trim(text);
+  if (text.empty()) return true;
+  constexpr std::string_view first_bytes = "nN\\-";
+  if (first_bytes.find(text.front()) == std::string_view::npos) return false;
   constexpr std::array<std::string_view, 7> words{"nan", "na", "n/a", "null", "none", "nil", "\\n"};
   const auto equals = [text](std::string_view word) {
     return std::ranges::equal(text, word, [](char a, char b) {

@@ -8,7 +8,6 @@
 #include <simdjson.h>
 
 namespace starling::sim {
-namespace {
 
 std::string to_utf8(std::string_view text) {
   if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
@@ -24,6 +23,8 @@ std::string to_utf8(std::string_view text) {
   }
   return utf8;
 }
+
+namespace {
 
 bool is_control(char byte) {
   return static_cast<unsigned char>(byte) < 0x20;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -18,12 +19,13 @@ template <class... Format>
 void append_number(std::string& text, Format... number) {
   // 400 bytes hold every integer, and every float64 that is written with three decimals or in its
   // shortest form without exponent.
-  constexpr std::size_t number_bytes_max = 400;
-  const std::size_t size = text.size();
-  text.resize(size + number_bytes_max);
-  const auto [end, error] = std::to_chars(text.data() + size, text.data() + text.size(), number...);
-  text.resize(static_cast<std::size_t>(end - text.data()));
+  char buffer[400];
+  const auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), number...);
+  text.append(std::begin(buffer), end);
 }
+
+/// Returns `text` if it is UTF-8, and else what it says in Latin-1.
+std::string to_utf8(std::string_view text);
 
 /// Appends a CSV field, in quotes where RFC 4180 requires them.
 void append_csv(std::string& text, std::string_view value);

@@ -30,6 +30,7 @@ Lattice lattice_of(Space space, double resolution_m = 0.01, const Position& orig
 
 LatticePoint point_at(const Lattice& lattice, const Position& position) {
   LatticePoint point;
+  EXPECT_EQ(to_string(lattice.error_of(position)), to_string(PositionError::none));
   EXPECT_EQ(to_string(lattice.to_lattice(position, point)), to_string(PositionError::none));
   return point;
 }
@@ -37,6 +38,7 @@ LatticePoint point_at(const Lattice& lattice, const Position& position) {
 PositionError error_at(const Lattice& lattice, const Position& position) {
   LatticePoint point{7, 8, 9};
   const PositionError error = lattice.to_lattice(position, point);
+  EXPECT_EQ(to_string(lattice.error_of(position)), to_string(error));
   const bool untouched = point == LatticePoint{7, 8, 9};
   EXPECT_EQ(untouched, error != PositionError::none);
   return error;
