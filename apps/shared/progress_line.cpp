@@ -70,6 +70,12 @@ void print_first_skipped(const char* command, const sim::TraceCounts& counts) {
                  "--time-unit, --from and --until help; the first: %s\n",
                  command, static_cast<unsigned long long>(counts.odd_times),
                  counts.first_odd_time.c_str());
+  if (counts.latin1_rows > 0)
+    std::fprintf(stderr,
+                 "%s: warning: %llu rows have an id that is not UTF-8; it is read as Latin-1; the "
+                 "first: %s\n",
+                 command, static_cast<unsigned long long>(counts.latin1_rows),
+                 counts.first_latin1.c_str());
 }
 
 std::string describe_left_out(const sim::TraceCounts& counts) {

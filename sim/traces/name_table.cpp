@@ -5,11 +5,19 @@
 
 #include <charconv>
 
+#include <simdjson.h>
+
 #include "starling/protocol/wire/text_id.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim {
 
 NameTable::Interned NameTable::intern(std::string_view text) {
+  if (!simdjson::validate_utf8(text.data(), text.size())) {
+    Interned interned = intern(to_utf8(text));
+    interned.is_latin1 = true;
+    return interned;
+  }
   const std::uint64_t id = to_number(protocol::id_of_text(text));
   const bool decimal = protocol::is_decimal_id(text);
   const bool plain = decimal && (text.front() != '0' || text.size() == 1);

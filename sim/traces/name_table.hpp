@@ -16,7 +16,8 @@ class NameTable {
  public:
   struct Interned {
     std::uint64_t id = 0;
-    bool collides = false;  ///< another text already has this id; the table keeps that text
+    bool collides = false;   ///< another text already has this id; the table keeps that text
+    bool is_latin1 = false;  ///< the text is not UTF-8; the table has what it says in Latin-1
   };
 
   /// Computes the numeric id of `text` by the protocol's rule (protocol/wire/text_id.hpp) and

@@ -9,11 +9,13 @@
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::int64_t year_1980_us = 315'532'800'000'000;
+constexpr std::int64_t day_us = 86'400'000'000;
 constexpr std::string_view position_at = "position at";
 
 std::string advice_out_of_range(std::string_view what, std::string_view text) {
@@ -70,13 +72,31 @@ std::optional<TraceRow> RowParser::parse(const RowText& text, std::string_view p
     skip({SkipReason::too_fast, &text.x, ""}, path);
     return std::nullopt;
   }
+  if (interned.is_latin1 && counts_.latin1_rows++ == 0)
+    counts_.first_latin1 =
+        InputError(path, text.id.line, text.id.column, "the id " + quoted_text(to_utf8(id))).what();
   ++counts_.rows;
-  if (rules_.geographic && (row.time_us < year_1980_us || row.time_us > rules_.newest_time_us) &&
-      counts_.odd_times++ == 0)
-    counts_.first_odd_time = InputError(path, text.time.line, text.time.column,
-                                        "the time " + quoted_text(trim(text.time.text)))
-                                 .what();
+  note_time(row, text.time, path);
   return row;
+}
+
+void RowParser::note_time(const TraceRow& row, const Field& time, std::string_view path) {
+  ++rows_;
+  if (!rules_.geographic || (row.time_us >= year_1980_us && row.time_us <= rules_.newest_time_us))
+    return;
+  if (odd_times_++ == 0)
+    first_odd_time_ =
+        InputError(path, time.line, time.column, "the time " + quoted_text(trim(time.text))).what();
+  if (row.time_us >= 0 && row.time_us <= day_us) ++times_from_zero_;
+  if (counts_.odd_times++ == 0) counts_.first_odd_time = first_odd_time_;
+}
+
+void RowParser::refuse_odd_times(std::string_view path) const {
+  if (odd_times_ == 0 || odd_times_ < rows_ || times_from_zero_ == rows_ || rules_.any_time) return;
+  throw InputError(std::string(path) +
+                   ": all times are from before 1980 or from more than a year " +
+                   "ahead; --time-unit may mend that, and --from reads them as they are; the " +
+                   "first: " + first_odd_time_);
 }
 
 std::optional<RowParser::Fault> RowParser::parse_values(const RowText& text, TraceRow& row) const {
@@ -113,8 +133,7 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
     row.position[axis] = *value;
   }
   row.position[2] *= rules_.z_unit_m;
-  LatticePoint point;
-  switch (lattice_.to_lattice(row.position, point)) {
+  switch (lattice_.error_of(row.position)) {
     case PositionError::none:
       break;
     case PositionError::latitude_out_of_range:

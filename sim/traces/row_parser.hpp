@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "starling/knn/base/time_text.hpp"
@@ -27,6 +28,7 @@ struct RowRules {
   bool ais_positions = false;     ///< latitude 91 or longitude 181 means "no position"
   bool keep_null_island = false;  ///< 0, 0 is a position, even if `geographic`
   bool strict = false;            ///< throw InputError instead of skipping a row
+  bool any_time = false;          ///< the unit of times is certain, or the user asked for any
   DecimalMark decimal_mark = DecimalMark::point;
   /// Later times of geographic rows are pointed out, as are those of before 1980.
   std::int64_t newest_time_us = std::numeric_limits<std::int64_t>::max();
@@ -49,6 +51,10 @@ class RowParser {
   /// if a row would be skipped and RowRules::strict is set.
   std::optional<TraceRow> parse(const RowText& text, std::string_view path);
 
+  /// Call this behind the last row. Throws InputError if the positions are geographic and each time
+  /// is probably misread.
+  void refuse_odd_times(std::string_view path) const;
+
  private:
   struct Fault {
     SkipReason reason;
@@ -59,12 +65,18 @@ class RowParser {
   std::optional<Fault> parse_values(const RowText& text, TraceRow& row) const;
   std::optional<Fault> parse_position(const RowText& text, TraceRow& row) const;
   void skip(const Fault& fault, std::string_view path);
+  void note_time(const TraceRow& row, const Field& time, std::string_view path);
 
   const RowRules rules_;
   const Lattice& lattice_;
   NameTable& names_;
   TraceCounts& counts_;
   SpeedLimit* const speed_limit_;
+  // Rows of this parser.
+  std::uint64_t rows_ = 0;
+  std::uint64_t odd_times_ = 0;
+  std::uint64_t times_from_zero_ = 0;  ///< odd times that may be seconds from a start
+  std::string first_odd_time_;
 };
 
 }  // namespace starling::sim

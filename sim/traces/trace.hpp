@@ -57,8 +57,10 @@ struct TraceCounts {
   std::array<std::uint64_t, skip_reason_count> skipped{};
   /// The first row that was skipped for each reason: "FILE:LINE:COLUMN: sentence".
   std::array<std::string, skip_reason_count> first_skipped{};
-  std::uint64_t odd_times = 0;   ///< the number of `rows` whose time is probably misread
-  std::string first_odd_time{};  ///< the first of them, in the same form
+  std::uint64_t odd_times = 0;    ///< the number of `rows` whose time is probably misread
+  std::string first_odd_time{};   ///< the first of them, in the same form
+  std::uint64_t latin1_rows = 0;  ///< the number of `rows` whose id is not UTF-8
+  std::string first_latin1{};     ///< the first of them, in the same form
 
   std::uint64_t& operator[](SkipReason reason) { return skipped[static_cast<std::size_t>(reason)]; }
   std::uint64_t operator[](SkipReason reason) const {

@@ -265,6 +265,8 @@ RowRules Trace::rules_of(const File& file) const {
   rules.ais_positions = file.layout->ais_positions;
   rules.keep_null_island = options_.keep_null_island;
   rules.strict = options_.strict;
+  rules.any_time = options_.from_us != TraceOptions().from_us ||
+                   file.layout->time_unit != TimeUnit::by_magnitude;
   rules.decimal_mark = file.habits.decimal_mark;
   constexpr std::int64_t year_us = 366 * std::int64_t{86'400'000'000};
   rules.newest_time_us = wall_now_us() + year_us;
@@ -294,6 +296,7 @@ void Trace::read(const Lattice& lattice, NameTable& names, TraceCounts& counts,
       if (row.time_us >= options_.from_us && row.time_us <= options_.to_us) return handler(row);
       ++counts.outside;
     });
+    parser.refuse_odd_times(file.path);
   }
 }
 

@@ -122,6 +122,30 @@ TEST(DirtyFiles, DatesWithTheYearLastAreReadByEvidenceOrByFlag) {
   EXPECT_EQ(month.rows[0].time_us, ten_past_us);
 }
 
+TEST(DirtyFiles, AFileInDegreesWhoseTimesAreAllOddIsRefused) {
+  const std::string rows_of_1970 = "id,time,lat,lon\n1,1641168,1,1\n2,1641169,1,1\n";
+  EXPECT_THAT(refusal_of_text(rows_of_1970),
+              AllOf(HasSubstr("trace.csv: all times are from before 1980"),
+                    HasSubstr("trace.csv:2:3: the time '1641168'")));
+  EXPECT_EQ(read_text(rows_of_1970, {.from_us = -1}).rows.size(), 2u);
+  EXPECT_EQ(read_text("id,time,x,y\n1,1641168,1,1\n").rows.size(), 1u) << "metres";
+  EXPECT_EQ(read_text("id,time,lat,lon\n1,0,1,1\n2,86400,1,1\n").rows.size(), 2u)
+      << "seconds from a start";
+  EXPECT_EQ(read_text("id,time_us,lon,lat\n1,5,1,1\n").rows.size(), 1u) << "the unit is certain";
+  const ReadTrace some = read_text(rows_of_1970 + "3,1641168600,1,1\n");
+  EXPECT_EQ(some.rows.size(), 3u);
+  EXPECT_EQ(some.counts.odd_times, 2u);
+}
+
+TEST(DirtyFiles, IdsThatAreNotUtf8AreLatin1AndSaid) {
+  const ReadTrace trace =
+      read_text("id,time,x,y\nM\xFCller,0,1,1\nM\u00FCller,1,1,1\nM\xFCller,2,1,1\n");
+  EXPECT_THAT(rows_of(trace), ElementsAre("M\u00FCller 0 1 1 0 -", "M\u00FCller 1000000 1 1 0 -",
+                                          "M\u00FCller 2000000 1 1 0 -"));
+  EXPECT_EQ(trace.counts.latin1_rows, 2u);
+  EXPECT_THAT(trace.counts.first_latin1, HasSubstr("trace.csv:2:1: the id 'M\u00FCller'"));
+}
+
 TEST(DirtyFiles, DateAndClockMayBeTwoColumns) {
   const std::vector<std::string> expected{"7 1641168600000000 13.4 52.5 0 -"};
   const std::string comma = "id,date,time,lat,lon\n7,2022-01-03,00:10:00,52.5,13.4\n";
