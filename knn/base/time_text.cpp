@@ -61,9 +61,7 @@ class Cursor {
   }
 
   bool take_any(std::string_view bytes) {
-    if (rest_.empty() || bytes.find(rest_.front()) == std::string_view::npos) return false;
-    rest_.remove_prefix(1);
-    return true;
+    return std::ranges::any_of(bytes, [this](char byte) { return take(byte); });
   }
 
   /// Consumes exactly `count` digits and returns their value. Returns std::nullopt if there are

@@ -21,8 +21,8 @@ std::string_view trim(std::string_view text) {
 bool is_missing(std::string_view text) {
   text = trim(text);
   if (text.empty()) return true;
-  constexpr std::string_view first_bytes = "nN\\-";
-  if (first_bytes.find(text.front()) == std::string_view::npos) return false;
+  const char first = text.front();
+  if (first != 'n' && first != 'N' && first != '\\' && first != '-') return false;
   constexpr std::array<std::string_view, 7> words{"nan", "na", "n/a", "null", "none", "nil", "\\n"};
   const auto equals = [text](std::string_view word) {
     return std::ranges::equal(text, word, [](char a, char b) {

@@ -2,6 +2,7 @@
 // Quotes and escapes: see text_append.hpp.
 #include "starling/sim/files/text_append.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -33,7 +34,10 @@ bool is_control(char byte) {
 }  // namespace
 
 void append_csv(std::string& text, std::string_view value) {
-  if (value.find_first_of(",\"\r\n") == std::string_view::npos) {
+  const auto needs_quotes = [](char byte) {
+    return byte == ',' || byte == '"' || byte == '\r' || byte == '\n';
+  };
+  if (std::ranges::none_of(value, needs_quotes)) {
     text += value;
     return;
   }

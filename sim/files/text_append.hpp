@@ -21,7 +21,7 @@ void append_number(std::string& text, Format... number) {
   // shortest form without exponent.
   char buffer[400];
   const auto [end, error] = std::to_chars(std::begin(buffer), std::end(buffer), number...);
-  text.append(std::begin(buffer), end);
+  text.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
 /// Returns `text` if it is UTF-8, and else what it says in Latin-1.
