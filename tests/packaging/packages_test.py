@@ -73,7 +73,7 @@ systemctl poweroff
 PYTHON_PROGRAM = """
 import numpy, starling
 points = numpy.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0]], dtype=numpy.float32)
-print(starling.knn(points, points[:1], 2)[0].tolist())
+print(starling.knn(points, points[:1], 2).indices.tolist())
 """
 
 

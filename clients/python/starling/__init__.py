@@ -25,6 +25,7 @@ from .errors import (
     TimedOut,
     UnknownObject,
 )
+from ._results import Neighbors, SearchResult
 from .vectors import Index, knn, version
 from .lists import Batch, Lists, NeighborList, Tick
 from .subscription import Event, Subscription
@@ -47,9 +48,9 @@ _ESTIMATORS = (
 __all__ = [
     "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
     "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
-    "NO_LABEL", "NearestNeighbors", "NeighborList", "OutOfMemory", "RoundingWarning", "ServerInfo",
-    "StarlingError", "Subscription", "Tick", "TimedOut", "UnknownObject", "aio", "knn", "replay", "text_id",
-    "version",
+    "NO_LABEL", "NearestNeighbors", "NeighborList", "Neighbors", "OutOfMemory",
+    "RoundingWarning", "SearchResult", "ServerInfo", "StarlingError", "Subscription", "Tick",
+    "TimedOut", "UnknownObject", "aio", "knn", "replay", "text_id", "version",
 ]
 
 
@@ -60,3 +61,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(neighbors, name)
     raise AttributeError(f"module 'starling' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -34,9 +34,21 @@ def address(array: Optional[npt.NDArray[Any]]) -> Optional[int]:
     return None if array is None else array.ctypes.data
 
 
+def refuse_masked(values: Any, argument: str) -> None:
+    """Raises ValueError if a value of a masked array is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        places = np.argwhere(np.broadcast_to(values.mask, values.shape))
+        if len(places):
+            where = ", ".join(str(place) for place in places[0])
+            raise ValueError(
+                f"{argument} has {len(places)} masked values, the first one at [{where}]. Fill or "
+                "remove them.")
+
+
 def to_reals(values: Any, argument: str, axes: int) -> Reals:
     """Returns numbers as contiguous float32 if float32 holds their type, else as contiguous
     float64."""
+    refuse_masked(values, argument)
     if hasattr(values, "toarray"):
         raise TypeError(f"{argument} is sparse; pass a dense array, such as {argument}.toarray().")
     try:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import _arrays, _library
 from ._arrays import Duration, Time
+from ._metrics import library_name
 from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, index_of, make_rows, make_stream, to_bytes
@@ -67,7 +68,7 @@ class Engine:
         options = _library.EngineOptions()
         check(call.engine_options_init(ctypes.byref(options), options.size))
         options.space = index_of(space, _library.SPACES, "space")
-        options.metric = index_of(metric, _library.METRICS, "metric")
+        options.metric = index_of(library_name(metric), _library.METRICS, "metric")
         options.backend = index_of(backend, _library.BACKENDS, "backend")
         if origin is not None:
             options.origin = (ctypes.c_double * 3)(*origin)
@@ -89,7 +90,7 @@ class Engine:
         self._call = call
         self._dimension = int(options.dimension)
         self.space = space
-        self.metric = metric if space == "vector" else None
+        self.metric = library_name(metric) if space == "vector" else None
         self.names = Names()
 
     @property

@@ -24,16 +24,13 @@ from ._estimator import (
     threads_of,
 )
 from ._library import METRICS
+from ._metrics import library_name
+from ._results import Neighbors
 from .vectors import K_MAX, Index
 
 Array = npt.NDArray[Any]
 Weights = Union[None, str, Callable[[Array], Array]]
 
-# scikit-learn's and SciPy's names of the metrics.
-_OTHER_NAMES = {
-    "euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "correlation": "pearson",
-    "jensenshannon": "jensen-shannon",
-}
 _BY_P = {1: "l1", 2: "l2", np.inf: "chebyshev"}
 
 
@@ -60,9 +57,9 @@ class _Neighbors(BaseEstimator):
             if self.p not in _BY_P:
                 raise ValueError(f"p is {self.p}; it must be 1, 2 or infinity.")
             return _BY_P[self.p]
-        metric = _OTHER_NAMES.get(self.metric, self.metric)
+        metric: str = library_name(self.metric)
         if metric not in METRICS:
-            allowed = ", ".join(("minkowski", *_OTHER_NAMES, *METRICS))
+            allowed = ", ".join(("minkowski", "euclidean", "manhattan", "cityblock", *METRICS))
             raise ValueError(f"metric is {self.metric!r}; it must be one of {allowed}.")
         return metric
 
@@ -80,7 +77,7 @@ class _Neighbors(BaseEstimator):
 
     def kneighbors(
         self, X: Any = None, n_neighbors: Optional[int] = None, return_distance: bool = True
-    ) -> Union[Array, tuple[Array, Array]]:
+    ) -> Any:
         """Finds the nearest fitted rows of each row of X, nearest first.
 
         Args:
@@ -88,16 +85,16 @@ class _Neighbors(BaseEstimator):
             n_neighbors: None: that of the constructor. At most n_samples_fit_, less 1 without X.
             return_distance: whether to return distances too.
 
-        Returns distances, float64 (m, n_neighbors), and rows, int64 (m, n_neighbors); or the
-        rows alone.
+        Returns Neighbors: distances, float64 (m, n_neighbors), and indices of rows, int64
+        (m, n_neighbors); or the indices alone.
         """
         check_fitted(self)
         k = self._count_of(n_neighbors, self.n_samples_fit_ - (X is None))
         if X is None:
-            rows, distances = self._search_index().search(self._fit_X, k, first_row=0)
+            found = self._search_index().search(self._fit_X, k, first_row=0)
         else:
-            rows, distances = self._search_index().search(check_rows(self, X, fitting=False), k)
-        return (distances, rows) if return_distance else rows
+            found = self._search_index().search(check_rows(self, X, fitting=False), k)
+        return Neighbors(found.distances, found.indices) if return_distance else found.indices
 
     def _count_of(self, n_neighbors: Optional[int], most: int) -> int:
         k = self.n_neighbors if n_neighbors is None else n_neighbors

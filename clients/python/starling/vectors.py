@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import os
 import sys
 import threading
 import warnings
+import zipfile
 from types import FrameType, TracebackType
-from typing import Any, Optional
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _arrays, _library
+from ._metrics import library_name
+from ._results import SearchResult
 from ._rows import Handle, index_of
 from .errors import RoundingWarning, check, text_of
 
-Rows = npt.NDArray[np.int64]
-Distances = npt.NDArray[np.float64]
-
 K_MAX = 2048
+DIMENSION_MAX = 4096
 
 
 def knn(
@@ -33,7 +34,7 @@ def knn(
     backend: str = "auto",
     device: int = 0,
     threads: int = 0,
-) -> tuple[Rows, Distances]:
+) -> SearchResult:
     """Finds the exact k nearest points of each query.
 
     Args:
@@ -43,22 +44,22 @@ def knn(
             (docs/vectors.md). A RoundingWarning says how many points that differ became equal.
         queries: (m, dimension); None: each point, and no point is its own neighbour.
         k: 1 to 2048.
-        metric: docs/vectors.md defines the metrics.
+        metric: docs/vectors.md defines the metrics; "euclidean", "manhattan", "cityblock",
+            "correlation" and "jensenshannon" are other names.
         backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
         device: the number of the GPU.
         threads: that search on the CPU; 0: one per core.
 
-    Returns rows of points, int64 (m, k), and distances, float64 (m, k), nearest first. Equal
-    scores are in the order of rows. If there are fewer than k points, the last rows are -1 and
-    their distances infinity.
+    Returns a result with .indices, the rows of points, int64 (m, k), and .distances, float64
+    (m, k), nearest first. Equal scores are in the order of rows. If there are fewer than k points,
+    the last rows are -1 and their distances infinity. Unpacked, the result is (indices, distances)
+    and warns, because a later version will have the distances first.
 
     Raises StarlingError if a component is not finite or not allowed by the metric; the sentence
     names its row and column, counted from 1.
     """
     rows = _arrays.to_vectors(points, "points")
-    options = make_options(metric, backend, device, threads)
-    options.borrows = 1  # `rows` outlives the index
-    with Index._made(rows, metric, options) as index:
+    with Index._made(rows, metric, backend, device, threads) as index:
         if queries is None:
             return index.search(rows, k, first_row=0)
         return index.search(queries, k)
@@ -67,7 +68,9 @@ def knn(
 class Index:
     """Points that are searched several times. The arguments are those of `knn`.
 
-    The index holds a copy of the points, prepared for the metric. Several threads take turns.
+    The index holds a copy of the points, and what the metric needs beside it. Several threads take
+    turns. It can be pickled, copied and saved; an index that is made again from its points gives
+    the same answers.
     """
 
     def __init__(
@@ -79,75 +82,146 @@ class Index:
         device: int = 0,
         threads: int = 0,
     ) -> None:
-        self._make(_arrays.to_vectors(points, "points"), metric,
-                   make_options(metric, backend, device, threads))
+        rows = _arrays.to_vectors(points, "points")
+        is_fresh = isinstance(points, (list, tuple)) or (
+            isinstance(points, np.ndarray) and points.dtype != rows.dtype)
+        self._start(rows if is_fresh else rows.copy(), metric, backend, device, threads)
+
+    def _start(
+        self, rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int,
+        warns: bool = True,
+    ) -> None:
+        """Makes the index of rows that nothing changes any more."""
+        self._settings = (backend, device, threads)
+        self._turn = threading.Lock()
+        self._take(rows, library_name(metric), warns)
 
     @classmethod
-    def _made(cls, rows: _arrays.Reals, metric: str, options: _library.IndexOptions) -> Index:
+    def _made(
+        cls, rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int,
+        warns: bool = True,
+    ) -> Index:
         index = cls.__new__(cls)
-        index._make(rows, metric, options)
+        index._start(rows, metric, backend, device, threads, warns)
         return index
 
-    def _make(self, rows: _arrays.Reals, metric: str, options: _library.IndexOptions) -> None:
-        self._call = _library.library()
-        self._handle = Handle("index", self._call.index_destroy)
-        self._turn = threading.Lock()
+    def _take(self, rows: _arrays.Reals, metric: str, warns: bool) -> None:
+        call = _library.library()
+        options = make_options(metric, *self._settings)
+        options.borrows = 1  # the rows stay as long as the handle
         raw = ctypes.c_void_p()
-        is_small = rows.dtype == np.float32
-        create = self._call.index_create if is_small else self._call.index_create_f64
+        create = call.index_create if rows.dtype == np.float32 else call.index_create_f64
         check(create(
             ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1], ctypes.byref(raw)))
-        self._handle.take(raw)
+        handle = Handle("index", call.index_destroy)
+        handle.take(raw)
+        if warns and rows.dtype != np.float32:
+            _warn_of_merged_rows(handle, len(rows))
+        # Nothing fails from here on.
+        self._call, self._handle, self._rows = call, handle, rows
         self._count, self.dimension = rows.shape
         self.metric = metric
-        if not is_small:
-            self._warn_of_merged_rows()
-
-    def _warn_of_merged_rows(self) -> None:
-        merged = ctypes.c_uint64()
-        check(self._call.index_rounding(self._handle.raw, None, ctypes.byref(merged)))
-        if merged.value:
-            warnings.warn(
-                f"{merged.value} of the {self._count} points are equal to another one once rounded "
-                "to float32, although they differ. Subtract a number from each column, so that its "
-                "numbers lie near 0.", RoundingWarning, stacklevel=_outside())
 
     def __len__(self) -> int:
         return self._count
 
     def search(
         self, queries: Any, k: int = 1, *, first_row: Optional[int] = None
-    ) -> tuple[Rows, Distances]:
-        """Returns the rows and the distances of the k nearest points: (m, k) each, as `knn`.
+    ) -> SearchResult:
+        """Returns the rows and the distances of the k nearest points, as `knn`: .indices and
+        .distances, (m, k) each.
 
         If the queries are the points first_row, first_row + 1, ..., say so: then no point is its
         own neighbour."""
         rows = _arrays.to_vectors(queries, "queries", self.dimension)
         count = to_count(k, "k", K_MAX)
         first = _library.NOT_A_ROW if first_row is None else operator.index(first_row)
-        if first_row is not None and not 0 <= first <= self._count - len(rows):
-            raise ValueError(
-                f"first_row is {first}, but the index has {self._count} rows, so these "
-                f"{len(rows)} queries are not its rows from there on.")
         found = np.empty((len(rows), count), dtype=np.uint32)
         distances = np.empty((len(rows), count), dtype=np.float64)
         is_small = rows.dtype == np.float32
-        search = self._call.index_search if is_small else self._call.index_search_f64
         with self._turn:
+            if first_row is not None and not 0 <= first <= self._count - len(rows):
+                raise ValueError(
+                    f"first_row is {first}, but the index has {self._count} rows, so these "
+                    f"{len(rows)} queries are not its rows from there on.")
+            search = self._call.index_search if is_small else self._call.index_search_f64
             check(search(
                 self._handle.raw, rows.ctypes.data, len(rows), count, first, found.ctypes.data,
                 distances.ctypes.data))
+            has_missing = count > self._count - (first_row is not None)
         nearest = found.astype(np.int64)
-        if count > self._count - (first_row is not None):
+        if has_missing:
             missing = found == _library.NO_ROW
             nearest[missing] = -1
             distances[missing] = np.inf
-        return nearest, distances
+        return SearchResult(nearest, distances)
+
+    def add(self, points: Any) -> None:
+        """Adds points; the first one has the row number len(index).
+
+        The index is made again from all its points, so add many at a time."""
+        more = _arrays.to_vectors(points, "points", self.dimension)
+        with self._turn:
+            self._handle.raw  # raises if the index is closed
+            self._take(np.concatenate((self._rows, more)), self.metric, True)
+
+    def remove(self, rows: Any) -> None:
+        """Removes the points with these row numbers. The points behind them move up: their row
+        numbers become smaller.
+
+        The index is made again from the points that stay, so remove many at a time."""
+        numbers = np.atleast_1d(_arrays.as_array(rows))
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" and numbers.size:
+            raise TypeError(f"rows must be row numbers, not {rows!r}.")
+        with self._turn:
+            self._handle.raw
+            bad = numbers[(numbers < 0) | (numbers >= self._count)]
+            if bad.size:
+                raise ValueError(f"There is no row {bad[0]}: the index has {self._count} rows.")
+            kept = np.delete(self._rows, numbers.astype(np.intp), axis=0)
+            self._take(kept, self.metric, True)
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes the points and the metric to a file, which `Index.load` reads."""
+        with self._turn:
+            self._handle.raw
+            with open(path, "wb") as file:
+                np.savez(file, starling_index=1, metric=np.array(self.metric), points=self._rows)
+
+    @classmethod
+    def load(
+        cls,
+        path: Union[str, os.PathLike[str]],
+        *,
+        backend: str = "auto",
+        device: int = 0,
+        threads: int = 0,
+    ) -> Index:
+        """Returns the index of a file that `save` wrote. Raises ValueError for another file."""
+        with open(path, "rb") as file:
+            try:
+                found = np.load(file, allow_pickle=False)
+                rows, metric = found["points"], str(found["metric"])
+                version = int(found["starling_index"])
+            except (AttributeError, EOFError, IndexError, KeyError, TypeError, ValueError,
+                    zipfile.BadZipFile) as error:
+                raise ValueError(f"{os.fspath(path)} is not a saved index: {error}.") from error
+        if version != 1:
+            raise ValueError(
+                f"{os.fspath(path)} is of the format {version}; this version reads 1.")
+        rows = _arrays.to_vectors(rows, "points")
+        return cls._made(rows, metric, backend, device, threads, warns=False)
+
+    def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any, ...]]:
+        with self._turn:
+            self._handle.raw
+            return _remade, (type(self), self._rows, self.metric, *self._settings)
 
     def close(self) -> None:
         """Frees the copy of the points."""
         with self._turn:
             self._handle.close()
+            self._rows = self._rows[:0].copy()
 
     def __enter__(self) -> Index:
         return self
@@ -164,6 +238,23 @@ class Index:
         return f"<Index: {self._count} points of {self.dimension} components, {self.metric}>"
 
 
+def _remade(
+    kind: type[Index], rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int
+) -> Index:
+    """Returns the index of a pickle. The points that rounding makes equal were told before."""
+    return kind._made(rows, metric, backend, device, threads, warns=False)
+
+
+def _warn_of_merged_rows(handle: Handle, count: int) -> None:
+    merged = ctypes.c_uint64()
+    check(_library.library().index_rounding(handle.raw, None, ctypes.byref(merged)))
+    if merged.value:
+        warnings.warn(
+            f"{merged.value} of the {count} points are equal to another one once rounded to "
+            "float32, although they differ. Subtract a number from each column, so that its numbers "
+            "lie near 0.", RoundingWarning, stacklevel=_outside())
+
+
 def _outside() -> int:
     """Returns the stacklevel of the caller's first frame outside of this package."""
     level = 1
@@ -178,7 +269,7 @@ def make_options(metric: str, backend: str, device: int, threads: int) -> _libra
     """Returns a starling_index_options. Raises ValueError for an unknown word."""
     options = _library.IndexOptions()
     check(_library.library().index_options_init(ctypes.byref(options), options.size))
-    options.metric = index_of(metric, _library.METRICS, "metric")
+    options.metric = index_of(library_name(metric), _library.METRICS, "metric")
     options.backend = index_of(backend, _library.BACKENDS, "backend")
     _library.set_member(options, "device", device)
     _library.set_member(options, "threads", threads)

@@ -36,8 +36,8 @@ class Dlpack(unittest.TestCase):
         return Producer(array, array.ctypes.data, device, **more)
 
     def check_equal(self, found):
-        self.assertEqual(found[0].tolist(), self.expected[0].tolist())
-        self.assertEqual(found[1].tobytes(), self.expected[1].tobytes())
+        self.assertEqual(found.indices.tolist(), self.expected.indices.tolist())
+        self.assertEqual(found.distances.tobytes(), self.expected.distances.tobytes())
 
     def faking(self):
         fake = FakeCopies()
@@ -120,7 +120,7 @@ class Dlpack(unittest.TestCase):
     def test_empty_arrays_are_not_read(self):
         fake = self.faking()
         producer = self.of(CUDA, numpy.zeros((0, 5), dtype=numpy.float32), strides=(9, 9))
-        self.assertEqual(starling.knn(self.points, producer, k=1)[0].shape, (0, 1))
+        self.assertEqual(starling.knn(self.points, producer, k=1).indices.shape, (0, 1))
         self.assertEqual((fake.copies, producer.deletions), ([], 1))
 
 

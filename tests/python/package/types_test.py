@@ -20,8 +20,8 @@ engine = starling.Engine("wgs84", threads=2)
 batch: starling.Batch = engine.update(["a", "b"], np.zeros((2, 2)), np.datetime64("now"))
 for found in engine.tick().streams["s"]:
     first: int = int(found.ids[0])
-rows, distances = starling.knn(np.zeros((3, 2)), k=1)
-shape: tuple[int, ...] = rows.shape
+found_rows = starling.knn(np.zeros((3, 2)), k=1)
+shape: tuple[int, ...] = found_rows.indices.shape
 async def follow(client: starling.aio.Client) -> float:
     batch = await client.update([1], [[0.0, 0.0]], tags=3)
     return batch.accepted + (await client.stats())["x"]

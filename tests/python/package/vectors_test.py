@@ -12,6 +12,12 @@ import oracle
 import starling
 from starling._library import METRICS
 
+
+
+def pair(found):
+    return found.indices, found.distances
+
+
 EXACT = ("l2", "l1", "chebyshev", "inner-product")  # in small whole numbers
 
 
@@ -32,7 +38,7 @@ class Rounding(unittest.TestCase):
             truth = oracle.plain_distances(metric, points, points)
             numpy.fill_diagonal(truth, numpy.inf)
             expected = numpy.argsort(truth, axis=1, kind="stable")[:, :5]
-            rows, distances = starling.knn(points, k=5, metric=metric)
+            rows, distances = pair(starling.knn(points, k=5, metric=metric))
             self.assertEqual((rows != expected).any(axis=1).sum(), 0, metric)
             nearest = numpy.take_along_axis(truth, expected, axis=1)
             numpy.testing.assert_allclose(distances, nearest, rtol=1e-6)
@@ -40,9 +46,9 @@ class Rounding(unittest.TestCase):
             truth = oracle.plain_distances(metric, asked, points)
             expected = numpy.argsort(truth, axis=1, kind="stable")[:, :5]
             with starling.Index(points, metric) as index:
-                rows, distances = index.search(asked, 5)
+                rows, distances = pair(index.search(asked, 5))
             self.assertEqual((rows != expected).any(axis=1).sum(), 0, metric)
-            once, _ = starling.knn(points, asked, 5, metric)
+            once, _ = pair(starling.knn(points, asked, 5, metric))
             numpy.testing.assert_array_equal(once, rows)
 
     def test_distances_of_points_with_more_digits_are_right_to_a_hundredth_of_a_millimetre(self):
@@ -50,7 +56,7 @@ class Rounding(unittest.TestCase):
         for metric in ("l2", "l1", "chebyshev"):
             truth = oracle.plain_distances(metric, points, points)
             numpy.fill_diagonal(truth, numpy.inf)
-            rows, distances = starling.knn(points, k=5, metric=metric)
+            rows, distances = pair(starling.knn(points, k=5, metric=metric))
             nearest = numpy.sort(truth, axis=1)[:, :5]
             numpy.testing.assert_allclose(distances, nearest, rtol=0, atol=1e-5)
             named = numpy.take_along_axis(truth, rows, axis=1)
@@ -58,15 +64,15 @@ class Rounding(unittest.TestCase):
 
     def test_seconds_since_1970_are_told_apart(self):
         seconds = (1_641_168_600 + numpy.arange(0, 100, 10))[:, None]
-        rows, distances = starling.knn(seconds, seconds)
+        rows, distances = pair(starling.knn(seconds, seconds))
         self.assertEqual(rows[:, 0].tolist(), list(range(10)))
-        rows, distances = starling.knn(seconds, [[1_641_168_604], [1_641_168_606]], k=2)
+        rows, distances = pair(starling.knn(seconds, [[1_641_168_604], [1_641_168_606]], k=2))
         self.assertEqual(rows.tolist(), [[0, 1], [1, 0]])
         self.assertEqual(distances.tolist(), [[4, 6], [4, 6]])
 
     def test_whole_metres_do_not_round_the_queries(self):
         points = numpy.array([[6_650_000.0], [6_650_001.0], [6_650_002.0]])  # float32 holds them
-        rows, distances = starling.knn(points, [[6_650_000.7]], k=2)
+        rows, distances = pair(starling.knn(points, [[6_650_000.7]], k=2))
         self.assertEqual(rows.tolist(), [[1, 0]])
         numpy.testing.assert_allclose(distances, [[0.3, 0.7]], atol=1e-6)
 
@@ -75,10 +81,10 @@ class Rounding(unittest.TestCase):
             small = self.random.uniform(low, high, size=(300, 3)).astype(numpy.float32)
             asked = self.random.uniform(low, high, size=(40, 3)).astype(numpy.float32)
             for metric in METRICS[:1] + ("l1", "chebyshev", "inner-product", "cosine"):
-                rows, distances = starling.knn(small, asked, 7, metric)
+                rows, distances = pair(starling.knn(small, asked, 7, metric))
                 wide = starling.knn(small.astype(float), asked.astype(float), 7, metric)
-                numpy.testing.assert_array_equal(wide[0], rows)
-                numpy.testing.assert_array_equal(wide[1], distances)
+                numpy.testing.assert_array_equal(wide.indices, rows)
+                numpy.testing.assert_array_equal(wide.distances, distances)
                 # This is what scores of float32 are: nothing was subtracted.
                 if metric == "chebyshev":
                     truth = numpy.abs(asked[:, None] - small[None]).max(axis=2)
@@ -91,8 +97,8 @@ class Rounding(unittest.TestCase):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", starling.RoundingWarning)
                 found = starling.knn(points, asked, 4, metric)
-            numpy.testing.assert_array_equal(found[0], rounded[0])
-            numpy.testing.assert_array_equal(found[1], rounded[1])
+            numpy.testing.assert_array_equal(found.indices, rounded.indices)
+            numpy.testing.assert_array_equal(found.distances, rounded.distances)
 
     def test_a_warning_counts_points_that_rounding_has_made_equal(self):
         points = self.random.uniform(1, 10_000_000, size=(1000, 1))
@@ -146,7 +152,7 @@ class Vectors(unittest.TestCase):
                     (1, 1, 1, 1), (31, 5, 3, 7), (257, 40, 5, 33), (64, 3, 2, 64)):
                 points = self.rows(metric, count, dimension, whole=True)
                 asked = self.rows(metric, queries, dimension, whole=True)
-                rows, distances = starling.knn(points, asked, k, metric)
+                rows, distances = pair(starling.knn(points, asked, k, metric))
                 truth = oracle.distances(metric, asked, points)
                 for i in range(queries):
                     places = oracle.nearest(truth[i], numpy.arange(count), k)
@@ -157,7 +163,7 @@ class Vectors(unittest.TestCase):
         for metric in METRICS:
             for dimension in (1, 2, 17, 128):
                 points, asked = self.rows(metric, 300, dimension), self.rows(metric, 20, dimension)
-                rows, distances = starling.knn(points, asked, 10, metric)
+                rows, distances = pair(starling.knn(points, asked, 10, metric))
                 truth = oracle.distances(metric, asked, points)
                 # A distance is a root or half of a score with a relative error of 2^-24 (d + 64) or so, and
                 # a root doubles the digits of a score near 0.
@@ -172,7 +178,7 @@ class Vectors(unittest.TestCase):
         for metric in METRICS:
             points = self.rows(metric, 60, 4)
             points[7] = points[3]
-            rows, distances = starling.knn(points, k=5, metric=metric)
+            rows, distances = pair(starling.knn(points, k=5, metric=metric))
             self.assertFalse((rows == numpy.arange(60)[:, None]).any())
             truth = oracle.distances(metric, points, points)
             numpy.fill_diagonal(truth, numpy.inf)
@@ -180,33 +186,33 @@ class Vectors(unittest.TestCase):
                 distances, numpy.sort(truth, axis=1)[:, :5], rtol=2e-5, atol=3e-5, err_msg=metric)
 
     def test_missing_neighbours_are_minus_one_at_infinity(self):
-        rows, distances = starling.knn([[0.0], [3.0]], [[1.0]], k=4)
+        rows, distances = pair(starling.knn([[0.0], [3.0]], [[1.0]], k=4))
         self.assertEqual(rows.tolist(), [[0, 1, -1, -1]])
         self.assertEqual(distances.tolist(), [[1.0, 2.0, numpy.inf, numpy.inf]])
-        rows, distances = starling.knn([[0.0]], k=1)
+        rows, distances = pair(starling.knn([[0.0]], k=1))
         self.assertEqual((rows.tolist(), distances.tolist()), ([[-1]], [[numpy.inf]]))
 
     def test_no_points_and_no_queries_are_allowed(self):
-        rows, distances = starling.knn(numpy.empty((0, 3)), numpy.zeros((2, 3)), k=2)
+        rows, distances = pair(starling.knn(numpy.empty((0, 3)), numpy.zeros((2, 3)), k=2))
         self.assertEqual(rows.tolist(), [[-1, -1]] * 2)
-        rows, distances = starling.knn(numpy.zeros((2, 3)), numpy.empty((0, 3)), k=2)
+        rows, distances = pair(starling.knn(numpy.zeros((2, 3)), numpy.empty((0, 3)), k=2))
         self.assertEqual((rows.shape, distances.shape), ((0, 2), (0, 2)))
 
     def test_every_number_of_threads_gives_the_same_bytes(self):
         points, asked = self.rows("cosine", 5000, 24), self.rows("cosine", 64, 24)
         one = starling.knn(points, asked, 12, "cosine", threads=1)
         for threads in (2, 3):
-            rows, distances = starling.knn(points, asked, 12, "cosine", threads=threads)
-            self.assertEqual(rows.tobytes(), one[0].tobytes())
-            self.assertEqual(distances.tobytes(), one[1].tobytes())
+            rows, distances = pair(starling.knn(points, asked, 12, "cosine", threads=threads))
+            self.assertEqual(rows.tobytes(), one.indices.tobytes())
+            self.assertEqual(distances.tobytes(), one.distances.tobytes())
 
     def test_an_index_answers_again_and_again(self):
         points = self.rows("l2", 500, 8)
         with starling.Index(points) as index:
             self.assertEqual((len(index), index.dimension), (500, 8))
             for first, count in ((0, 3), (100, 50), (499, 1)):
-                rows, _ = index.search(points[first:first + count], 3, first_row=first)
-                whole, _ = starling.knn(points, k=3)
+                rows, _ = pair(index.search(points[first:first + count], 3, first_row=first))
+                whole, _ = pair(starling.knn(points, k=3))
                 self.assertEqual(rows.tolist(), whole[first:first + count].tolist())
         with self.assertRaisesRegex(starling.StarlingError, "index is closed"):
             index.search(points[:1], 1)
@@ -217,10 +223,10 @@ class Vectors(unittest.TestCase):
         for kind in ("i1", "u2", "i8", "f2", "f4", "f8", ">f4", ">i4"):
             for array in (points.astype(kind), numpy.asfortranarray(points.astype(kind)),
                           numpy.repeat(points.astype(kind), 2, axis=1)[:, ::2]):
-                rows, distances = starling.knn(array, k=4)
-                self.assertEqual(rows.tolist(), expected[0].tolist(), kind)
-                self.assertEqual(distances.tolist(), expected[1].tolist(), kind)
-        self.assertEqual(starling.knn(points.tolist(), k=4)[0].tolist(), expected[0].tolist())
+                rows, distances = pair(starling.knn(array, k=4))
+                self.assertEqual(rows.tolist(), expected.indices.tolist(), kind)
+                self.assertEqual(distances.tolist(), expected.distances.tolist(), kind)
+        self.assertEqual(starling.knn(points.tolist(), k=4).indices.tolist(), expected.indices.tolist())
 
     def test_arrays_of_other_libraries_are_taken_by_dlpack(self):
         class Other:
@@ -234,8 +240,8 @@ class Vectors(unittest.TestCase):
                 return self.device
 
         points = self.rows("l2", 30, 4)
-        rows, _ = starling.knn(Other(points, (1, 0)), k=3)
-        self.assertEqual(rows.tolist(), starling.knn(points, k=3)[0].tolist())
+        rows, _ = pair(starling.knn(Other(points, (1, 0)), k=3))
+        self.assertEqual(rows.tolist(), starling.knn(points, k=3).indices.tolist())
 
     def test_a_bad_component_is_named_by_row_and_column(self):
         points = numpy.ones((4, 3))

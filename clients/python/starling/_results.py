@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of distances and rows with names."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Iterator, NamedTuple, Tuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float64]
+
+
+class Neighbors(NamedTuple):
+    """Neighbours that an estimator has found.
+
+    Attributes:
+        distances: float64 (m, k); by radius an array of m arrays.
+        indices: rows, int64 (m, k); by radius an array of m arrays.
+    """
+
+    distances: npt.NDArray[Any]
+    indices: npt.NDArray[Any]
+
+
+class SearchResult(Tuple[Rows, Distances]):
+    """Neighbours that `knn` or an Index has found.
+
+    Use the names. As a tuple it is (indices, distances) today, and will be (distances, indices) in a
+    later version, as everywhere else; so unpacking it, or taking a part by its place, warns.
+
+    Attributes:
+        distances: float64 (m, k), nearest first; infinity where a neighbour is missing.
+        indices: rows of the points, int64 (m, k); -1 where a neighbour is missing.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, indices: Rows, distances: Distances) -> SearchResult:
+        pair: Any = (indices, distances)
+        return super().__new__(cls, pair)
+
+    @property
+    def indices(self) -> Rows:
+        """Returns the rows of the points."""
+        indices: Any = super().__getitem__(0)
+        return cast(Rows, indices)
+
+    @property
+    def distances(self) -> Distances:
+        """Returns the distances."""
+        distances: Any = super().__getitem__(1)
+        return cast(Distances, distances)
+
+    def __iter__(self) -> Iterator[Any]:
+        _warn_of_order()
+        return super().__iter__()
+
+    def __getitem__(self, place: Any) -> Any:
+        _warn_of_order()
+        return super().__getitem__(place)
+
+    def __reduce__(self) -> Any:
+        return SearchResult, (self.indices, self.distances)
+
+    def __repr__(self) -> str:
+        return f"SearchResult(indices={self.indices!r}, distances={self.distances!r})"
+
+
+def _warn_of_order() -> None:
+    warnings.warn(
+        "The result of knn and of Index.search is (indices, distances) today, and will be "
+        "(distances, indices) in a later version. Use .distances and .indices.", FutureWarning,
+        stacklevel=3)
