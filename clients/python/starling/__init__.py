@@ -38,17 +38,29 @@ if TYPE_CHECKING:
         KNeighborsTransformer,
         NearestNeighbors,
     )
+    from .radius import (
+        RadiusNeighborsClassifier,
+        RadiusNeighborsRegressor,
+        RadiusNeighborsTransformer,
+    )
 
 __version__ = "0.2.0"
 
-_ESTIMATORS = (
-    "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "NearestNeighbors",
-)
+_ESTIMATORS = {
+    "KNeighborsClassifier": "neighbors",
+    "KNeighborsRegressor": "neighbors",
+    "KNeighborsTransformer": "neighbors",
+    "NearestNeighbors": "neighbors",
+    "RadiusNeighborsClassifier": "radius",
+    "RadiusNeighborsRegressor": "radius",
+    "RadiusNeighborsTransformer": "radius",
+}
 
 __all__ = [
     "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
     "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
     "NO_LABEL", "NearestNeighbors", "NeighborList", "Neighbors", "OutOfMemory",
+    "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer",
     "RoundingWarning", "SearchResult", "ServerInfo", "StarlingError", "Subscription", "Tick",
     "TimedOut", "UnknownObject", "aio", "knn", "replay", "text_id", "version",
 ]
@@ -57,9 +69,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Importing scikit-learn takes most of a second.
     if name in _ESTIMATORS:
-        from . import neighbors
+        from importlib import import_module
 
-        return getattr(neighbors, name)
+        return getattr(import_module(f".{_ESTIMATORS[name]}", __name__), name)
     raise AttributeError(f"module 'starling' has no attribute {name!r}")
 
 

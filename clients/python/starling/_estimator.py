@@ -19,6 +19,8 @@ try:
 except ImportError:
     _base = None
 
+DENSE_BYTES_MAX = 4 << 30  # of sparse rows that are made dense
+
 
 class PlainEstimator:
     """What scikit-learn's BaseEstimator does for parameters."""
@@ -90,34 +92,72 @@ else:
     NotFittedError = _exceptions.NotFittedError
 
 
-def check_rows(estimator: Any, X: Any, fitting: bool) -> _arrays.Reals:
-    """Returns rows as contiguous float32 or float64, and checks or sets n_features_in_ and the names
-    of the features. Raises ValueError or TypeError as scikit-learn does."""
+def check_rows(
+    estimator: Any, X: Any, fitting: bool, *, fits_float32: bool = True, allows_nan: bool = False
+) -> Any:
+    """Returns rows as contiguous float32 or float64, or as a CSR matrix of such, and checks or sets
+    n_features_in_ and the names of the features. Raises ValueError or TypeError as scikit-learn
+    does.
+
+    Args:
+        fits_float32: whether a number beyond float32 is refused.
+        allows_nan: whether NaN is a missing component.
+    """
     X = _arrays.on_the_host(X)
+    _arrays.refuse_masked(X, "X")
     if _base is None:
-        return _check_plainly(estimator, X, fitting)
+        rows = _check_plainly(estimator, X, fitting, allows_nan)
+    else:
+        rows = _check_by_scikit_learn(estimator, X, fitting, allows_nan)
+    if is_sparse(rows):
+        rows = rows.astype(_arrays.floats_for(rows.dtype), copy=False)
+    else:
+        rows = np.ascontiguousarray(rows, dtype=_arrays.floats_for(rows.dtype))
+    if fits_float32:
+        _check_range(rows.data if is_sparse(rows) else rows)
+    return rows
+
+
+def _check_by_scikit_learn(estimator: Any, X: Any, fitting: bool, allows_nan: bool) -> Any:
     kinds = [np.float64, np.float32]  # other types become the first one
     if hasattr(X, "dtype") and isinstance(X.dtype, np.dtype):
         kinds.sort(key=lambda kind: kind != _arrays.floats_for(X.dtype))
-    options = {"dtype": kinds, "order": "C"}
+    options = {"dtype": kinds, "order": "C", "accept_sparse": "csr"}
+    nan = "allow-nan" if allows_nan else True
     if hasattr(estimator, "_validate_data"):  # before scikit-learn 1.6
-        rows = estimator._validate_data(X, reset=fitting, **options)
-    else:
-        rows = _validation.validate_data(estimator, X, reset=fitting, **options)
-    return to_floats(rows)
+        return estimator._validate_data(X, reset=fitting, force_all_finite=nan, **options)
+    return _validation.validate_data(
+        estimator, X, reset=fitting, ensure_all_finite=nan, **options)
 
 
-def to_floats(rows: npt.NDArray[Any]) -> _arrays.Reals:
-    """Returns rows as contiguous float32 if it holds their type, else as contiguous float64. Raises
-    ValueError if a number is beyond float32."""
-    floats = np.ascontiguousarray(rows, dtype=_arrays.floats_for(rows.dtype))
+def is_sparse(rows: Any) -> bool:
+    """Whether these are rows of scipy.sparse."""
+    return hasattr(rows, "toarray") and hasattr(rows, "tocsr")
+
+
+def to_dense(rows: Any, argument: str) -> Any:
+    """Returns sparse rows as dense ones, and others as they are. Raises MemoryError if they would
+    be too large."""
+    if not is_sparse(rows):
+        return rows
+    bytes_needed = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+    if bytes_needed > DENSE_BYTES_MAX:
+        raise MemoryError(
+            f"{argument} is sparse, and searches need dense rows: {rows.shape[0]} rows of "
+            f"{rows.shape[1]} components would take {bytes_needed / 2**30:.1f} GiB, and at most "
+            f"{DENSE_BYTES_MAX >> 30} GiB are made. Reduce the components first, for example with "
+            "TruncatedSVD.")
+    return rows.toarray()
+
+
+def _check_range(floats: npt.NDArray[Any]) -> None:
+    """Raises ValueError if a number is beyond float32."""
     if floats.size and max(floats.max(), -floats.min()) > np.finfo(np.float32).max:
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
-    return floats
 
 
-def _check_plainly(estimator: Any, X: Any, fitting: bool) -> _arrays.Reals:
-    rows = np.asarray(X)
+def _check_plainly(estimator: Any, X: Any, fitting: bool, allows_nan: bool) -> Any:
+    rows = X.tocsr() if is_sparse(X) else np.asarray(X)
     if rows.dtype.kind == "O":
         rows = rows.astype(np.float64)
     if rows.dtype.kind not in "biuf":
@@ -129,7 +169,8 @@ def _check_plainly(estimator: Any, X: Any, fitting: bool) -> _arrays.Reals:
     if rows.shape[0] < 1 or rows.shape[1] < 1:
         raise ValueError(f"Found array with shape {rows.shape}; at least 1 row and 1 feature are "
                          "required.")
-    if not np.isfinite(rows).all():
+    components = rows.data if is_sparse(rows) else rows
+    if np.isinf(components).any() or not allows_nan and np.isnan(components).any():
         raise ValueError("Input X contains NaN or infinity.")
     if fitting:
         estimator.n_features_in_ = rows.shape[1]
@@ -137,11 +178,12 @@ def _check_plainly(estimator: Any, X: Any, fitting: bool) -> _arrays.Reals:
         raise ValueError(
             f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input")
-    return to_floats(rows)
+    return rows
 
 
 def check_targets(y: Any, count: int, numeric: bool) -> npt.NDArray[Any]:
     """Returns labels or values of shape (count,) or (count, outputs)."""
+    _arrays.refuse_masked(y, "y")
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     y = _arrays.on_the_host(y)

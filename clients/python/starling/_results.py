@@ -28,8 +28,8 @@ class Neighbors(NamedTuple):
 class SearchResult(Tuple[Rows, Distances]):
     """Neighbours that `knn` or an Index has found.
 
-    Use the names. As a tuple it is (indices, distances) today, and will be (distances, indices) in a
-    later version, as everywhere else; so unpacking it, or taking a part by its place, warns.
+    Use the names. As a tuple it is (indices, distances) today, and will be (distances, indices) in
+    a later version, as everywhere else. Unpacking it, or taking a part by its place, warns.
 
     Attributes:
         distances: float64 (m, k), nearest first; infinity where a neighbour is missing.

@@ -251,8 +251,8 @@ def _warn_of_merged_rows(handle: Handle, count: int) -> None:
     if merged.value:
         warnings.warn(
             f"{merged.value} of the {count} points are equal to another one once rounded to "
-            "float32, although they differ. Subtract a number from each column, so that its numbers "
-            "lie near 0.", RoundingWarning, stacklevel=_outside())
+            "float32, although they differ. Subtract a number from each column, so that its "
+            "numbers lie near 0.", RoundingWarning, stacklevel=_outside())
 
 
 def _outside() -> int:

@@ -36,7 +36,27 @@ class Hostile(unittest.TestCase):
         vectors.put_stream("s")
         index = starling.Index([[0.0, 0], [1, 1]], threads=1)
         lists = engine.neighbors((0, 0), 1)
+        rows = [[0.0, 0], [1, 1], [2, 5]]
+        nearest = starling.NearestNeighbors(n_neighbors=1, n_jobs=1).fit(rows)
+
+        def fit(**parameters):
+            return starling.NearestNeighbors(n_neighbors=1, n_jobs=1, **parameters).fit(rows).kneighbors(rows)
+
         calls = {
+            "index add": lambda thing: index.add(thing),
+            "index remove": lambda thing: index.remove(thing),
+            "fit": lambda thing: starling.NearestNeighbors().fit(thing),
+            "rows": lambda thing: nearest.kneighbors(thing),
+            "n_neighbors": lambda thing: nearest.kneighbors(rows, thing),
+            "radius": lambda thing: nearest.radius_neighbors(rows, thing),
+            "algorithm": lambda thing: fit(algorithm=thing),
+            "metric": lambda thing: fit(metric=thing),
+            "p": lambda thing: fit(p=thing),
+            "metric_params": lambda thing: fit(metric_params=thing),
+            "w": lambda thing: fit(metric_params={"w": thing}),
+            "weights": lambda thing: starling.KNeighborsClassifier(1, weights=thing).fit(rows, [1, 2, 3]),
+            "outlier_label": lambda thing: starling.RadiusNeighborsClassifier(
+                outlier_label=thing).fit(rows, [1, 2, 3]).predict([[90, 90]]),
             "knn": lambda thing: starling.knn(thing, k=1, threads=1),
             "knn queries": lambda thing: starling.knn([[0, 0]], thing),
             "knn k": lambda thing: starling.knn([[0, 0]], k=thing),
@@ -111,11 +131,11 @@ class Hostile(unittest.TestCase):
     def test_threads_take_turns_at_an_index_and_at_an_estimator(self):
         points = numpy.random.default_rng(1).random((3000, 16)).astype(numpy.float32)
         index, model = starling.Index(points), starling.NearestNeighbors().fit(points)
-        expected, found = index.search(points, 5)[0], []
+        expected, found = index.search(points, 5).indices, []
 
         def search():
             for _ in range(5):
-                found.append(index.search(points, 5)[0])
+                found.append(index.search(points, 5).indices)
                 found.append(model.kneighbors(points, return_distance=False))
 
         threads = [threading.Thread(target=search) for _ in range(4)]

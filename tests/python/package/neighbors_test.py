@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import unittest
+import warnings
 
 import package_case
 
@@ -25,11 +26,12 @@ import sys
 for name in [name for name in sys.modules if name.startswith("sklearn")]: del sys.modules[name]
 sys.modules["sklearn"] = None
 import unittest
-sys.argv = ["neighbors_test.py", "Plain"]
 sys.path.insert(0, %r)
-import neighbors_test
+import metrics_test, neighbors_test, radius_test
 assert not hasattr(neighbors_test.starling.NearestNeighbors, "_validate_data")
-unittest.main(module=neighbors_test)
+kinds = metrics_test.Formulas, neighbors_test.Plain, radius_test.Radius
+suite = unittest.TestSuite(map(unittest.defaultTestLoader.loadTestsFromTestCase, kinds))
+sys.exit(not unittest.TextTestRunner().run(suite).wasSuccessful())
 """
 
 
@@ -66,6 +68,65 @@ class Plain(unittest.TestCase):
             two = found.kneighbors(self.asked, 2, return_distance=False)
             self.assertEqual(two.tolist(), rows[:, :2].tolist())
 
+    def test_a_result_has_names_and_the_order_of_scikit_learn(self):
+        model = starling.NearestNeighbors(n_neighbors=2).fit(self.rows)
+        found = model.kneighbors(self.asked)
+        distances, rows = found
+        self.assertIs(found.distances, distances)
+        self.assertIs(found.indices, rows)
+        near = model.radius_neighbors(self.asked, 4)
+        distances, rows = near
+        self.assertIs(near.distances, distances)
+        self.assertIs(near.indices, rows)
+
+    def test_every_algorithm_and_name_gives_the_same_answer(self):
+        for names in (("euclidean", "l2", "minkowski"), ("manhattan", "l1", "cityblock"),
+                      ("chebyshev", "infinity")):
+            first = starling.NearestNeighbors(metric=names[0]).fit(self.rows).kneighbors(self.asked)
+            for name in names:
+                for algorithm in ("auto", "ball_tree", "brute", "kd_tree"):
+                    found = starling.NearestNeighbors(
+                        metric=name, algorithm=algorithm, leaf_size=7).fit(self.rows).kneighbors(self.asked)
+                    self.assertEqual(found.indices.tobytes(), first.indices.tobytes())
+                    self.assertEqual(found.distances.tobytes(), first.distances.tobytes())
+        for p, name in ((1, "manhattan"), (2, "euclidean"), (numpy.inf, "chebyshev")):
+            model = starling.NearestNeighbors(p=p).fit(self.rows)
+            self.assertEqual((model.effective_metric_, model.effective_metric_params_), (name, {}))
+
+    def test_a_p_in_metric_params_counts_and_warns(self):
+        model = starling.NearestNeighbors(p=2, metric_params={"p": 1})
+        with self.assertWarnsRegex(SyntaxWarning, "metric_params has a p"):
+            model.fit(self.rows)
+        self.assertEqual(model.effective_metric_, "manhattan")
+        with self.assertWarnsRegex(UserWarning, "not distance metrics"):
+            starling.NearestNeighbors(p=0.5).fit(self.rows)
+
+    def test_a_change_of_the_rows_after_fit_changes_no_answer(self):
+        for kind in (numpy.float32, numpy.float64):
+            for metric in ("euclidean", "cosine", "canberra"):
+                rows = self.rows.astype(kind) + 1
+                model = starling.NearestNeighbors(metric=metric).fit(rows)
+                expected = model.kneighbors(self.asked), model.kneighbors()
+                rows[:] = 0
+                for one, other in zip(expected, (model.kneighbors(self.asked), model.kneighbors())):
+                    self.assertEqual(one.indices.tolist(), other.indices.tolist())
+
+    def test_merged_rows_are_told_at_fit_and_not_after_a_pickle(self):
+        rows = self.random.uniform(1, 10_000_000, size=(50, 1))
+        rows[:2] = [[9_000_000.1], [9_000_000.2]]
+        with self.assertWarns(starling.RoundingWarning):
+            model = starling.NearestNeighbors().fit(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pickle.loads(pickle.dumps(model)).kneighbors(rows)
+
+    def test_fitted_rows_are_taken_from_another_estimator(self):
+        model = starling.NearestNeighbors(n_neighbors=3, p=1).fit(self.rows)
+        again = starling.NearestNeighbors(n_neighbors=3).fit(model)
+        direct = starling.NearestNeighbors(n_neighbors=3).fit(self.rows)
+        self.assertEqual(again.kneighbors(self.asked).indices.tolist(),
+                         direct.kneighbors(self.asked).indices.tolist())
+
     def test_without_rows_no_fitted_row_is_its_own_neighbour(self):
         found = starling.NearestNeighbors(n_neighbors=199).fit(self.rows)
         self.assertFalse((found.kneighbors(return_distance=False) == numpy.arange(200)[:, None]).any())
@@ -74,8 +135,9 @@ class Plain(unittest.TestCase):
 
     def test_parameters_are_got_and_set(self):
         model = starling.KNeighborsClassifier(3, weights="distance")
-        self.assertEqual(model.get_params(), {"n_neighbors": 3, "weights": "distance", "metric": "minkowski",
-                                              "p": 2, "n_jobs": None, "backend": "auto"})
+        self.assertEqual(model.get_params(), {
+            "n_neighbors": 3, "weights": "distance", "algorithm": "auto", "leaf_size": 30, "metric": "minkowski",
+            "p": 2, "metric_params": None, "n_jobs": None, "backend": "auto"})
         self.assertEqual(model.set_params(n_neighbors=4).n_neighbors, 4)
         self.assertEqual(repr(starling.NearestNeighbors(n_neighbors=7)), "NearestNeighbors(n_neighbors=7)")
         with self.assertRaisesRegex(ValueError, "Invalid parameter 'q'"):
@@ -121,7 +183,30 @@ class Plain(unittest.TestCase):
                 ("Expected n_neighbors > 0", ValueError, lambda: fitted.kneighbors(self.asked, 0)),
                 ("integer", TypeError, lambda: fitted.kneighbors(self.asked, 1.5)),
                 ("metric is 'l3'", ValueError, lambda: fit(metric="l3").fit(self.rows)),
-                ("p is 3", ValueError, lambda: fit(p=3).fit(self.rows)),
+                ("p is 0", ValueError, lambda: fit(p=0).fit(self.rows)),
+                ("p is 'x'", ValueError, lambda: fit(p="x").fit(self.rows)),
+                ("algorithm is 'tree'", ValueError, lambda: fit(algorithm="tree").fit(self.rows)),
+                ("not valid for algorithm 'kd_tree'", ValueError,
+                 lambda: fit(algorithm="kd_tree", metric="cosine").fit(self.rows)),
+                ("does not support 0 < p < 1", ValueError,
+                 lambda: fit(algorithm="kd_tree", p=0.5).fit(self.rows)),
+                ("does not take the metric_params q", ValueError,
+                 lambda: fit(metric="euclidean", metric_params={"q": 1}).fit(self.rows)),
+                ("needs metric_params with V", ValueError, lambda: fit(metric="seuclidean").fit(self.rows)),
+                ("3 components", ValueError,
+                 lambda: fit(metric_params={"w": [1, 2]}).fit(self.rows).kneighbors(self.asked)),
+                ("only valid in 2 dimensions", ValueError,
+                 lambda: fit(metric="haversine").fit(self.rows).kneighbors(self.asked)),
+                ("square", ValueError, lambda: fit(metric="precomputed").fit(self.rows)),
+                ("Negative values", ValueError, lambda: fit(metric="precomputed").fit(-numpy.ones((2, 2)))),
+                ("X has 1 masked values, the first one at \\[2, 1\\]", ValueError,
+                 lambda: fit().fit(numpy.ma.masked_equal([[1, 2], [3, 4], [5, -1]], -1))),
+                ("y has 1 masked values", ValueError, lambda: starling.KNeighborsRegressor().fit(
+                    [[0], [1]], numpy.ma.masked_equal([1, -1], -1))),
+                ("return_distance must be True", ValueError,
+                 lambda: fitted.radius_neighbors(self.asked, 1, False, True)),
+                ("radius must be a number", TypeError, lambda: fitted.radius_neighbors(self.asked, "far")),
+                ("Unsupported mode", ValueError, lambda: fitted.kneighbors_graph(self.asked, mode="x")),
                 ("weights is 'heavy'", ValueError,
                  lambda: starling.KNeighborsRegressor(weights="heavy").fit([[0]], [0])),
                 ("negative", starling.StarlingError, lambda: fit(metric="hellinger").fit([[-1.0]])),
@@ -148,7 +233,8 @@ class BesideScikitLearn(unittest.TestCase):
     def test_scikit_learns_own_checks_pass(self):
         from sklearn.utils.estimator_checks import check_estimator
         for kind in (starling.NearestNeighbors, starling.KNeighborsTransformer, starling.KNeighborsClassifier,
-                     starling.KNeighborsRegressor):
+                     starling.KNeighborsRegressor, starling.RadiusNeighborsClassifier,
+                     starling.RadiusNeighborsRegressor, starling.RadiusNeighborsTransformer):
             count = 0
             for estimator, check in check_estimator(kind(), generate_only=True):
                 name = getattr(check, "func", check).__name__

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Searches by radius: against all distances computed here, and against scikit-learn."""
+
+import pickle
+import unittest
+import warnings
+
+import package_case
+
+package_case.enter_peers()
+
+import numpy  # noqa: E402
+import oracle  # noqa: E402
+import starling  # noqa: E402
+
+
+class Radius(unittest.TestCase):
+    """What needs neither scikit-learn nor SciPy."""
+
+    def setUp(self):
+        self.random = numpy.random.default_rng(6)
+        self.rows = self.random.integers(0, 20, size=(200, 3)).astype(float)
+        self.asked = self.random.integers(0, 20, size=(30, 3)).astype(float)
+
+    def test_all_rows_within_a_radius_are_found_and_no_others(self):
+        for metric in ("l2", "l1", "chebyshev"):
+            model = starling.NearestNeighbors(radius=6, metric=metric).fit(self.rows)
+            for asked, own in ((self.asked, False), (None, True)):
+                truth = oracle.plain_distances(metric, self.rows if own else asked, self.rows)
+                if own:
+                    numpy.fill_diagonal(truth, numpy.inf)
+                for radius in (0, 1, 6, 100, numpy.inf):
+                    found = model.radius_neighbors(asked, radius)
+                    nearest = model.radius_neighbors(asked, radius, sort_results=True)
+                    alone = model.radius_neighbors(asked, radius, return_distance=False)
+                    self.assertEqual(len(found.indices), len(truth))
+                    for i, row in enumerate(truth):
+                        is_in = (row <= radius) & (numpy.arange(200) != i if own else True)
+                        expected = numpy.flatnonzero(is_in)
+                        self.assertEqual(found.indices[i].tolist(), expected.tolist())
+                        self.assertEqual(alone[i].tolist(), expected.tolist())
+                        self.assertEqual(found.distances[i].tolist(), row[expected].tolist())
+                        order = expected[numpy.argsort(row[expected], kind="stable")]
+                        self.assertEqual(nearest.indices[i].tolist(), order.tolist())
+                        self.assertEqual(nearest.distances[i].tolist(), row[order].tolist())
+
+    def test_the_radius_is_inclusive_at_every_distance_that_is_reported(self):
+        rows = self.random.normal(size=(300, 2))
+        model = starling.NearestNeighbors().fit(rows)
+        for i, (distances, indices) in enumerate(zip(*model.radius_neighbors(rows[:20], 1))):
+            for distance, row in zip(distances[:10], indices):
+                self.assertIn(row, model.radius_neighbors(rows[i:i + 1], distance).indices[0])
+
+    def test_columns_far_from_zero_are_told_apart(self):
+        seconds = (1_641_168_600 + numpy.arange(0, 100, 10.0))[:, None]
+        found = starling.NearestNeighbors(radius=10).fit(seconds).radius_neighbors([[1_641_168_604.0]])
+        self.assertEqual((found.indices[0].tolist(), found.distances[0].tolist()), ([0, 1], [4, 6]))
+
+    def test_one_query_and_lists_of_one_length_give_an_array_of_arrays(self):
+        model = starling.NearestNeighbors(radius=0).fit([[0], [1]])
+        for asked in ([[0]], [[0], [1]], [[5], [6]]):
+            found = model.radius_neighbors(asked)
+            self.assertEqual((found.indices.shape, found.indices.dtype), ((len(asked),), object))
+
+    def test_labels_within_a_radius_vote(self):
+        model = starling.RadiusNeighborsClassifier(1.5).fit([[0], [1], [2], [9]], ["b", "a", "b", "c"])
+        self.assertEqual(model.predict([[1], [0], [9]]).tolist(), ["b", "a", "c"])  # of a and b the first wins
+        numpy.testing.assert_allclose(model.predict_proba([[1]]), [[1 / 3, 2 / 3, 0]])
+        near = starling.RadiusNeighborsClassifier(2, weights="distance").fit([[0], [1], [2]], [1, 2, 2])
+        self.assertEqual(near.predict([[0], [0.2]]).tolist(), [1, 1])
+        again = pickle.loads(pickle.dumps(near))
+        self.assertEqual(again.predict([[0], [0.2]]).tolist(), [1, 1])
+        squares = starling.RadiusNeighborsClassifier(2, weights=lambda distances: [d**-2.0 for d in distances])
+        self.assertEqual(squares.fit([[0], [1], [2]], [1, 2, 2]).predict([[0.4], [0.6]]).tolist(), [1, 2])
+
+    def test_a_row_without_neighbours_gets_the_outlier_label_or_is_refused(self):
+        rows, labels = [[0], [1], [2], [3]], [4, 5, 5, 6]
+        with self.assertRaisesRegex(ValueError, r"rows \[1, 3\]"):
+            starling.RadiusNeighborsClassifier(0.5).fit(rows, labels).predict([[0], [8], [1], [9]])
+        for given, expected, share in (("most_frequent", 5, [0, 1, 0]), (6, 6, [0, 0, 1])):
+            model = starling.RadiusNeighborsClassifier(0.5, outlier_label=given).fit(rows, labels)
+            self.assertEqual(model.predict([[0], [8]]).tolist(), [4, expected])
+            self.assertEqual(model.predict_proba([[8], [0]]).tolist(), [share, [1, 0, 0]])
+        unknown = starling.RadiusNeighborsClassifier(0.5, outlier_label=-1).fit(rows, labels)
+        with self.assertWarnsRegex(UserWarning, "-1 is not in training classes"):
+            self.assertEqual(unknown.predict([[8], [0]]).tolist(), [-1, 4])
+        with self.assertWarnsRegex(UserWarning, "-1 is not in training classes"):
+            self.assertEqual(unknown.predict_proba([[8]]).tolist(), [[0, 0, 0]])
+        two = starling.RadiusNeighborsClassifier(0.5, outlier_label=[4, "x"])
+        both = numpy.array([[4, "x"], [5, "y"]], dtype=object)
+        self.assertEqual(two.fit([[0], [1]], both).predict([[9], [1]]).tolist(), [[4, "x"], [5, "y"]])
+        for given, kind in (([1, 2], ValueError), ([[5]], TypeError), ("a", TypeError), (1.5, TypeError)):
+            with self.assertRaises(kind):
+                starling.RadiusNeighborsClassifier(outlier_label=given).fit(rows, labels)
+
+    def test_values_within_a_radius_have_a_mean(self):
+        model = starling.RadiusNeighborsRegressor(1).fit([[0], [1], [5]], [1.0, 3.0, 8.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(model.predict([[0], [5]]).tolist(), [2.0, 8.0])
+        with self.assertWarnsRegex(UserWarning, "predicting NaN"):
+            numpy.testing.assert_array_equal(model.predict([[0], [9]]), [2.0, numpy.nan])
+        several = starling.RadiusNeighborsRegressor(2, weights="distance")
+        several.fit([[0], [1], [2]], [[0, 5], [1, 5], [1, 6]])
+        numpy.testing.assert_allclose(several.predict([[0.25], [2]]), [[10 / 31, 5 + 3 / 31], [1, 6]], atol=1e-12)
+
+
+@package_case.needs("sklearn")
+class BesideScikitLearn(unittest.TestCase):
+    def test_answers_are_scikit_learns_on_its_data_sets(self):
+        from sklearn import datasets, neighbors
+        for load, radius in ((datasets.load_iris, 0.73), (datasets.load_wine, 40), (datasets.load_digits, 22)):
+            rows, labels = load(return_X_y=True)
+            labels = labels.astype(float)  # scikit-learn cannot put a NaN among whole numbers
+            for metric in ("euclidean", "manhattan"):
+                options = {"radius": radius, "metric": metric}
+                mine = starling.NearestNeighbors(**options).fit(rows)
+                other = neighbors.NearestNeighbors(algorithm="brute", **options).fit(rows)
+                near, far = mine.radius_neighbors(rows[:90]), other.radius_neighbors(rows[:90])
+                for one, two in zip(near.indices, far[1]):
+                    self.assertEqual(one.tolist(), sorted(two.tolist()))
+                for mode in ("connectivity", "distance"):
+                    one, two = mine.radius_neighbors_graph(mode=mode), other.radius_neighbors_graph(mode=mode)
+                    self.assertEqual(one.shape, two.shape)
+                    self.assertLess(abs(one - two).max(), 1e-6)
+                for weights in ("uniform", "distance"):
+                    for name in ("RadiusNeighborsClassifier", "RadiusNeighborsRegressor"):
+                        ours = getattr(starling, name)(weights=weights, **options).fit(rows, labels)
+                        theirs = getattr(neighbors, name)(weights=weights, **options).fit(rows, labels)
+                        numpy.testing.assert_allclose(
+                            ours.predict(rows[:90]), theirs.predict(rows[:90]), atol=1e-9)
+                ours = starling.RadiusNeighborsTransformer(**options).fit_transform(rows)
+                theirs = neighbors.RadiusNeighborsTransformer(**options).fit_transform(rows)
+                self.assertEqual(ours.nnz, theirs.nnz)
+                self.assertLess(abs(ours - theirs).max(), 1e-6)
+                for first, last in zip(ours.indptr[:-1], ours.indptr[1:]):
+                    self.assertTrue((numpy.diff(ours.data[first:last]) >= 0).all())
+
+
+if __name__ == "__main__":
+    unittest.main()
