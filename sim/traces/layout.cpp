@@ -77,11 +77,21 @@ bool is_integer(std::string_view text, std::size_t digits_min) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// Returns the first record if it has four fields and no header stands above it, or null. A line
+/// that begins with '#' and has as many fields is a header.
+const std::vector<std::string>* first_of_four(const FileHead& head) {
+  const auto has_four = [](const std::vector<std::string>& record) { return record.size() == 4; };
+  if (std::ranges::count_if(head.records, has_four) != 1 || !has_four(head.records.back()))
+    return nullptr;
+  return &head.records.back();
+}
+
 /// T-Drive's longitudes, of Beijing, are too large for latitudes. Without such a number, the third
 /// column might as well be the latitude.
 bool is_tdrive(const FileHead& head) {
-  if (head.records.empty() || head.records.back().size() != 4) return false;
-  const std::vector<std::string>& record = head.records.back();
+  const std::vector<std::string>* const first = first_of_four(head);
+  if (first == nullptr) return false;
+  const std::vector<std::string>& record = *first;
   if (!is_integer(record[0], 1) || record[1].find(' ') == std::string::npos ||
       !parse_time_us(record[1], {}) || !parse_number(record[2]) || !parse_number(record[3]))
     return false;
@@ -95,8 +105,9 @@ bool is_tdrive(const FileHead& head) {
 }
 
 bool is_cabspotting(const FileHead& head) {
-  if (head.records.empty() || head.records.back().size() != 4) return false;
-  const std::vector<std::string>& record = head.records.back();
+  const std::vector<std::string>* const first = first_of_four(head);
+  if (first == nullptr) return false;
+  const std::vector<std::string>& record = *first;
   const auto has_point = [](const std::string& text) {
     return text.find('.') != std::string::npos;
   };

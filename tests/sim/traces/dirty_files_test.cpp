@@ -182,6 +182,17 @@ TEST(DirtyFiles, WhereBlanksSeparateADateKeepsItsClock) {
             expected);
 }
 
+TEST(DirtyFiles, AHeaderWithANumberSignIsNotAboveATableOfTDrive) {
+  const ReadTrace trace = read_text(
+      "#MMSI,timestamp,lat,lon\n7,2022-01-03 00:10:00,12.5,100.25\n"
+      "7,2022-01-03 00:10:00,-12.5,-100.25\n");
+  EXPECT_EQ(trace.layout, "csv");
+  EXPECT_THAT(rows_of(trace), ElementsAre("7 1641168600000000 100.25 12.5 0 -",
+                                          "7 1641168600000000 -100.25 -12.5 0 -"));
+  EXPECT_THAT(refusal_of_text("#ship,when,breadth,length\n7,2022-01-03 00:10:00,100.25,12.5\n"),
+              HasSubstr("its layout is not recognised"));
+}
+
 TEST(DirtyFiles, ATableWithoutHeaderIsTDrivesOnlyIfItsThirdColumnIsNoLatitude) {
   const std::string berlin =
       "7,2022-01-03 00:10:00,52.52,13.40\n8,2022-01-03 00:10:00,52.53,13.41\n";
