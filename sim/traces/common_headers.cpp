@@ -167,6 +167,8 @@ CommonColumn common_column_of(std::string_view name) {
       return CommonColumn::id;
     case of_time:
       return CommonColumn::time;
+    case of_date:
+      return CommonColumn::date;
     case of_tags:
       return CommonColumn::tags;
     default:

@@ -32,7 +32,7 @@ std::string fault_of_header(std::span<const std::string> header);
 std::string common_column_names();
 
 /// What a column, or a property of a GeoJSON feature, holds by its name.
-enum class CommonColumn : std::uint8_t { id, time, tags, other };
+enum class CommonColumn : std::uint8_t { id, time, date, tags, other };
 CommonColumn common_column_of(std::string_view name);
 
 }  // namespace starling::sim

@@ -373,6 +373,7 @@ class GeoJsonRecords final : public Elements {
         case CommonColumn::tags:
           field = &row.tags;
           break;
+        case CommonColumn::date:
         case CommonColumn::other:
           break;
       }

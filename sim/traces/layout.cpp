@@ -12,6 +12,7 @@
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/traces/common_headers.hpp"
 #include "starling/sim/traces/csv_table.hpp"
 #include "starling/sim/traces/record_readers.hpp"
 
@@ -67,9 +68,13 @@ bool is_geojson(const FileHead& head) {
   return head.first() == '{' && head.text.find("\"FeatureCollection\"") != std::string::npos;
 }
 
+/// Records of other programs may have icao24 and timestamp too, and other names for the position.
 bool is_opensky(const FileHead& head) {
-  return head.first() == '[' && head.text.find("\"icao24\"") != std::string::npos &&
-         head.text.find("\"timestamp\"") != std::string::npos;
+  if (head.first() != '[' || head.text.find("\"icao24\"") == std::string::npos ||
+      head.text.find("\"timestamp\"") == std::string::npos)
+    return false;
+  const auto common = find_common_columns(keys_of_first_record(head.text));
+  return !common || (common->columns.x() == "longitude" && common->columns.y() == "latitude");
 }
 
 bool is_integer(std::string_view text, std::size_t digits_min) {

@@ -8,8 +8,10 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/traces/common_headers.hpp"
+#include "starling/sim/traces/csv_table.hpp"
 #include "starling/sim/traces/record_readers.hpp"
 
 namespace starling::sim {
@@ -70,6 +72,22 @@ std::string first_line(const std::string& text) {
 std::string header_fault(const FileHead& head) {
   const std::string fault = head.records.empty() ? "" : fault_of_header(head.records.back());
   return fault.empty() ? "" : fault + " (known names " + common_column_names() + "); ";
+}
+
+/// Adds a column of tags, and of the date beside the time, to the columns of a published layout.
+/// They mean the same in every table that names its columns.
+void add_common_columns(const Layout& layout, const FileHead& head, Columns& columns) {
+  std::vector<std::string> header;
+  if (layout.read == read_json_records) header = keys_of_first_record(head.text);
+  if (layout.read == read_csv_records && !columns.by_number)
+    for (const std::vector<std::string>& record : head.records)
+      if (has_columns(record, columns)) header = record;
+  for (const std::string& name : header) {
+    const CommonColumn column = common_column_of(name);
+    if (column == CommonColumn::tags && columns.tags().empty()) columns.names[5] = trim(name);
+    if (column == CommonColumn::date && columns.clock.empty())
+      columns.clock = std::exchange(columns.names[1], std::string(trim(name)));
+  }
 }
 
 /// Returns a note about the column that --columns takes as tag bits, or an empty text if the name
@@ -158,8 +176,11 @@ std::optional<Trace::File> Trace::open(const std::string& path, bool in_director
 }
 
 std::optional<Trace::File> Trace::recognise(const std::string& path, const FileHead& head) {
-  if (const Layout* const layout = recognise_layout(head))
-    return File{path, layout, columns_in(*layout, head)};
+  if (const Layout* const layout = recognise_layout(head)) {
+    File file{path, layout, columns_in(*layout, head)};
+    add_common_columns(*layout, head, file.columns);
+    return file;
+  }
   for (const std::vector<std::string>& record : head.records)
     if (const std::optional<CommonColumns> common = find_common_columns(record))
       return File{path, find_layout("csv"), common->columns, common->time_unit};

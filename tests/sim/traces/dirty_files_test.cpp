@@ -193,6 +193,22 @@ TEST(DirtyFiles, AHeaderWithANumberSignIsNotAboveATableOfTDrive) {
               HasSubstr("its layout is not recognised"));
 }
 
+TEST(DirtyFiles, TagsAndDatesAreReadInPublishedLayoutsToo) {
+  EXPECT_THAT(
+      rows_of(read_text("vehicle_id,timestamp,latitude,longitude,TAGS\n7,1641168600,1,2,5\n")),
+      ElementsAre("7 1641168600000000 2 1 0 5"));
+  EXPECT_THAT(rows_of(read_text("vehicle_id,date,timestamp,latitude,longitude\n"
+                                "7,2022-01-03,00:10:00,1,2\n8,2022-01-03,1641168600,3,4\n")),
+              ElementsAre("7 1641168600000000 2 1 0 -", "8 1641168600000000 4 3 0 -"));
+  const ReadTrace opensky =
+      read_text(R"([{"icao24":"a","timestamp":1,"latitude":1,"longitude":2,"tags":5}])");
+  EXPECT_EQ(opensky.layout, "opensky");
+  EXPECT_THAT(rows_of(opensky), ElementsAre("a 1000000 2 1 0 5"));
+  const ReadTrace other = read_text(R"([{"icao24":"a","timestamp":1,"lat":1,"lon":2}])");
+  EXPECT_EQ(other.layout, "json");
+  EXPECT_THAT(rows_of(other), ElementsAre("a 1000000 2 1 0 -"));
+}
+
 TEST(DirtyFiles, ATableWithoutHeaderIsTDrivesOnlyIfItsThirdColumnIsNoLatitude) {
   const std::string berlin =
       "7,2022-01-03 00:10:00,52.52,13.40\n8,2022-01-03 00:10:00,52.53,13.41\n";
