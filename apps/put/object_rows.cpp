@@ -70,10 +70,12 @@ std::string parse_row(const Texts& texts, const ObjectRowOptions& options, Objec
   const std::string_view time = sim::trim(text_of(texts, ObjectField::time));
   const std::string_view time_us = sim::trim(text_of(texts, ObjectField::time_us));
   std::optional<std::int64_t> at_us;
+  std::string changed;
   if (!sim::is_missing(time_us))
     at_us = parse_time_us(time_us, {.unit = TimeUnit::microseconds});
   else if (!sim::is_missing(time))
-    at_us = parse_time_us(time, {.unit = options.time_unit, .date_order = options.date_order});
+    at_us = parse_time_us(sim::with_decimal_point(time, options.decimal_mark, changed),
+                          {.unit = options.time_unit, .date_order = options.date_order});
   else
     at_us = options.now_us();
   if (!at_us) return not_understood("time", sim::is_missing(time_us) ? time : time_us);
@@ -97,7 +99,7 @@ std::string parse_row(const Texts& texts, const ObjectRowOptions& options, Objec
   }
   const std::string_view tags = sim::trim(text_of(texts, ObjectField::tags));
   if (sim::is_missing(tags)) return {};
-  row.tags = sim::parse_tag_bits(tags);
+  row.tags = sim::parse_tag_bits(sim::with_decimal_point(tags, options.decimal_mark, changed));
   return row.tags ? "" : not_understood("tag number", tags);
 }
 

@@ -265,7 +265,7 @@ bool is_clock(std::string_view text) {
   constexpr std::size_t nmea_digits = 6;
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view rest = text.substr(digits);
-  if (digits == nmea_digits) return rest.empty() || rest.starts_with('.');
+  if (digits == nmea_digits) return rest.empty() || rest.starts_with('.') || rest.starts_with(',');
   return (digits == 1 || digits == 2) && rest.starts_with(':');
 }
 

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <string>
 
 namespace starling::sim {
 
@@ -70,6 +69,14 @@ std::optional<std::uint32_t> parse_tag_bits(std::string_view text) {
       *number != std::floor(*number))
     return std::nullopt;
   return static_cast<std::uint32_t>(*number);
+}
+
+std::string_view with_decimal_point(std::string_view text, DecimalMark mark, std::string& changed) {
+  const std::size_t comma = mark == DecimalMark::comma ? text.find(',') : std::string_view::npos;
+  if (comma == std::string_view::npos || text.find('.') != std::string_view::npos) return text;
+  changed = text;
+  changed[comma] = '.';
+  return changed;
 }
 
 }  // namespace starling::sim

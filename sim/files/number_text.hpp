@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace starling::sim {
@@ -30,5 +31,9 @@ bool has_decimal_comma(std::string_view text);
 /// Parses tag bits: a whole number below 2^32, in decimal, perhaps with a fraction of zeros or an
 /// exponent, or, after 0x, in hexadecimal. Returns std::nullopt if `text` is anything else.
 std::optional<std::uint32_t> parse_tag_bits(std::string_view text);
+
+/// Returns `text` with a point in place of its first comma, if `mark` is the comma and the text has
+/// no point. `changed` may hold the result and must live as long as it.
+std::string_view with_decimal_point(std::string_view text, DecimalMark mark, std::string& changed);
 
 }  // namespace starling::sim

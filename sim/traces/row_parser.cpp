@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 
 #include "starling/sim/files/csv_reader.hpp"
 #include "starling/sim/files/errors.hpp"
@@ -104,13 +105,16 @@ std::optional<RowParser::Fault> RowParser::parse_values(const RowText& text, Tra
   if (trim(text.id.text).empty()) return Fault{SkipReason::missing_field, &text.id, "id"};
   const std::string_view time = trim(text.time.text);
   if (is_missing(time)) return Fault{SkipReason::missing_field, &text.time, "time"};
-  const std::optional<std::int64_t> time_us = parse_time_us(time, rules_.time);
+  std::string changed;
+  const std::optional<std::int64_t> time_us =
+      parse_time_us(with_decimal_point(time, rules_.decimal_mark, changed), rules_.time);
   if (!time_us) return Fault{SkipReason::unparsable, &text.time, "time"};
   row.time_us = *time_us;
   if (const std::optional<Fault> fault = parse_position(text, row)) return fault;
   const std::string_view tags_text = trim(text.tags.text);
   if (is_missing(tags_text)) return std::nullopt;
-  const std::optional<std::uint32_t> tags = parse_tag_bits(tags_text);
+  const std::optional<std::uint32_t> tags =
+      parse_tag_bits(with_decimal_point(tags_text, rules_.decimal_mark, changed));
   if (!tags) return Fault{SkipReason::unparsable, &text.tags, "tag number"};
   row.tags = *tags;
   row.has_tags = true;

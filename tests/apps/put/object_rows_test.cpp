@@ -162,6 +162,11 @@ TEST(ObjectRows, LineEndsMayBeCarriageReturns) {
   EXPECT_THAT(ids("{\"id\":1,\"x\":1,\"y\":1}\r{\"id\":2,\"x\":1,\"y\":1}"), ElementsAre("1", "2"));
 }
 
+TEST(ObjectRows, DecimalCommasOfTagsAndTimesAreReadToo) {
+  EXPECT_THAT(read("id;x;y;time;tags\n7;1,5;2;1,25;5,0\n", Space::planar2, 64).rows,
+              ElementsAre(Read{"7", "", 1'250'000, {1.5, 2, 0}, false, 5}));
+}
+
 TEST(ObjectRows, AQuoteWithinAFieldIsACharacter) {
   EXPECT_THAT(read("id,x,y\n5\" pipe,1,2\n6\" pipe,3,4\n", Space::planar2, 64).rows,
               ElementsAre(Read{"5\" pipe", "", now_us, {1, 2, 0}, false, {}},

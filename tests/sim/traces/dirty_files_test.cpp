@@ -98,6 +98,15 @@ TEST(DirtyFiles, DecimalCommasAreReadIfTheFileShowsThem) {
   EXPECT_EQ(doubtful.counts[SkipReason::unparsable], 1u);
 }
 
+TEST(DirtyFiles, DecimalCommasOfTagsAndTimesAreReadToo) {
+  const ReadTrace trace = read_text(
+      "id;time;lat;lon;tags\n7;1641168600,25;52,5;13,4;5,0\n8;1,5e3;1;2;1e1\n"
+      "9;03.01.2022 00:10:00,5;1;2;1,5\n10;1.641,5;1;2;\n");
+  EXPECT_THAT(rows_of(trace),
+              ElementsAre("7 1641168600250000 13.4 52.5 0 5", "8 1500000000 2 1 0 10"));
+  EXPECT_EQ(trace.counts[SkipReason::unparsable], 2u);
+}
+
 TEST(DirtyFiles, TimesAreReadInTheSpellingsOfOtherPrograms) {
   for (const std::string time :
        {"1641168600", "1641168600.0", "1.6411686e9", "1641168600000", "1.6411686e+12",
@@ -160,6 +169,8 @@ TEST(DirtyFiles, DateAndClockMayBeTwoColumns) {
       expected)
       << "the column of the clock has the date too";
   EXPECT_EQ(rows_of(read_text("id,date,time,lat,lon\n7,2022-01-03,001000,52.5,13.4\n")), expected);
+  EXPECT_EQ(rows_of(read_text("id;date;time;lat;lon\n7;2022-01-03;001000,0;52.5;13.4\n")),
+            expected);
   EXPECT_EQ(rows_of(read_text("id,date,timestamp,lat,lon\n7,,1641168600,52.5,13.4\n")), expected);
   EXPECT_EQ(read_text("id,date,time,lat,lon\n7,2022-01-03,600,52.5,13.4\n")
                 .counts[SkipReason::unparsable],
