@@ -185,10 +185,11 @@ struct ObjectReader {
 
   void read_record(const sim::CsvReader& reader, std::vector<sim::Field>& fields) {
     std::string time;
-    if (reader.separator() == ' ' && fields.size() == columns.size() + 1) {
-      const auto column = std::ranges::find(columns, ObjectField::time);
-      if (column != columns.end())
-        sim::join_split_time(fields, static_cast<std::size_t>(column - columns.begin()), time);
+    const auto column = std::ranges::find(columns, ObjectField::time);
+    if (reader.separator() == ' ' && column != columns.end()) {
+      const bool is_next_unused = column + 1 != columns.end() && column[1] == ObjectField::none;
+      sim::join_split_time(fields, static_cast<std::size_t>(column - columns.begin()),
+                           fields.size() <= columns.size() && is_next_unused, time);
     }
     if (const sim::Field* const beyond = sim::find_beyond(fields, columns.size()))
       return fault(beyond->line, sim::beyond_the_header(beyond->text));

@@ -64,6 +64,19 @@ char separator_in(std::string_view line) {
   return separator;
 }
 
+/// Returns true for three numbers with the same mark between them, such as 2022-01-03.
+bool is_date(std::string_view text) {
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::size_t bytes_max = 10;
+  const std::size_t first = text.find_first_not_of(digits);
+  if (first == std::string_view::npos || first == 0 || text.size() > bytes_max) return false;
+  const char mark = text[first];
+  const std::size_t second = text.find_first_not_of(digits, first + 1);
+  return (mark == '-' || mark == '/' || mark == '.') && second != std::string_view::npos &&
+         second > first + 1 && text[second] == mark && second + 1 < text.size() &&
+         text.find_first_not_of(digits, second + 1) == std::string_view::npos;
+}
+
 std::string_view without_comment_mark(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of('#'), text.size()));
   return trim(text);
@@ -287,12 +300,15 @@ std::string_view time_of(std::string_view date, std::string_view clock, std::str
   return time;
 }
 
-void join_split_time(std::vector<Field>& fields, std::size_t index, std::string& time) {
-  if (index + 1 >= fields.size() || is_clock(fields[index].text) ||
-      !is_clock(fields[index + 1].text))
-    return;
-  time = joined_time(fields[index].text, fields[index + 1].text);
+void join_split_time(std::vector<Field>& fields, std::size_t index, bool keeps_places,
+                     std::string& time) {
+  if (index + 1 >= fields.size() || !is_date(fields[index].text)) return;
+  // Six digits are more likely a number of another column than a clock time.
+  const std::string_view clock = fields[index + 1].text;
+  if (!is_clock(clock) || clock.find(':') == std::string_view::npos) return;
+  time = joined_time(fields[index].text, clock);
   fields[index].text = time;
+  if (keeps_places) return;
   fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(index) + 1);
 }
 

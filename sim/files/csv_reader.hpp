@@ -111,10 +111,12 @@ std::string joined_time(std::string_view date, std::string_view clock);
 /// Returns an empty text if one of them is missing.
 std::string_view time_of(std::string_view date, std::string_view clock, std::string& time);
 
-/// If the field at `index` is a date and the next one a clock time, makes one field of them. Where
-/// blanks separate the fields, "7 2022-01-03 00:10:00" has such a pair. `time` gets the text of the
-/// field and must live as long as the fields.
-void join_split_time(std::vector<Field>& fields, std::size_t index, std::string& time);
+/// If the field at `index` is a date and the next one a clock time with colons, joins them in the
+/// first. Where blanks separate the fields, "7 2022-01-03 00:10:00" has such a pair. The second
+/// field is removed unless `keeps_places` is set. `time` gets the text of the joined field and must
+/// live as long as the fields.
+void join_split_time(std::vector<Field>& fields, std::size_t index, bool keeps_places,
+                     std::string& time);
 
 /// Returns the first field that is not empty behind the `width` columns of a header, or null.
 const Field* find_beyond(std::span<const Field> fields, std::size_t width);

@@ -107,17 +107,14 @@ std::size_t CsvTable::find_index(std::span<const std::string> header,
 }
 
 /// Where blanks separate, a date and its clock time are two fields. Below a header they become the
-/// one that the header has. Numbers of columns count both.
+/// one that the header has. In a row that is not too long, the clock time may have a column of its
+/// own, whose name is not known. Numbers of columns count both.
 void CsvTable::join_time() {
   const std::size_t date = indices_[time_part];
   if (reader_.separator() != ' ' || clock_index_ != no_index) return;
-  if (width_ != 0) {
-    if (fields_.size() == width_ + 1) join_split_time(fields_, date, time_);
-  } else if (date + 1 < fields_.size() && !is_clock(fields_[date].text) &&
-             is_clock(fields_[date + 1].text)) {
-    time_ = joined_time(fields_[date].text, fields_[date + 1].text);
-    fields_[date].text = time_;
-  }
+  const bool is_next_unused = std::ranges::find(indices_, date + 1) == indices_.end();
+  const bool keeps_places = width_ == 0 || (fields_.size() <= width_ && is_next_unused);
+  join_split_time(fields_, date, keeps_places, time_);
 }
 
 bool CsvTable::next(RowText& row) {

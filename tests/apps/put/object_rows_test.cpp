@@ -167,6 +167,13 @@ TEST(ObjectRows, DecimalCommasOfTagsAndTimesAreReadToo) {
               ElementsAre(Read{"7", "", 1'250'000, {1.5, 2, 0}, false, 5}));
 }
 
+TEST(ObjectRows, WhereBlanksSeparateAShortRowKeepsItsClock) {
+  for (const std::string text : {"id x y time note\n7 1 2 2022-01-03 00:10:00\n",
+                                 "id time x y tags\n7 2022-01-03 00:10 1 2\n"})
+    EXPECT_THAT(read(text, Space::planar2, 64).rows,
+                ElementsAre(Read{"7", "", 1'641'168'600'000'000, {1, 2, 0}, false, {}}));
+}
+
 TEST(ObjectRows, AQuoteWithinAFieldIsACharacter) {
   EXPECT_THAT(read("id,x,y\n5\" pipe,1,2\n6\" pipe,3,4\n", Space::planar2, 64).rows,
               ElementsAre(Read{"5\" pipe", "", now_us, {1, 2, 0}, false, {}},

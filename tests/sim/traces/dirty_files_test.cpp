@@ -193,6 +193,27 @@ TEST(DirtyFiles, WhereBlanksSeparateADateKeepsItsClock) {
             expected);
 }
 
+TEST(DirtyFiles, WhereBlanksSeparateAShortRowKeepsItsClockToo) {
+  EXPECT_EQ(rows_of(read_text("id lat lon time note\n7 52.5 13.4 2022-01-03 00:10:00\n")),
+            std::vector<std::string>{"7 1641168600000000 13.4 52.5 0 -"});
+  EXPECT_EQ(rows_of(read_text("id time lat lon tags\n7 2022-01-03 00:10:00 52.5 13.4\n")),
+            std::vector<std::string>{"7 1641168600000000 13.4 52.5 0 -"});
+  EXPECT_EQ(rows_of(read_text("id time hour lat lon\n7 2022-01-03 00:10:00 52.5 13.4\n")),
+            std::vector<std::string>{"7 1641168600000000 13.4 52.5 0 -"})
+      << "the clock time has a column of its own";
+  EXPECT_EQ(rows_of(read_text("id time note lat lon\n7 1641168600 10:30 52.5 13.4\n")),
+            std::vector<std::string>{"7 1641168600000000 13.4 52.5 0 -"})
+      << "a number is no date";
+}
+
+TEST(DirtyFiles, WhereBlanksSeparateSixDigitsAreNoClockTime) {
+  EXPECT_EQ(rows_of(read_text("7 2022-01-03 123456 52.5\n", {.columns = "id=1,time=2,x=3,y=4"})),
+            std::vector<std::string>{"7 1641168000000000 123456 52.5 0 -"});
+  EXPECT_EQ(read_text("id time tags lat lon\n7 2022-01-03 123456 52.5 13.4 more\n")
+                .counts[SkipReason::too_many_fields],
+            1u);
+}
+
 TEST(DirtyFiles, AHeaderWithANumberSignIsNotAboveATableOfTDrive) {
   const ReadTrace trace = read_text(
       "#MMSI,timestamp,lat,lon\n7,2022-01-03 00:10:00,12.5,100.25\n"
