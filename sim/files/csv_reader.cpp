@@ -40,13 +40,15 @@ std::optional<std::string_view> telling_line(std::string_view text, bool is_whol
   return is_whole ? std::optional(comment) : std::nullopt;
 }
 
-/// Returns how often `separator` occurs outside quotes.
+/// Returns how often `separator` occurs outside quotes. A quote opens behind any separator, because
+/// the right one is not known yet.
 std::size_t count_unquoted(std::string_view line, char separator) {
   std::size_t count = 0;
   bool quoted = false;
   char before = separator;
   for (const char byte : line) {
-    if (byte == '"' && (quoted || before == separator)) quoted = !quoted;
+    if (byte == '"' && (quoted || is_blank(before) || separators.find(before) != separators.npos))
+      quoted = !quoted;
     if (byte == separator && !quoted) ++count;
     before = byte;
   }

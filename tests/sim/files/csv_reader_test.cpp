@@ -48,6 +48,12 @@ TEST(CsvReader, AFirstLineMayNameTheSeparator) {
   EXPECT_EQ(read_records("sep=;"), (Records{{"sep=", ""}}));
 }
 
+TEST(CsvReader, MarksInQuotesAreNoEvidenceOfTheSeparator) {
+  EXPECT_EQ(read_records("id;\"u,v,w,x,y\";t\n"), (Records{{"id", "u,v,w,x,y", "t"}}));
+  EXPECT_EQ(read_records("id \"u;v\" t\n"), (Records{{"id", "u;v", "t"}}));
+  EXPECT_EQ(read_records("id;speed \"kn;t\n"), (Records{{"id", "speed \"kn", "t"}}));
+}
+
 TEST(CsvReader, AZeroByteIsAByteOfItsField) {
   const std::string text("a,b\0\0c\n\0,\"\0\"\n", 13);
   EXPECT_EQ(read_records(text), (Records{{"a", std::string("b\0\0c", 4)},
