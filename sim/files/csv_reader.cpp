@@ -24,14 +24,15 @@ bool is_blank(char byte) {
 /// Returns the line from which the separator is detected: the first line that is neither blank nor
 /// a comment. A header that begins with '#' may be skipped, because the data below it have the same
 /// separator. Returns std::nullopt if the line may go on behind `text`. `is_whole` says that
-/// nothing follows: then a comment will do.
+/// nothing follows: then the last comment will do, because it may be a record whose id begins with
+/// '#'.
 std::optional<std::string_view> telling_line(std::string_view text, bool is_whole) {
   std::string_view comment;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find_first_of(line_ends));
     if (line.size() == text.size() && !is_whole) return std::nullopt;
     if (line.starts_with('#')) {
-      if (comment.empty()) comment = line;
+      comment = line;
     } else if (!trim(line).empty()) {
       return line;
     }
@@ -153,7 +154,7 @@ void CsvReader::read_record() {
   for (Means end = Means::separator; end == Means::separator;) {
     spans_.push_back({at_, at_, line_, at_ - line_begin_ + 1});
     kept_ = at_;
-    if (!is_comment && has_byte() && byte() == '"') read_quoted();
+    if (has_byte() && byte() == '"' && (!is_comment || closes_in_line())) read_quoted();
     end = read_unquoted();
     spans_.back().end = kept_;
     if (end != Means::separator || !has_blanks) continue;
@@ -219,6 +220,20 @@ void CsvReader::read_quoted() {
     keep(at_ + 1);
     is_after_cr = false;
   }
+}
+
+/// Returns true if the quote that opens here is closed in this line, where its field ends. In a
+/// comment, other quotes are marks of the text.
+bool CsvReader::closes_in_line() {
+  bool may_close = false;
+  for (std::size_t end = at_ + 1; end - at_ <= record_bytes_max; ++end) {
+    if (begin_ + end == filled_ && !fill()) return may_close;
+    const char next = buffer_[begin_ + end];
+    if (may_close && next != '"') return meaning(next) != Means::itself;
+    if (meaning(next) == Means::line_end) return false;
+    may_close = next == '"' && !may_close;
+  }
+  return false;
 }
 
 /// Takes the bytes up to `end` as bytes of the field.

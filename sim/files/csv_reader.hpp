@@ -36,8 +36,9 @@ class CsvReader {
 
   /// Fills `fields` with the next record and returns true, or returns false at the end of the file.
   /// The fields are valid until the next call. Skips blank lines. Between blanks that separate, no
-  /// field is empty. A quote inside an unquoted field, or in a line that begins with '#', is an
-  /// ordinary character. Throws InputError if a quote is left open.
+  /// field is empty. A quote inside an unquoted field is an ordinary character. Throws InputError
+  /// if a quote is left open, but in a line that begins with '#' such a quote is an ordinary
+  /// character.
   bool next(std::vector<Field>& fields);
 
   /// From the next record on, '#' is a character like others.
@@ -60,6 +61,7 @@ class CsvReader {
   bool begin_record();
   void read_record();
   void read_quoted();
+  bool closes_in_line();
   Means read_unquoted();
   void keep(std::size_t end);
   void skip_blanks();

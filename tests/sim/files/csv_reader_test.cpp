@@ -70,7 +70,10 @@ TEST(CsvReader, AQuoteWithinAnUnquotedFieldStandsForItself) {
   EXPECT_EQ(read_records("\"a\"b,c\n"), (Records{{"ab", "c"}}));
 }
 
-TEST(CsvReader, AQuoteInACommentOpensNothing) {
+TEST(CsvReader, AQuoteInACommentOpensNoFurtherLine) {
+  EXPECT_EQ(read_records("#,\"5,6\",\"7\"\"\"\n#,\"5\"x,6\n#,\"5"),
+            (Records{{"#", "5,6", "7\""}, {"#", "\"5\"x", "6"}, {"#", "\"5"}}))
+      << "only fields whose quotes are closed in the line";
   EXPECT_EQ(read_records("1,2\n#,\"5\n5,6\n# see \"fig. 3\n\"7\",8\n"),
             (Records{{"1", "2"}, {"#", "\"5"}, {"5", "6"}, {"# see \"fig. 3"}, {"7", "8"}}));
 }

@@ -76,6 +76,15 @@ TEST(DirtyFiles, IdsMayBeginWithANumberSignWhereThereIsNoHeader) {
               ElementsAre("#\"7\" 0 2 1 0 -", "8 0 4 3 0 -"));
 }
 
+TEST(DirtyFiles, FirstRowsWithANumberSignAreReadAsOtherRows) {
+  EXPECT_THAT(
+      rows_of(read_text("#101,0,\"52,5\",\"13,4\"\n", {.columns = "id=1,time=2,lat=3,lon=4"})),
+      ElementsAre("#101 0 13.4 52.5 0 -"));
+  EXPECT_THAT(rows_of(read_text("# by \"hand\"\n#101;0;52.5;13.4\n#102;0;52.25;13.5",
+                                {.columns = "id=1,time=2,lat=3,lon=4"})),
+              ElementsAre("#101 0 13.4 52.5 0 -", "#102 0 13.5 52.25 0 -"));
+}
+
 TEST(DirtyFiles, WordsForNoValueAreMissingValues) {
   const ReadTrace trace = read_text(
       "id,time,lat,lon,tags\nNA,0,1,2,NaN\nnull,0,1,2,1.0\nNone,NA,1,2,\n4,0,nan,2,\n5,0,1,NULL,"
