@@ -238,7 +238,7 @@ std::optional<std::int64_t> parse_seconds_us(Cursor& cursor) {
 
 /// Parses HH:MM[:SS[.fraction]], or HHMM[SS[.fraction]] if `is_basic` is set.
 std::optional<std::int64_t> parse_clock_us(Cursor& cursor, bool is_basic = false) {
-  const auto hour = is_basic || cursor.rest().substr(0, 2).find(':') == std::string_view::npos
+  const auto hour = cursor.rest().substr(0, 2).find(':') == std::string_view::npos
                         ? cursor.digits(2)
                         : cursor.digits(1);
   if (!hour || *hour > 23) return std::nullopt;
