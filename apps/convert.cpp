@@ -127,6 +127,7 @@ class Conversion {
 
 TracePlan plan_of(const ConvertFlags& flags) {
   TracePlan plan = plan_trace(flags);
+  plan.trace.keep_far = true;  // no engine takes the rows
   if (!flags.at.empty()) plan.trace.to_us = trace_time_us("--at", flags.at, plan.trace);
   return plan;
 }

@@ -19,16 +19,21 @@ constexpr std::int64_t year_1980_us = 315'532'800'000'000;
 constexpr std::int64_t day_us = 86'400'000'000;
 constexpr std::string_view position_at = "position at";
 
-std::string advice_out_of_range(std::string_view what, std::string_view text) {
+std::string advice_out_of_range(const RowRules& rules, std::string_view what,
+                                std::string_view text) {
+  if (what == position_at && rules.keep_far) return "; without --max-speed-mps it is kept";
+  if (what == position_at && rules.geographic)
+    return "; replay may reach it with a coarser --resolution";
   if (what == position_at)
-    return "; an --origin near the positions or a coarser --resolution may reach it";
+    return "; replay may reach it with an --origin near the positions or a coarser --resolution";
   constexpr double longitude_max = 180;
   const auto value = parse_number(text);
   const bool may_be_longitude = value && std::abs(*value) <= longitude_max;
   return what == "latitude" && may_be_longitude ? "; are longitude and latitude swapped?" : "";
 }
 
-std::string sentence(SkipReason reason, std::string_view what, std::string_view text) {
+std::string sentence(const RowRules& rules, SkipReason reason, std::string_view what,
+                     std::string_view text) {
   switch (reason) {
     case SkipReason::missing_field:
       return "the " + std::string(what) + " is missing";
@@ -40,7 +45,7 @@ std::string sentence(SkipReason reason, std::string_view what, std::string_view 
                   : "");
     case SkipReason::out_of_range:
       return "the " + std::string(what) + " " + quoted_text(text) + " is out of range" +
-             advice_out_of_range(what, text);
+             advice_out_of_range(rules, what, text);
     case SkipReason::null_island:
       return "the position is exactly 0, 0, which --keep-null-island would keep";
     case SkipReason::too_fast:
@@ -144,9 +149,14 @@ std::optional<RowParser::Fault> RowParser::parse_position(const RowText& text,
       return Fault{SkipReason::out_of_range, fields[1], words[1]};
     case PositionError::longitude_out_of_range:
       return Fault{SkipReason::out_of_range, fields[0], words[0]};
-    case PositionError::not_finite:
     case PositionError::out_of_range:
+      if (rules_.keep_far && !speed_limit_) break;
       return Fault{SkipReason::out_of_range, fields[0], position_at};
+    case PositionError::not_finite: {
+      std::size_t axis = 0;
+      while (std::isfinite(row.position[axis])) ++axis;
+      return Fault{SkipReason::out_of_range, fields[axis], words[axis]};
+    }
   }
   if (rules_.geographic && !rules_.keep_null_island && row.position[0] == 0 && row.position[1] == 0)
     return Fault{SkipReason::null_island, fields[0], ""};
@@ -157,7 +167,7 @@ void RowParser::skip(const Fault& fault, std::string_view path) {
   std::string& first = counts_.first_skipped[static_cast<std::size_t>(fault.reason)];
   if (rules_.strict || first.empty()) {
     const InputError error(path, fault.field->line, fault.field->column,
-                           sentence(fault.reason, fault.what, trim(fault.field->text)) +
+                           sentence(rules_, fault.reason, fault.what, trim(fault.field->text)) +
                                (rules_.strict ? " (--strict stops here)" : ""));
     if (rules_.strict) throw error;
     first = error.what();

@@ -27,6 +27,7 @@ struct RowRules {
   double z_unit_m = 1;            ///< metres per unit of altitude in the file
   bool ais_positions = false;     ///< latitude 91 or longitude 181 means "no position"
   bool keep_null_island = false;  ///< 0, 0 is a position, even if `geographic`
+  bool keep_far = false;          ///< keep positions beyond the lattice, if no speed is limited
   bool strict = false;            ///< throw InputError instead of skipping a row
   bool any_time = false;          ///< the unit of times is certain, or the user asked for any
   DecimalMark decimal_mark = DecimalMark::point;

@@ -285,6 +285,7 @@ RowRules Trace::rules_of(const File& file) const {
   rules.z_unit_m = file.layout->z_unit_m;
   rules.ais_positions = file.layout->ais_positions;
   rules.keep_null_island = options_.keep_null_island;
+  rules.keep_far = options_.keep_far;
   rules.strict = options_.strict;
   rules.any_time = options_.from_us != TraceOptions().from_us ||
                    file.layout->time_unit != TimeUnit::by_magnitude;

@@ -34,6 +34,7 @@ struct TraceOptions {
   bool persons = false;
   bool altitude = false;
   bool keep_null_island = false;
+  bool keep_far = false;  ///< as in RowRules
   bool strict = false;
   std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
   std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive

@@ -9,6 +9,8 @@ namespace starling::sim {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -97,6 +99,22 @@ TEST(CsvByColumns, PositionsOffTheLatticeAreOutOfRange) {
   const ReadTrace trace = read_trace({path}, {.columns = "id=n,time=t,x=x,y=y"});
   EXPECT_EQ(trace.rows.size(), 1u);
   EXPECT_EQ(trace.counts[SkipReason::out_of_range], 2u);
+}
+
+TEST(CsvByColumns, FarPositionsAreKeptIfNoLatticeNeedsThem) {
+  const TemporaryDirectory directory;
+  const std::string columns = "id=n,time=t,x=x,y=y";
+  const std::string path =
+      directory.write("points.csv", "t,n,x,y\n1,a,20037508,-1e300\n1,b,inf,1\n");
+  const ReadTrace trace = read_trace({path}, {.columns = columns, .keep_far = true});
+  ASSERT_EQ(trace.rows.size(), 1u);
+  EXPECT_EQ(trace.rows[0].position, (Position{20037508, -1e300, 0}));
+  EXPECT_THAT(trace.counts.first_skipped, Contains(EndsWith("the x 'inf' is out of range")));
+  const ReadTrace slow =
+      read_trace({path}, {.columns = columns, .keep_far = true, .max_speed_mps = 9});
+  EXPECT_EQ(slow.rows.size(), 0u) << "the lattice measures the speed";
+  EXPECT_THAT(slow.counts.first_skipped,
+              Contains(HasSubstr("is out of range; without --max-speed-mps it is kept")));
 }
 
 TEST(CsvByColumns, AColumnThatIsNotThereIsAnError) {
