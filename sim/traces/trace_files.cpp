@@ -108,10 +108,10 @@ Trace::Trace(std::span<const std::string> paths, const TraceOptions& options) : 
   for (const FoundFile& found : list_files(paths)) {
     std::optional<File> file = open(found.path, found.in_directory);
     if (!file) continue;
-    if (options_.altitude && (!file->columns.geographic || file->columns.z().empty()))
-      throw UsageError("--altitude: there is no altitude in " + found.path);
     files_.push_back(std::move(*file));
     agree_on_space(files_.back());
+    if (options_.altitude && !(is_geographic(files_.back()) && needs_z(files_.back())))
+      throw UsageError("--altitude: there is no altitude in " + found.path);
     note_layout(files_.back(), is_guessed());
   }
   if (files_.empty() && empty_count_ == left_out_.size())

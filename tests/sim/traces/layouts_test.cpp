@@ -50,6 +50,19 @@ TEST(SumoLayout, ReadsPersonsOnlyIfAskedForAndContainersNever) {
   EXPECT_EQ(trace.rows[1].position, (Position{1, -2.5, 0}));
 }
 
+TEST(SumoLayout, InWgs84ZIsAnAltitudeIfAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.write(
+      "fcd.xml", R"(<fcd-export><timestep time="1"><vehicle id="a" x="13.4" y="52.5" z="34.5"/>
+                    </timestep></fcd-export>)");
+  const ReadTrace trace = read_trace({path}, {.space = Space::wgs84, .altitude = true});
+  ASSERT_EQ(trace.rows.size(), 1u);
+  EXPECT_EQ(trace.rows[0].position, (Position{13.4, 52.5, 34.5}));
+  EXPECT_EQ(read_trace({path}, {.space = Space::wgs84}).rows.at(0).position,
+            (Position{13.4, 52.5, 0}));
+  EXPECT_THAT(usage_error({path}, {.altitude = true}), HasSubstr("there is no altitude"));
+}
+
 TEST(SumoLayout, InWgs84XIsTheLongitude) {
   const TemporaryDirectory directory;
   const std::string path = directory.write(
