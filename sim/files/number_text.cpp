@@ -11,7 +11,9 @@
 namespace starling::sim {
 
 std::string_view trim(std::string_view text) {
-  const auto is_space = [](char byte) { return byte == ' ' || byte == '\t'; };
+  const auto is_space = [](char byte) {
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+  };
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;

@@ -10,7 +10,7 @@
 
 namespace starling::sim {
 
-/// Returns `text` without the spaces and tabs at both ends.
+/// Returns `text` without the spaces, tabs and line breaks at both ends.
 std::string_view trim(std::string_view text);
 
 /// Returns true if a field holds no value: it is empty, or one of the words that programs write

@@ -323,6 +323,16 @@ TEST(DirtyFiles, GpxTracksAreReadWithTheirNames) {
               ElementsAre("7 & 8 1641168600000000 13.4 52.5 34.5 -"));
 }
 
+TEST(DirtyFiles, LineBreaksAroundAFieldAreLeftOut) {
+  EXPECT_THAT(
+      rows_of(read_text("<gpx><trk>\n<name>\n  a\n  b\n</name><trkseg>\n<trkpt lat=\"1\" "
+                        "lon=\"2\">\n<time>\r\n  1970-01-01T00:00:01Z\n</time></trkpt></trkseg>"
+                        "</trk></gpx>")),
+      ElementsAre("a\n  b 1000000 2 1 0 -"));
+  EXPECT_THAT(rows_of(read_text("id,time_us,x,y\n\"a\n\",\"\n1\",\"2\n\",3\n")),
+              ElementsAre("a 1 2 3 0 -"));
+}
+
 TEST(DirtyFiles, JsonLinesAndArraysAreReadByTheirKeys) {
   const std::string first =
       R"({"MMSI":219,"date":"2022-01-03","time":"00:10:00","lat":52.5,"lon":13.4})";
