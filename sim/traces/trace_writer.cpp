@@ -4,12 +4,17 @@
 
 #include <charconv>
 
+#include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/files/text_append.hpp"
 
 namespace starling::sim {
 namespace {
 
 constexpr std::size_t pending_bytes_max = 256 << 10;
+// The years of four digits.
+constexpr std::int64_t year_0000_us = -62'167'219'200'000'000;
+constexpr std::int64_t year_10000_us = 253'402'300'800'000'000;
 
 /// Appends the shortest text without an exponent, because GPX allows no exponents.
 void append_coordinate(std::string& text, double value) {
@@ -116,7 +121,7 @@ class GeoJsonWriter : public TraceWriter {
     text_ += "]},\"properties\":{\"id\":";
     append_json(text_, name_of(row.id));
     text_ += ",\"time\":\"";
-    append_iso_time(text_, row.time_us);
+    append_time(row);
     text_ += '"';
     if (row.has_tags) {
       text_ += ",\"tags\":";
@@ -159,7 +164,7 @@ class GpxWriter : public TraceWriter {
       text_ += "</ele>";
     }
     text_ += "<time>";
-    append_iso_time(text_, row.time_us);
+    append_time(row);
     text_ += "</time></trkpt>\n";
   }
 
@@ -193,6 +198,17 @@ void TraceWriter::finish() {
 void TraceWriter::close() {
   finish();
   output_.close();
+}
+
+void TraceWriter::append_time(const TraceRow& row) {
+  if (row.time_us < year_0000_us || row.time_us >= year_10000_us) {
+    std::string time;
+    append_iso_time(time, row.time_us);
+    throw InputError("geojson and gpx hold times of the years 0000 to 9999, but " +
+                     quoted_text(name_of(row.id)) + " has a row at " + time +
+                     "; --from and --until leave it out, and csv and sumo hold it");
+  }
+  append_iso_time(text_, row.time_us);
 }
 
 std::string_view TraceWriter::name_of(ObjectId id) {

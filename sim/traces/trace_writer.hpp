@@ -39,7 +39,8 @@ struct TraceShape {
 };
 
 /// Call write() for each row, in the order that the format needs, then close() or finish(). The
-/// members throw std::runtime_error if the output fails.
+/// members throw std::runtime_error if the output fails. write() throws InputError if the format
+/// cannot hold the row.
 class TraceWriter {
  public:
   /// `names` and `output` must outlive the writer. The name of a row is looked up when the row is
@@ -65,6 +66,8 @@ class TraceWriter {
   virtual void append_end() = 0;
 
   std::string_view name_of(ObjectId id);
+  /// Appends the row's time as ISO 8601. Throws InputError if its year does not have four digits.
+  void append_time(const TraceRow& row);
 
   const TraceShape shape_;
   std::string text_;  ///< text that has not been passed to the output yet

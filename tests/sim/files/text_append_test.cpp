@@ -53,5 +53,12 @@ TEST(TextAppend, TimesReadBackToTheMicrosecond) {
     EXPECT_EQ(parse_time_us(appended(append_iso_time, time_us), {}), time_us);
 }
 
+TEST(TextAppend, YearsBeyondThoseOfTheStandardLibraryAreRight) {
+  EXPECT_EQ(appended(append_iso_time, std::int64_t{1} << 62), "148108-07-06T14:00:27.387904Z");
+  EXPECT_EQ(appended(append_iso_time, -(std::int64_t{1} << 62)), "-144169-06-28T09:59:32.612096Z");
+  EXPECT_EQ(appended(append_iso_time, std::int64_t{253'402'300'800'000'000}),
+            "10000-01-01T00:00:00Z");
+}
+
 }  // namespace
 }  // namespace starling::sim

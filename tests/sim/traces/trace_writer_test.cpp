@@ -91,6 +91,29 @@ TEST(TraceWriter, GpxIsATrackAnObject) {
       "</trkseg></trk>\n</gpx>\n");
 }
 
+TEST(TraceWriter, TimesWithoutAYearOfFourDigitsAreRefusedWhereTheyAreWrittenAsDates) {
+  const TemporaryDirectory directory;
+  constexpr std::int64_t year_10000_us = 253'402'300'800'000'000;
+  for (const std::int64_t time_us : {year_10000_us, std::int64_t{-62'167'219'200'000'001}}) {
+    WrittenTrace trace;
+    trace.add("a", time_us, {1, 2, 0});
+    for (const TraceFormat format : {TraceFormat::geojson, TraceFormat::gpx})
+      EXPECT_THAT(
+          [&] {
+            trace.write(directory, format, {true, false, false});
+          },
+          testing::ThrowsMessage<InputError>(testing::HasSubstr(
+              "'a' has a row at " +
+              std::string(time_us > 0 ? "10000-01-01T00:00:00Z" : "-001-12-31T23:59:59.999999Z"))));
+    EXPECT_THAT(trace.write(directory, TraceFormat::sumo, {true, false, false}),
+                testing::HasSubstr("<timestep time="));
+  }
+  WrittenTrace trace;
+  trace.add("a", year_10000_us - 1, {1, 2, 0});
+  EXPECT_THAT(trace.write(directory, TraceFormat::gpx, {true, false, false}),
+              testing::HasSubstr("<time>9999-12-31T23:59:59.999999Z</time>"));
+}
+
 TEST(TraceWriter, CsvReadsBackToTheSameRows) {
   const TemporaryDirectory directory;
   constexpr unsigned seed = 11;
