@@ -16,6 +16,7 @@
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/traces/trace_writer.hpp"
 
 namespace starling::apps {
@@ -89,6 +90,11 @@ class Conversion {
                  static_cast<unsigned long long>(rows_written_), describe_skipped(counts_).c_str(),
                  skipped_hint(counts_));
     print_first_skipped("convert", counts_);
+    if (const std::string& id = writer_->first_changed_id(); !id.empty())
+      std::fprintf(stderr,
+                   "convert: warning: XML cannot hold some characters of ids, such as %s; they are "
+                   "written as U+FFFD. csv and geojson hold them\n",
+                   sim::quoted_text(id).c_str());
   }
 
  private:

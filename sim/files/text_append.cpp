@@ -50,7 +50,8 @@ void append_csv(std::string& text, std::string_view value) {
   text += '"';
 }
 
-void append_xml(std::string& text, std::string_view value) {
+bool append_xml(std::string& text, std::string_view value) {
+  bool holds_all = true;
   for (const char byte : to_utf8(value)) {
     if (byte == '&') {
       text += "&amp;";
@@ -64,13 +65,17 @@ void append_xml(std::string& text, std::string_view value) {
       text += "&#" + std::to_string(static_cast<int>(byte)) + ";";
     } else if (is_control(byte)) {
       text += "\uFFFD";
+      holds_all = false;
     } else {
       text += byte;
       // XML also forbids U+FFFE and U+FFFF.
-      if (text.ends_with("\xEF\xBF\xBE") || text.ends_with("\xEF\xBF\xBF"))
+      if (text.ends_with("\xEF\xBF\xBE") || text.ends_with("\xEF\xBF\xBF")) {
         text.replace(text.size() - 3, 3, "\uFFFD");
+        holds_all = false;
+      }
     }
   }
+  return holds_all;
 }
 
 void append_json(std::string& text, std::string_view value) {

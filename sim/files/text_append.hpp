@@ -31,8 +31,8 @@ std::string to_utf8(std::string_view text);
 void append_csv(std::string& text, std::string_view value);
 
 /// Appends `value`, escaped for an attribute or for an element's content. Characters that XML 1.0
-/// does not allow become U+FFFD. Text that is not UTF-8 is read as Latin-1.
-void append_xml(std::string& text, std::string_view value);
+/// does not allow become U+FFFD; then it returns false. Text that is not UTF-8 is read as Latin-1.
+bool append_xml(std::string& text, std::string_view value);
 
 /// Appends a JSON string with its quotes. Text that is not UTF-8 is read as Latin-1.
 void append_json(std::string& text, std::string_view value);

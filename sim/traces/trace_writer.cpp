@@ -65,7 +65,7 @@ class SumoWriter : public TraceWriter {
       time_us_ = row.time_us;
     }
     text_ += "    <vehicle id=\"";
-    append_xml(text_, name_of(row.id));
+    append_xml_id(row.id);
     append_attribute("\" x=\"", row.position[0]);
     append_attribute("\" y=\"", row.position[1]);
     if (shape_.has_z) append_attribute("\" z=\"", row.position[2]);
@@ -149,7 +149,7 @@ class GpxWriter : public TraceWriter {
     if (row.id != object_) {
       end_track();
       text_ += "<trk><name>";
-      append_xml(text_, name_of(row.id));
+      append_xml_id(row.id);
       text_ += "</name><trkseg>\n";
       object_ = row.id;
     }
@@ -209,6 +209,11 @@ void TraceWriter::append_time(const TraceRow& row) {
                      "; --from and --until leave it out, and csv and sumo hold it");
   }
   append_iso_time(text_, row.time_us);
+}
+
+void TraceWriter::append_xml_id(ObjectId id) {
+  const std::string_view name = name_of(id);
+  if (!append_xml(text_, name) && first_changed_id_.empty()) first_changed_id_ = name;
 }
 
 std::string_view TraceWriter::name_of(ObjectId id) {

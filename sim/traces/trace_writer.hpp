@@ -57,6 +57,10 @@ class TraceWriter {
   /// with other files.
   void finish();
 
+  /// Returns the first id with characters that XML cannot hold, which were written as U+FFFD. Empty
+  /// if there is none.
+  const std::string& first_changed_id() const { return first_changed_id_; }
+
   /// Calls finish() and closes the output.
   void close();
 
@@ -66,6 +70,7 @@ class TraceWriter {
   virtual void append_end() = 0;
 
   std::string_view name_of(ObjectId id);
+  void append_xml_id(ObjectId id);
   /// Appends the row's time as ISO 8601. Throws InputError if its year does not have four digits.
   void append_time(const TraceRow& row);
 
@@ -76,6 +81,7 @@ class TraceWriter {
   const NameTable& names_;
   TextOutput& output_;
   NameTable::NumberText number_;
+  std::string first_changed_id_;
 };
 
 std::unique_ptr<TraceWriter> make_trace_writer(TraceFormat format, const TraceShape& shape,

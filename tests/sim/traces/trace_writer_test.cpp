@@ -114,6 +114,25 @@ TEST(TraceWriter, TimesWithoutAYearOfFourDigitsAreRefusedWhereTheyAreWrittenAsDa
               testing::HasSubstr("<time>9999-12-31T23:59:59.999999Z</time>"));
 }
 
+TEST(TraceWriter, IdsThatXmlCannotHoldAreNamed) {
+  const TemporaryDirectory directory;
+  WrittenTrace trace;
+  trace.add("a\tb", 1, {1, 2, 0});
+  trace.add("\x01", 1, {1, 2, 0});
+  trace.add("\x02", 1, {1, 2, 0});
+  const auto changed = [&](TraceFormat format) {
+    TextOutput output(directory.path("written"), TextOutput::Appears::when_closed);
+    const auto writer = make_trace_writer(format, {true, false, false}, trace.names, output);
+    for (const TraceRow& row : trace.rows) writer->write(row);
+    writer->close();
+    return writer->first_changed_id();
+  };
+  EXPECT_EQ(changed(TraceFormat::sumo), "\x01");
+  EXPECT_EQ(changed(TraceFormat::gpx), "\x01");
+  EXPECT_EQ(changed(TraceFormat::csv), "");
+  EXPECT_EQ(changed(TraceFormat::geojson), "");
+}
+
 TEST(TraceWriter, CsvReadsBackToTheSameRows) {
   const TemporaryDirectory directory;
   constexpr unsigned seed = 11;
