@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tables in the spellings of spreadsheets, loggers and other programs, each from rows that are known,
-and has `starling convert` read them: no row may be lost or changed without being counted. Python's csv reads
-the same files. Run by ctest with the path of the program as the only argument. STARLING_DIRTY_FILES is the
-number of files, and STARLING_DIRTY_SEED the first seed."""
+and has `starling convert` read them: no row may be lost or changed without being counted. Python's csv and
+pandas, if it can be imported, read the same files. Run by ctest with the path of the program as the only
+argument. STARLING_DIRTY_FILES is the number of files, and STARLING_DIRTY_SEED the first seed."""
 
 import codecs
 import csv
@@ -17,6 +17,11 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
 
 PROGRAM = sys.argv.pop()
 FILES = int(os.environ.get("STARLING_DIRTY_FILES", "60"))
@@ -112,10 +117,11 @@ class Table:
         if pick([False, True]):
             text = text.rstrip("\r\n")
         self.text = text
-        coded = pick(["utf-8", "utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+        self.encoding = coded = pick(["utf-8", "utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
         marks = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
         self.bytes = marks.get(coded, b"") + text.encode(coded)
-        if pick([False, False, True]):
+        self.is_compressed = pick([False, False, True])
+        if self.is_compressed:
             self.bytes = gzip.compress(self.bytes)
 
     def row(self, columns, index):
@@ -169,6 +175,12 @@ class DirtyFiles(unittest.TestCase):
                 with self.subTest(seed=seed):
                     self.check(Table(seed), Path(folder) / "table")
 
+    @unittest.skipIf(pandas is None, "pandas cannot be imported; the package python3-pandas has it")
+    def test_pandas_reads_the_fields_that_were_meant(self):
+        for seed in range(SEED, SEED + FILES):
+            with self.subTest(seed=seed):
+                self.check_with_pandas(Table(seed))
+
     def check(self, table, path):
         if not table.is_blank:
             self.check_with_csv(table)
@@ -195,6 +207,20 @@ class DirtyFiles(unittest.TestCase):
         while lines[0][0].startswith(("sep=", "#")):
             del lines[0]
         self.assertEqual(lines, [table.header] + table.expected_fields)
+
+    def check_with_pandas(self, table):
+        """pandas splits at one separator, not at any number of blanks. It loses an empty first field behind
+        a carriage return."""
+        if table.is_blank or "\r" + table.separator in table.text:
+            return
+        skipped = sum(line.startswith(("sep=", "#")) for line in table.text.splitlines()[:1])
+        frame = pandas.read_csv(
+            io.BytesIO(table.bytes), dtype=str, keep_default_na=False, sep=table.separator, quotechar='"',
+            encoding=table.encoding, compression="gzip" if table.is_compressed else None, header=None,
+            names=range(len(table.header) + 1), skiprows=skipped, index_col=False)
+        lines = [[*table.header, ""]] + [(fields + [""])[:len(table.header) + 1]
+                                         for fields in table.expected_fields]
+        self.assertEqual(frame.fillna("").values.tolist(), lines)
 
 
 unittest.main(argv=sys.argv[:1])
