@@ -118,9 +118,12 @@ def flags_to_read_again(to, rows, is_geographic):
 
 
 class ConvertCase(FolderCase):
+    any_time = ()  # flags, without which files in degrees are refused if all of their times are odd
+
     def convert(self, paths, to, *flags, out="-", status=0):
-        done = subprocess.run([PROGRAM, "convert", *paths, "--to", to, "--out", out, *flags],
-                              capture_output=True, timeout=PATIENCE_S)
+        done = subprocess.run(
+            [PROGRAM, "convert", *paths, "--to", to, "--out", out, *flags, *self.any_time],
+            capture_output=True, timeout=PATIENCE_S)
         self.said = done.stderr.decode()
         self.assertEqual(done.returncode, status, self.said)
         return done.stdout
@@ -181,6 +184,8 @@ class RoundTripTest(ConvertCase):
     def check(self, make, seed):
         source = random.Random(f"{make.__name__} {seed}")
         trace = make(trace_layouts.Maker(source))
+        if all(row.time_us >= micros("0001-01-01T00:00:00Z") for row in trace.rows):
+            self.any_time = ("--from", "0001-01-01T00:00:00Z")
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             paths = self.put_down(trace, pathlib.Path(folder), source)
             told = trace.flags if "--columns" in trace.flags else (*trace.flags, "--format", trace.format)
@@ -245,10 +250,9 @@ class LimitTest(ConvertCase):
             self.assertEqual("XML cannot hold some characters of ids, such as 'bell\\x07'" in self.said,
                              to in ("sumo", "gpx"), self.said)
 
-    def test_ids_that_are_not_utf8_are_the_same_bytes_in_csv_and_latin1_elsewhere(self):
+    def test_ids_that_are_not_utf8_are_read_as_latin1(self):
         text = b"id,time_us,lon,lat\nM\xfcller,1,1,2\n"
-        self.assertEqual(self.convert_text(text, "csv"), text)
-        for to in ("sumo", "geojson", "gpx"):
+        for to in READERS:
             self.assertEqual(READERS[to](self.convert_text(text, to))[0].id, "M\u00fcller")
 
     def test_spaces_at_the_ends_of_ids_are_left_out(self):
