@@ -30,6 +30,7 @@ void draw_format(Random& random, TableHabits& habits) {
   habits.is_spaced = !habits.is_blank && random.chance(0.2);
   habits.is_planar = random.chance(0.2);
   habits.options.keep_null_island = random.chance(0.1);
+  habits.options.from_us = -(std::int64_t{1} << 61);  // any: a whole table may be from before 1980
 }
 
 void draw_time_style(Random& random, TableHabits& habits) {
