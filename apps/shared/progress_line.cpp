@@ -12,6 +12,14 @@ namespace {
 constexpr std::chrono::milliseconds redraw_interval{100};
 constexpr std::size_t bar_cells = 30;
 
+/// Prints nothing if there is no such row.
+void warn_of_rows(const char* command, std::uint64_t count, const char* what,
+                  const std::string& first) {
+  if (count > 0)
+    std::fprintf(stderr, "%s: warning: %llu rows %s; the first: %s\n", command,
+                 static_cast<unsigned long long>(count), what, first.c_str());
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine()
@@ -64,18 +72,12 @@ void print_first_skipped(const char* command, const sim::TraceCounts& counts) {
       std::fprintf(stderr, "%s: the first row %s: %s\n", command,
                    std::string(to_string(static_cast<sim::SkipReason>(reason))).c_str(),
                    counts.first_skipped[reason].c_str());
-  if (counts.odd_times > 0)
-    std::fprintf(stderr,
-                 "%s: warning: %llu rows are from before 1980 or from more than a year ahead; "
-                 "--time-unit, --from and --until help; the first: %s\n",
-                 command, static_cast<unsigned long long>(counts.odd_times),
-                 counts.first_odd_time.c_str());
-  if (counts.latin1_rows > 0)
-    std::fprintf(stderr,
-                 "%s: warning: %llu rows have an id that is not UTF-8; it is read as Latin-1; the "
-                 "first: %s\n",
-                 command, static_cast<unsigned long long>(counts.latin1_rows),
-                 counts.first_latin1.c_str());
+  warn_of_rows(command, counts.odd_times,
+               "are from before 1980 or from more than a year ahead; --time-unit, --from and "
+               "--until help",
+               counts.first_odd_time);
+  warn_of_rows(command, counts.latin1_rows, "have an id that is not UTF-8; it is read as Latin-1",
+               counts.first_latin1);
 }
 
 std::string describe_left_out(const sim::TraceCounts& counts) {

@@ -39,7 +39,7 @@ using RecordReader = void (*)(TextInput& input, const RecordOptions& options,
 struct FileHead {
   std::string text;     ///< at most 64 KiB
   bool is_cut = false;  ///< the file goes on behind `text`
-  /// Returns the first character that is no space; 0: there is none.
+  /// Returns the first character that is no space, or 0 if the text has none.
   char first() const {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     return begin == std::string::npos ? '\0' : text[begin];

@@ -57,8 +57,8 @@ class TraceWriter {
   /// with other files.
   void finish();
 
-  /// Returns the first id with characters that XML cannot hold, which were written as U+FFFD. Empty
-  /// if there is none.
+  /// Returns the first id with characters that XML cannot hold, which were written as U+FFFD. The
+  /// text is empty if no id has such characters.
   const std::string& first_changed_id() const { return first_changed_id_; }
 
   /// Calls finish() and closes the output.
