@@ -69,7 +69,23 @@ class NearestNeighbors(RadiusNeighbors, _Neighbors):
         return self
 
 
-class KNeighborsTransformer(TransformerMixin, _Neighbors):
+class GraphTransformerMixin(TransformerMixin):
+    """What the transformers by k and by radius share."""
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fits, and returns the graph of the same rows."""
+        estimator: Any = self
+        return estimator.fit(X).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Returns a name for each fitted row."""
+        check_fitted(self)
+        estimator: Any = self
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(estimator.n_samples_fit_)], dtype=object)
+
+
+class KNeighborsTransformer(GraphTransformerMixin, _Neighbors):
     """Turns rows into a sparse graph of their neighbours among the fitted rows.
 
     Args: mode is "distance" or "connectivity"; the others are those of NearestNeighbors. With
@@ -109,21 +125,6 @@ class KNeighborsTransformer(TransformerMixin, _Neighbors):
         check_fitted(self)
         count = self.n_neighbors + (self.mode == "distance")
         return self.kneighbors_graph(X, n_neighbors=count, mode=self.mode)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fits, and returns the graph of the same rows."""
-        return self.fit(X).transform(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Returns a name for each fitted row."""
-        return names_of_rows(self)
-
-
-def names_of_rows(estimator: Any) -> Array:
-    """Returns a name for each fitted row of a transformer."""
-    check_fitted(estimator)
-    name = type(estimator).__name__.lower()
-    return np.array([f"{name}{i}" for i in range(estimator.n_samples_fit_)], dtype=object)
 
 
 class KNeighborsClassifier(LabelsMixin, _Neighbors):

@@ -10,12 +10,12 @@ from typing import Any, Mapping, Optional, Union
 import numpy as np
 
 from ._base import Array, RadiusNeighbors
-from ._estimator import RegressorMixin, TransformerMixin, check_fitted, check_targets
+from ._estimator import RegressorMixin, check_fitted, check_targets
 from ._votes import LabelsMixin, Weights, check_weights, means_of, shares_of, weights_of_lists
-from .neighbors import MetricWord, names_of_rows
+from .neighbors import GraphTransformerMixin, MetricWord
 
 
-class RadiusNeighborsTransformer(TransformerMixin, RadiusNeighbors):
+class RadiusNeighborsTransformer(GraphTransformerMixin, RadiusNeighbors):
     """Turns rows into a sparse graph of the fitted rows within a radius, nearest first.
 
     Args: mode is "distance" or "connectivity"; the others are those of NearestNeighbors. A fitted
@@ -53,14 +53,6 @@ class RadiusNeighborsTransformer(TransformerMixin, RadiusNeighbors):
     def transform(self, X: Any) -> Any:
         """Returns the graph of X as a scipy.sparse.csr_matrix (m, n_samples_fit_)."""
         return self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fits, and returns the graph of the same rows."""
-        return self.fit(X).transform(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Returns a name for each fitted row."""
-        return names_of_rows(self)
 
 
 class RadiusNeighborsClassifier(LabelsMixin, RadiusNeighbors):
