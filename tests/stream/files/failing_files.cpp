@@ -160,12 +160,6 @@ int flock(int file, int operation) noexcept {
   return fails_on("flock", file) ? -1 : real(file, operation);
 }
 
-/// Does not set the stream's error flag.
-size_t fread(void* data, size_t size, size_t count, FILE* stream) {
-  static auto* const real = next_function<size_t(void*, size_t, size_t, FILE*)>("fread");
-  return fails_on("fread", fileno(stream)) ? 0 : real(data, size, count, stream);
-}
-
 size_t fwrite(const void* data, size_t size, size_t count, FILE* stream) {
   static auto* const real = next_function<size_t(const void*, size_t, size_t, FILE*)>("fwrite");
   return fails_on("fwrite", fileno(stream)) ? 0 : real(data, size, count, stream);

@@ -9,12 +9,12 @@
 namespace starling::stream {
 
 /// The calls that can fail. Nothing depends on the results of close, closedir and fchmod.
-inline constexpr std::array<std::string_view, 29> file_calls{
-    "fclose",          "fcntl",  "fdatasync", "fdopendir", "flock",           "fopen",
-    "fread",           "fstat",  "fstatvfs",  "fsync",     "fwrite",          "linkat",
-    "lstat",           "mkdir",  "open",      "openat",    "posix_fallocate", "pread",
-    "pwrite",          "read",   "readdir",   "rename",    "renameat",        "stat",
-    "sync_file_range", "unlink", "unlinkat",  "write",     "writev"};
+inline constexpr std::array<std::string_view, 28> file_calls{
+    "fclose", "fcntl",    "fdatasync", "fdopendir",       "flock",  "fopen",
+    "fstat",  "fstatvfs", "fsync",     "fwrite",          "linkat", "lstat",
+    "mkdir",  "open",     "openat",    "posix_fallocate", "pread",  "pwrite",
+    "read",   "readdir",  "rename",    "renameat",        "stat",   "sync_file_range",
+    "unlink", "unlinkat", "write",     "writev"};
 
 /// Name of the environment variable that holds the folders' paths, with a colon between two and no
 /// slash at their ends.
