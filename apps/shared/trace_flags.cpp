@@ -94,8 +94,8 @@ void print_first_rows(const sim::Trace& trace, const sim::Trace::File& file) {
 void add_trace_flags(CLI::App& command, TraceFlags& flags) {
   command
       .add_option("trace", flags.paths,
-                  "Files and directories; the files may end in .gz or .zst. All files together are "
-                  "one trace")
+                  "Files and directories; the files may end in .gz or .zst; for -, the standard "
+                  "input. All files together are one trace")
       ->required();
   command.add_option("--format", flags.trace.format, format_help())->capture_default_str();
   command.add_option(

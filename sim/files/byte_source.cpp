@@ -23,8 +23,10 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(std::string path)
-      : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit FileSource(const std::string& path)
+      : path_(shown_path(path)),
+        descriptor_(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor_ < 0) throw InputError(path_ + ": cannot be opened: " + std::strerror(errno));
   }
   ~FileSource() override { ::close(descriptor_); }
@@ -272,6 +274,10 @@ std::size_t LookAhead::read(std::span<char> buffer) {
   const std::size_t held = ahead_.copy(buffer.data(), buffer.size(), taken_);
   taken_ += held;
   return held > 0 ? held : source_->read(buffer);
+}
+
+std::string shown_path(const std::string& path) {
+  return path == "-" ? "the standard input" : path;
 }
 
 std::unique_ptr<ByteSource> open_file(const std::string& path) {

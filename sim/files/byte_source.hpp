@@ -42,8 +42,11 @@ class LookAhead final : public ByteSource {
   std::size_t taken_ = 0;  ///< bytes of ahead_ that read() has returned
 };
 
-/// Opens a file or a pipe. Throws InputError if that fails, or if it is a directory. Errors of
-/// these sources name `path`.
+/// Returns how errors name a path: "-" is the standard input.
+std::string shown_path(const std::string& path);
+
+/// Opens a file or a pipe; "-" is the standard input. Throws InputError if that fails, or if it is
+/// a directory. Errors of these sources name `path`.
 std::unique_ptr<ByteSource> open_file(const std::string& path);
 /// `text` must outlive the source.
 std::unique_ptr<ByteSource> make_memory_source(std::string_view text);

@@ -101,7 +101,7 @@ std::string_view head_of(LookAhead& source) {
 
 }  // namespace
 
-TextInput::TextInput(const std::string& path) : TextInput(path, open_file(path)) {}
+TextInput::TextInput(const std::string& path) : TextInput(shown_path(path), open_file(path)) {}
 
 TextInput::TextInput(const std::string& path, std::unique_ptr<ByteSource> source)
     : path_(path), source_(std::make_unique<LookAhead>(std::move(source))) {

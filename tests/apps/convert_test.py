@@ -75,6 +75,11 @@ class ConvertTest(TraceTest):
                          "2052,1458692761000000,-97.625,30.125\n")
         self.assertIn("convert: 3 rows written; skipped 0", done.stderr)
 
+    def test_a_dash_is_the_standard_input(self):
+        done = self.run_program("convert", "-", "--to", "csv", "--out", "-", input=BUS)
+        self.assertEqual(done.stdout, self.convert(self.write("bus.csv", BUS), "csv", "-").stdout)
+        self.assertIn("convert: -: GTFS-realtime positions, wgs84", done.stderr)
+
     def test_the_layout_recognised_is_said_once_and_by_what(self):
         first, second = self.write("a.csv", BUS), self.write("b.csv", BUS)
         done = self.run_program("convert", first, second, "--to", "csv", "--out", "-")
