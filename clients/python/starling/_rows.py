@@ -5,6 +5,7 @@ share it."""
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any, Optional
 
 import numpy as np
@@ -16,11 +17,16 @@ from .errors import ErrorCode, StarlingError, check
 
 
 class Handle:
-    """Owns a handle of the library. `close` destroys it, and so does leaving a `with` block."""
+    """Owns a handle of the library. `close` destroys it, and so does leaving a `with` block.
 
-    def __init__(self, what: str, destroy: Any) -> None:
+    Threads of the library serve a handle, and a forked child does not have them. There the handle
+    is refused, unless `works_in_child` is set, and never destroyed."""
+
+    def __init__(self, what: str, destroy: Any, works_in_child: bool = False) -> None:
         self._what = what
         self._destroy = destroy
+        self._works_in_child = works_in_child
+        self._process = os.getpid()
         self._raw: Optional[ctypes.c_void_p] = None
 
     def take(self, raw: ctypes.c_void_p) -> None:
@@ -30,16 +36,26 @@ class Handle:
     def raw(self) -> ctypes.c_void_p:
         if self._raw is None:
             raise StarlingError(ErrorCode.BAD_HANDLE, f"The {self._what} is closed.")
+        if self._is_inherited and not self._works_in_child:
+            raise StarlingError(
+                ErrorCode.BAD_HANDLE,
+                f"The {self._what} belongs to the process before the fork. Make one in this "
+                "process.")
         return self._raw
+
+    @property
+    def _is_inherited(self) -> bool:
+        return os.getpid() != self._process
 
     def close(self) -> None:
         """Destroys the handle. Raises StarlingError while another thread uses it."""
         if self._raw is not None:
-            check(self._destroy(self._raw))
+            if not self._is_inherited:
+                check(self._destroy(self._raw))
             self._raw = None
 
     def __del__(self) -> None:
-        if self._raw is not None:
+        if self._raw is not None and not self._is_inherited:
             self._destroy(self._raw)
 
 

@@ -113,7 +113,7 @@ class Index:
         create = call.index_create if rows.dtype == np.float32 else call.index_create_f64
         check(create(
             ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1], ctypes.byref(raw)))
-        handle = Handle("index", call.index_destroy)
+        handle = Handle("index", call.index_destroy, works_in_child=True)
         handle.take(raw)
         if warns and rows.dtype != np.float32:
             _warn_of_merged_rows(handle, len(rows))

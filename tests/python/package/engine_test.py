@@ -7,6 +7,7 @@ After each tick, the lists that a reader holds must be those of brute force, and
 changed."""
 
 import os
+import signal
 import unittest
 
 import numpy
@@ -241,6 +242,44 @@ class VectorTicks(unittest.TestCase):
         found = engine.tick(3).streams["s"]["q"]
         self.assertIsNone(found.vote)
         self.assertTrue(numpy.isnan(found.mean))
+
+
+class ForkTest(unittest.TestCase):
+    def in_child(self, work):
+        """Returns what `work` returns in a forked child, or the error that it raises, as a text."""
+        out, into = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # a call that waits for threads of the parent would never end
+            try:
+                said = str(work())
+            except starling.StarlingError as error:
+                said = str(error)
+            os.write(into, said.encode())
+            os._exit(0)
+        os.close(into)
+        with open(out) as file:
+            said = file.read()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        return said
+
+    def test_an_engine_is_refused_in_a_child_and_goes_on_in_its_parent(self):
+        engine = starling.Engine(threads=1)
+        engine.update([1], [[0, 0]], 1)
+        for work in (lambda: engine.update([2], [[1, 1]], 1), lambda: engine.tick(1), lambda: engine.backend):
+            self.assertEqual(
+                self.in_child(work),
+                "The engine belongs to the process before the fork. Make one in this process.")
+        self.assertEqual(self.in_child(engine.close), "None")
+        self.assertEqual(self.in_child(lambda: starling.Engine(threads=1).tick(1).object_count), "0")
+        self.assertEqual(engine.tick(1).object_count, 1)
+
+    def test_an_index_answers_in_a_child(self):
+        points = numpy.arange(2000, dtype=numpy.float32).reshape(1000, 2)
+        index = starling.Index(points, threads=2)
+        here = index.search(points, 3).indices.tolist()
+        self.assertEqual(self.in_child(lambda: index.search(points, 3).indices.tolist()), str(here))
+        self.assertEqual(index.search(points, 3).indices.tolist(), here)
 
 
 if __name__ == "__main__":
