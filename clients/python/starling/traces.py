@@ -26,7 +26,7 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
         traces: paths of files and folders; together they are one trace. docs/traces.md says which
             files are read.
         program: the path of `starling`; None: the variable STARLING_PROGRAM, else that on PATH.
-        flags: those of `starling replay`, with _ for -: k=5, tick="1s", object_ttl="3s",
+        flags: those of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s", object_ttl="3s",
             changes=True. A duration may be a timedelta, and a list is several words.
 
     Returns a frame with the columns tick, time (datetime64), query_id and object_id (texts), rank
@@ -44,7 +44,7 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
             "The program starling is not on PATH; name it in STARLING_PROGRAM or `program`.")
     words = [path, "replay", *map(os.fspath, traces)]
     for name, value in flags.items():
-        words += _words_of("--" + name.replace("_", "-"), value)
+        words += _words_of("--" + name.rstrip("_").replace("_", "-"), value)
     with tempfile.TemporaryFile() as said:
         with subprocess.Popen([*words, "--out", "-"], stdout=subprocess.PIPE, stderr=said) as running:
             assert running.stdout is not None
@@ -64,6 +64,7 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
             raise (InvalidArgument if wrong else StarlingError)(
                 ErrorCode.INVALID_ARGUMENT if wrong else ErrorCode.REFUSED, sentence)
     times = pandas.to_datetime(frame.pop("time_us"), unit="us")
+    frame = frame.drop(columns="time", errors="ignore")  # of --with time, the same times as texts
     frame.insert(1, "time", times)
     return frame
 

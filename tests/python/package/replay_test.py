@@ -59,6 +59,16 @@ class Frames(ServerCase):
         self.assertEqual(frame["distance_m"].tolist(), [5.0, 5.0, 1.0, 1.0, 9.22])
         self.assertEqual(frame["time"].tolist()[-1], numpy.datetime64("1970-01-01T00:00:02"))
 
+    def test_with_is_a_word_of_python_so_an_underscore_may_follow(self):
+        trace = self.folder / "trace.csv"
+        trace.write_text("id,time,x,y\na,0,0,0\nb,0,3,4\n")
+        frame = starling.replay(trace, k=1, with_=["time", "position"])
+        self.assertEqual(frame.columns.tolist(), [
+            "tick", "time", "query_id", "rank", "object_id", "distance_m", "x", "y"])
+        self.assertEqual(frame["x"].tolist(), [3.0, 0.0])
+        self.assertTrue(frame.equals(starling.replay(trace, k=1, **{"with": ["time", "position"]})))
+        self.assertEqual(frame["time"].dtype.kind, "M")
+
     def test_the_distances_of_a_frame_are_the_float64_of_the_programs_text(self):
         random = numpy.random.default_rng(1)
         places = random.uniform(-1, 1, size=(300, 2)) * 10 ** random.uniform(0, 7, size=(300, 1))
