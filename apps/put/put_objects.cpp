@@ -119,7 +119,7 @@ class PutObjects {
   void put_file(const std::string& path) {
     if (is_stopped()) return;
     const bool is_stdin = path == "-";
-    const std::string shown = is_stdin ? "the standard input" : path;
+    const std::string shown = sim::shown_path(path);
     const ObjectFormat format = flags_.format == "csv"      ? ObjectFormat::csv
                                 : flags_.format == "ndjson" ? ObjectFormat::ndjson
                                                             : ObjectFormat::by_first_byte;

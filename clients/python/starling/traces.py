@@ -26,8 +26,9 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
         traces: paths of files and folders; together they are one trace. docs/traces.md says which
             files are read.
         program: the path of `starling`; None: the variable STARLING_PROGRAM, else that on PATH.
-        flags: those of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s", object_ttl="3s",
-            changes=True. A duration may be a timedelta, and a list is several words.
+        flags: those of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s",
+            object_ttl="3s", changes=True. A duration may be a timedelta, and a list is several
+            words.
 
     Returns a frame with the columns tick, time (datetime64), query_id and object_id (texts), rank
     from 1 (Int64), and distance_m. An empty list has one row of rank 0, where object_id and
