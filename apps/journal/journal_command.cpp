@@ -27,6 +27,7 @@
 #include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
+#include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
 
@@ -83,32 +84,38 @@ std::string torn_text(const log::TornTail& torn) {
          " bytes";
 }
 
+/// Returns the name, padded to the column of the values.
+std::string padded(std::string name) {
+  constexpr std::size_t column = 22;
+  name.resize(column, ' ');
+  return name;
+}
+
 void print_text(const Contents& contents) {
   const auto& [snapshot, summary, counts, ticks, last_tick] = contents;
   const log::SegmentHeader& header = summary.end->header;
-  const std::string options(reinterpret_cast<const char*>(header.user.data()), header.user.size());
-  std::cout << "log              " << id_text(header.id) << '\n'
-            << "snapshot         "
+  const std::string options = stream::readable_text(
+      std::string(reinterpret_cast<const char*>(header.user.data()), header.user.size()));
+  std::cout << padded("log") << id_text(header.id) << '\n'
+            << padded("snapshot")
             << (snapshot ? snapshot->file + ", " + std::to_string(snapshot->bytes) +
                                " bytes, made at " + format_time(snapshot->created_us)
                          : "none")
             << '\n'
-            << "files            " << summary.segments << '\n'
-            << "bytes            " << summary.bytes << '\n'
-            << "groups           " << summary.groups << '\n'
-            << "records          " << summary.records << '\n';
+            << padded("files") << summary.segments << '\n'
+            << padded("bytes") << summary.bytes << '\n'
+            << padded("groups") << summary.groups << '\n'
+            << padded("records") << summary.records << '\n';
   for (const auto& [type, name] : type_names) {
     const auto count = counts.find(type);
     if (count == counts.end()) continue;
-    const std::string line = "  " + std::string(name);
-    std::cout << line << std::string(17 - std::min<std::size_t>(line.size(), 16), ' ')
-              << count->second << '\n';
+    std::cout << padded("  " + std::string(name)) << count->second << '\n';
   }
   if (ticks > 0)
-    std::cout << "last tick        " << to_number(last_tick.tick) << ", at " << last_tick.tau_us
-              << " us\n";
+    std::cout << padded("last tick") << to_number(last_tick.tick) << ", at "
+              << format_time(last_tick.tau_us) << '\n';
   if (summary.torn_tail)
-    std::cout << "unfinished       " << torn_text(*summary.torn_tail)
+    std::cout << padded("unfinished") << torn_text(*summary.torn_tail)
               << ": not committed yet. A start cuts them\n";
   std::cout << "written with\n";
   for (std::size_t begin = 0; begin < options.size();) {

@@ -386,4 +386,14 @@ std::optional<std::int64_t> parse_duration_us(std::string_view text) {
   return std::nullopt;
 }
 
+std::string duration_text(std::int64_t duration_us) {
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> units{
+      {{"d", day_us}, {"h", hour_us}, {"min", minute_us}, {"s", second_us}, {"ms", 1000}}};
+  if (duration_us == 0) return "0s";
+  for (const auto& [unit, length_us] : units)
+    if (duration_us % length_us == 0)
+      return std::to_string(duration_us / length_us) + std::string(unit);
+  return std::to_string(duration_us) + "us";
+}
+
 }  // namespace starling

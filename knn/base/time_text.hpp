@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses times, durations and zone offsets, exact to the microsecond. The trace readers, the flags
-// of the commands and the HTTP endpoint use these functions.
+// Parses times, durations and zone offsets, exact to the microsecond, and writes durations. The
+// trace readers, the flags of the commands and the HTTP endpoint use these functions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace starling {
@@ -68,5 +69,9 @@ std::optional<std::int64_t> parse_utc_offset_us(std::string_view text);
 /// Parses a duration into microseconds: a whole or decimal number followed by the unit us, ms, s,
 /// m or min, h or d. Returns std::nullopt for any other text.
 std::optional<std::int64_t> parse_duration_us(std::string_view text);
+
+/// Returns a duration as parse_duration_us() reads it: a whole number of the largest unit that
+/// keeps it whole, such as "90s" or "1h".
+std::string duration_text(std::int64_t duration_us);
 
 }  // namespace starling

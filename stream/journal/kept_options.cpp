@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/knn/tables/object_rows.hpp"
 #include "starling/knn/words/metric.hpp"
 
@@ -40,6 +41,15 @@ std::optional<std::string> value_in(const Lines& lines, const std::string& flag)
   for (const auto& [name, value] : lines)
     if (name == flag) return value;
   return std::nullopt;
+}
+
+/// Returns "90s" for "90000000us", and other values as they are.
+std::string readable_value(const std::string& value) {
+  std::int64_t duration_us = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, duration_us);
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  return error == std::errc{} && unit == "us" ? duration_text(duration_us) : value;
 }
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& value) {
@@ -145,13 +155,21 @@ KeptOptions kept_options_from(const std::string& text) {
   return options;
 }
 
+std::string readable_text(const std::string& text) {
+  std::string readable;
+  for (const auto& [flag, value] : lines_of(text))
+    readable += flag + '=' + readable_value(value) + '\n';
+  return readable;
+}
+
 std::string difference(const std::string& old_text, const std::string& new_text) {
   const Lines old_lines = lines_of(old_text);
   std::string differing;
   for (const auto& [flag, value] : lines_of(new_text)) {
     const std::string old = value_in(old_lines, flag).value_or("unknown");
     if (old == value) continue;
-    differing += (differing.empty() ? "" : ", and ") + flag + " was " + old + " and is " + value;
+    differing += (differing.empty() ? "" : ", and ") + flag + " was " + readable_value(old) +
+                 " and is " + readable_value(value);
   }
   return differing;
 }

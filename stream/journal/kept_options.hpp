@@ -24,6 +24,9 @@ std::string to_text(const KeptOptions& options);
 /// Throws std::runtime_error, with a sentence, if a line is not one of to_text().
 KeptOptions kept_options_from(const std::string& text);
 
+/// Returns the lines of to_text() as a person reads them: "--object-ttl=90s", not "90000000us".
+std::string readable_text(const std::string& text);
+
 /// Returns the options that differ, such as "--space was planar2 and is planar3"; empty: none does.
 std::string difference(const std::string& old_text, const std::string& new_text);
 

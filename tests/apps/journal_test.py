@@ -55,7 +55,10 @@ class JournalTest(ServerCase):
         text = self.journal("info", self.log).stdout
         self.assertRegex(text, r"(?m)^log +[0-9a-f]{32}$")
         self.assertRegex(text, r"(?m)^  requests +\d+$")
+        self.assertRegex(text, r"(?m)^last tick +\d+, at 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$")
         self.assertIn("--space=planar2", text)
+        self.assertIn("--tombstone-ttl=1h\n", text)
+        self.assertNotRegex(text, r"\d us\b|\d{6}us")
 
     def test_a_whole_log_is_whole_and_the_check_changes_nothing(self):
         self.write_log()

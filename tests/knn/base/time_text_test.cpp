@@ -207,5 +207,18 @@ TEST(ParseDuration, NeedsANumberAndAUnit) {
     EXPECT_FALSE(parse_duration_us(text)) << text;
 }
 
+TEST(DurationText, HasTheLargestUnitThatKeepsItWhole) {
+  EXPECT_EQ(duration_text(0), "0s");
+  EXPECT_EQ(duration_text(250), "250us");
+  EXPECT_EQ(duration_text(1'000), "1ms");
+  EXPECT_EQ(duration_text(1'500'000), "1500ms");
+  EXPECT_EQ(duration_text(90'000'000), "90s");
+  EXPECT_EQ(duration_text(120'000'000), "2min");
+  EXPECT_EQ(duration_text(hour_us), "1h");
+  EXPECT_EQ(duration_text(48 * hour_us), "2d");
+  for (const std::int64_t us : {1, 999, 60'000'000, 86'400'000})
+    EXPECT_EQ(parse_duration_us(duration_text(us)), us);
+}
+
 }  // namespace
 }  // namespace starling

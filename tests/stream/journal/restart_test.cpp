@@ -185,7 +185,7 @@ TEST(Restart, ALogOfOtherOptionsIsRefusedByName) {
   EXPECT_THAT(
       message_of([&] { Server(options, make_engine(options.processor.space)); }),
       testing::AllOf(testing::HasSubstr("--space was planar2 and is planar3"),
-                     testing::HasSubstr("--object-ttl was none and is 7000000us"),
+                     testing::HasSubstr("--object-ttl was none and is 7s"),
                      testing::HasSubstr("start with the old ones, or with another folder")));
 }
 
