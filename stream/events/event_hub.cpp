@@ -159,7 +159,9 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   }
   const Followed& followed = follow(question.stream);
   const auto slot = std::make_shared<const Slot>(readers_, followed.readers);
-  HttpAnswer answer{.content_type = "text/event-stream", .body = {}};
+  // nginx would keep events until its buffer is full.
+  HttpAnswer answer{
+      .content_type = "text/event-stream", .body = {}, .fields = {{"X-Accel-Buffering", "no"}}};
   answer.hand_over = [this, slot, principal = question.principal, cuts = cuts_,
                       stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {

@@ -68,6 +68,7 @@ TEST_F(Events, ANewReaderGetsASnapshotAndThenEachTick) {
   ASSERT_EQ(late.connect(), 200u);
   EXPECT_THAT(late.answer(), HasSubstr("Content-Type: text/event-stream\r\n"));
   EXPECT_THAT(late.answer(), HasSubstr("Cache-Control: no-store\r\n"));
+  EXPECT_THAT(late.answer(), HasSubstr("X-Accel-Buffering: no\r\n"));
   ASSERT_TRUE(late.read_until([&] { return late.is_live(); }));
   EXPECT_EQ(late.counts().ticks, 0u);
   EXPECT_EQ(distance_of(late), 1.0);
