@@ -54,6 +54,7 @@ ELSEWHERE = [
     ("docs/http.md", "", {"sh", "json", "text"}, "tests/stream/http/page_test.cpp"),
     ("docs/c.md", "", {"c", "make", "cmake", "rust"}, "tests/house/pages_test.cpp"),
     ("docs/embedding.md", "", {"cpp", "cmake"}, "tests/house/pages_test.cpp"),
+    ("docs/operating.md", "Behind nginx", {"nginx"}, "tests/packaging/nginx_test.py"),
     ("README.md", "Two commands", {"sh"}, "tests/apps/readme_test.py"),
     ("README.md", "Put and ask", {"sh"}, "tests/apps/readme_test.py"),
 ]
