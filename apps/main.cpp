@@ -82,7 +82,9 @@ int run(int argument_count, char** arguments) {
       "(STARLING_SERVE_TICK=manual), or in the file of --config, under [COMMAND]. The command\n"
       "line overrides the environment, and the environment overrides the file. Behind a second\n"
       "word, as in `put stream`, only --connect, --timeout, --key, --server-key and --json may\n"
-      "come from there. STARLING_KEY is the key file of all commands that connect to a server.");
+      "come from there. STARLING_KEY is the key file of all commands that connect to a server.\n"
+      "Pages such as docs/limits.md are below share/doc/starling of the installation (Debian:\n"
+      "/usr/share/doc/starling).");
   try {
     program.parse(argument_count, arguments);
     starling::apps::check_environment(program);

@@ -73,6 +73,7 @@ process, k-NN of NumPy arrays, and the client of a server.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "libstarling0 (>= ${PROJECT_VERSION}), python3 (>= 3.11~), \
 python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS starling)  # has docs/python.md, which docstrings name
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
     ${PROJECT_SOURCE_DIR}/packaging/debian/python/postinst
     ${PROJECT_SOURCE_DIR}/packaging/debian/python/prerm)

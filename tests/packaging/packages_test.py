@@ -162,7 +162,8 @@ class DebsTest(PackageCase):
                      "/usr/share/bash-completion/completions/starling",
                      "/usr/share/zsh/site-functions/_starling",
                      "/usr/share/fish/vendor_completions.d/starling.fish",
-                     "/usr/share/doc/starling/sbom.spdx.json"):
+                     "/usr/share/doc/starling/sbom.spdx.json", "/usr/share/doc/starling/docs/operating.md",
+                     "/usr/share/doc/starling/protocol/README.md"):
             self.assertIn(path, program)
         library = self.contents("libstarling0")
         names = sorted(os.path.basename(path) for path in library if "/libstarling.so" in path)
