@@ -9,6 +9,7 @@ install(DIRECTORY ${documents_source}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/
 install(FILES ${documents_source}/protocol/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/protocol COMPONENT program)
 install(FILES ${documents_source}/SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(FILES ${documents_source}/packaging/prometheus/starling.rules.yml
+install(FILES ${documents_source}/packaging/prometheus/prometheus.yml
+              ${documents_source}/packaging/prometheus/starling.rules.yml
               ${documents_source}/packaging/grafana/starling.json
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT program)

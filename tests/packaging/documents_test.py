@@ -82,7 +82,7 @@ class DocumentsTest(unittest.TestCase):
             self.assertIn(page.relative_to(SOURCES).as_posix(), installed)
         for folder in ("docs/decisions", "docs/measurements", "docs/site"):
             self.assertFalse((self.installed / folder).exists(), folder)
-        self.assertLessEqual({"SECURITY.md", "examples/starling.rules.yml",
+        self.assertLessEqual({"SECURITY.md", "examples/prometheus.yml", "examples/starling.rules.yml",
                               "examples/starling.json"}, installed)
 
     def test_a_name_is_found_in_a_sentence_and_not_in_an_address(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the alerts of Prometheus and the dashboard of Grafana against /metrics of a server and
-docs/operating.md, and runs promtool, if it is on the PATH or STARLING_PROMTOOL names it. Run by ctest with
-the paths of the program and of the sources."""
+docs/operating.md, scrapes a server with keys as prometheus.yml says, and runs promtool, if it is on the PATH or
+STARLING_PROMTOOL names it. Run by ctest with the paths of the program and of the sources."""
 
 import json
 import os
@@ -10,7 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import unittest
+import urllib.error
 import urllib.request
 
 from server_case import PATIENCE_S, ServerCase
@@ -19,8 +21,16 @@ SOURCES = pathlib.Path(sys.argv.pop())
 ServerCase.program = sys.argv.pop()
 RULES = SOURCES / "packaging/prometheus/starling.rules.yml"
 RULES_TEST = SOURCES / "packaging/prometheus/starling.rules.test.yml"
+EXAMPLE = SOURCES / "packaging/prometheus/prometheus.yml"
 DASHBOARD = SOURCES / "packaging/grafana/starling.json"
 PROMTOOL = os.environ.get("STARLING_PROMTOOL") or shutil.which("promtool")
+KEYS = """[server]
+key = "server.key"
+[[principal]]
+name = "prometheus"
+token_sha256 = "{hash}"
+roles = ["stats"]
+"""
 
 
 class MonitoringTest(ServerCase):
@@ -100,6 +110,45 @@ class MonitoringTest(ServerCase):
             if panel["type"] != "row":
                 self.assertTrue(panel["description"].endswith("."), panel["title"])
                 self.assertTrue(panel["targets"], panel["title"])
+
+    def test_a_server_with_keys_is_scraped_with_the_authorization_of_the_example(self):
+        token_file = self.folder / "prometheus.token"
+        made = tomllib.loads(self.run_program("keygen", "--token", "prometheus", "--out", token_file).stdout)
+        self.run_program("keygen", "server", "--out", self.folder / "server.key")
+        keys = self.write("keys.toml", KEYS.format(hash=made["principal"][0]["token_sha256"]))
+        keys.chmod(0o600)
+        self.serve("--tick", "10ms", "--keys", keys)
+        address = f"http://{self.endpoints['http']}/metrics"
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(address, timeout=PATIENCE_S)
+        self.assertEqual(refused.exception.code, 401)
+        refused.exception.close()
+        scheme = re.search(r"^    authorization:\n +type: (\w+)\n +credentials_file: /", EXAMPLE.read_text(),
+                           re.MULTILINE)[1]
+        token = token_file.read_text().strip()  # as Prometheus does
+        scrape = urllib.request.Request(address, headers={"Authorization": f"{scheme} {token}"})
+        with urllib.request.urlopen(scrape, timeout=PATIENCE_S) as answer:
+            self.assertIn("starling_ticks_total", answer.read().decode())
+
+    def test_the_example_is_that_of_the_page(self):
+        page = (SOURCES / "docs/operating.md").read_text()
+        example = EXAMPLE.read_text()
+        parts = [block for block in re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+                 if "authorization" in block or "scrape_configs" in block]
+        self.assertEqual(len(parts), 2)
+        for line in "".join(parts).splitlines():
+            self.assertIn(line + "\n", example)
+
+    @unittest.skipUnless(PROMTOOL, "promtool is not installed (package prometheus, which starts a service)")
+    def test_promtool_accepts_the_example(self):
+        token = self.write("starling.token", "a-token\n")
+        rules = self.write("starling.rules.yml", RULES.read_text())
+        example = self.write("prometheus.yml", EXAMPLE.read_text().replace(
+            "/etc/prometheus/starling.token", str(token)))
+        done = subprocess.run([PROMTOOL, "check", "config", example], capture_output=True, text=True,
+                              timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(rules.name, done.stdout)
 
     @unittest.skipUnless(PROMTOOL, "promtool is not installed (package prometheus, which starts a service)")
     def test_promtool_accepts_the_rules_and_their_tests(self):

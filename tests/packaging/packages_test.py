@@ -163,7 +163,8 @@ class DebsTest(PackageCase):
                      "/usr/share/zsh/site-functions/_starling",
                      "/usr/share/fish/vendor_completions.d/starling.fish",
                      "/usr/share/doc/starling/sbom.spdx.json", "/usr/share/doc/starling/docs/operating.md",
-                     "/usr/share/doc/starling/protocol/README.md"):
+                     "/usr/share/doc/starling/protocol/README.md",
+                     "/usr/share/doc/starling/examples/prometheus.yml"):
             self.assertIn(path, program)
         library = self.contents("libstarling0")
         names = sorted(os.path.basename(path) for path in library if "/libstarling.so" in path)
