@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install`: the program and what users link. starling::starling is the engine on the CPU,
 # starling::cuda the engine on NVIDIA GPUs (where it was built), starling::client the client of a
-# server, starling::c the C interface, which pkg-config knows as starling. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
+# server, starling::c the C interface, which pkg-config knows as starling, starling::cpp the C++ headers over
+# it. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
 
 # Components are what packages are made of (packaging/CMakeLists.txt): program, library (what programs
 # load), cuda (the library that both load where a GPU is) and, for all else, development. No package has
@@ -36,7 +37,8 @@ if(NOT STARLING_ENGINE_ONLY)
   add_library(starling::client ALIAS starling_protocol)
   starling_install(client starling_protocol)
   set_target_properties(starling_c PROPERTIES EXPORT_NAME c)
-  starling_install(c starling_c)
+  set_target_properties(starling_cpp PROPERTIES EXPORT_NAME cpp)
+  starling_install(c starling_c starling_cpp)
   # The file of pkg-config finds its folders from where it lies, so an installation can be moved.
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
              BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE starling_prefix_of_pc)

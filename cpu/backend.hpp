@@ -3,6 +3,11 @@
 // any machine. apps/, tests/ and programs that embed Starling include it.
 #pragma once
 
+#ifdef STARLING_ONE_HEADER
+#error "Include starling.hpp and the engine's own headers in different files: names are equal."
+#endif
+#define STARLING_ENGINE_HEADERS
+
 #include <cstdint>
 #include <memory>
 #include <string_view>

@@ -9,6 +9,7 @@ import re
 from doxygen_filter import group_of
 
 ROOMS = {
+    "clients/cpp": "One header: what starling.hpp includes",
     "knn/words": "Words: types, spaces, metrics, filters, queries, reports",
     "knn/tables": "Objects, queries and ticks",
     "knn/engine": "The seam of the engines",
@@ -39,8 +40,8 @@ def cpp_page(headers):
     return "\n".join(lines)
 
 
-CPP_HEAD = """The installed headers, as ``#include "starling/knn/tables/processor.hpp"``. :doc:`../embedding`
-explains how to use them, with complete programs. Everything is in the namespace ``starling``."""
+CPP_HEAD = """The installed headers: ``#include <starling/starling.hpp>``, or those of the engine, such as
+``#include "starling/knn/tables/processor.hpp"``. :doc:`../embedding` explains how to use them, with complete programs. Everything is in the namespace ``starling``."""
 
 
 def table_of(head, rows):

@@ -51,6 +51,12 @@ foreach(program filters own_clock vector_search vector_ticks game_loop)
   run(${build}/${program})
 endforeach()
 
+set(ENV{STARLING_LIBRARY} ${stage}/lib/libstarling.so)
+if(SANITIZE)
+  unset(ENV{STARLING_LIBRARY})
+endif()
+run(${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/short_examples_test.py ${EXAMPLES_DIR} ${build})
+
 # Checks that the search on the GPU prints the same as the search on the CPU.
 execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE no_gpu OUTPUT_QUIET ERROR_QUIET)
 if(CUDA AND no_gpu EQUAL 0)

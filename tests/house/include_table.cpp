@@ -217,6 +217,8 @@ const std::vector<Room>& house_rooms() {
       {"clients/c",
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/plugin",
         "protocol/keys", "protocol/wire", "protocol/rows", "protocol/client"}},
+      {"clients/cpp", {}},
+      {"clients/cpp/starling", {"clients/cpp"}},
   };
   return rooms;
 }

@@ -50,11 +50,23 @@ void expect_programs_as_they_are(const std::string& name, int expected_blocks) {
 }
 
 TEST(Pages, EmbeddingShowsItsProgramsAsTheyAre) {
-  expect_programs_as_they_are("embedding.md", 5);
+  expect_programs_as_they_are("embedding.md", 7);
 }
 
 TEST(Pages, TheCInterfaceShowsItsProgramsAsTheyAre) {
   expect_programs_as_they_are("c.md", 6);
+}
+
+TEST(Pages, TheReadmeShowsTheShortestProgramAsItIs) {
+  const fs::path root = STARLING_SOURCE_DIR;
+  const std::string page = text_of(root / "README.md");
+  const std::string fence = "```cpp\n";
+  const std::size_t begin = page.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t first = begin + fence.size();
+  const std::string shown = page.substr(first, page.find("```", first) - first);
+  const std::string program = text_of(root / "examples/ask.cpp");
+  EXPECT_EQ(shown, program.substr(program.find("#include")));
 }
 
 /// Calls `look` with each file of the checkout, except those below a folder named "build", ".git"
