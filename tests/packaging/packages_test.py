@@ -171,6 +171,7 @@ class DebsTest(PackageCase):
         self.assertRegex(" ".join(names), r"^libstarling\.so\.0 libstarling\.so\.0\.\d+\.\d+$")
         files = self.contents("libstarling-dev")
         for end in ("/starling.h", "/libstarling.so", "/pkgconfig/starling.pc", "/starlingConfig.cmake",
+                    "/starling/starling.hpp", "/starling/clients/cpp/engine.hpp",
                     "/starling/knn/engine/engine.hpp", "/libstarling_cpu.a"):
             self.assertTrue(any(path.endswith(end) for path in files), end)
 
@@ -227,18 +228,27 @@ class DebsTest(PackageCase):
         page = self.folder / "usr/share/man/man1/starling-serve.1.gz"
         self.assertIn(".TH STARLING-SERVE 1", gzip.decompress(page.read_bytes()).decode())
 
-    @unittest.skipUnless(shutil.which("gcc") and shutil.which("pkg-config"), "gcc or pkg-config is missing")
-    def test_a_c_program_is_built_with_the_library(self):
+    def run_built(self, compiler, source):
+        """Builds a program with the libraries of the packages, and returns what it prints."""
         for name in ("libstarling0", "libstarling-dev"):
             run("dpkg-deb", "--extract", DEBS[name], self.folder)
         libraries = next(self.folder.glob("usr/lib/*/libstarling.so")).parent
+        flags = run("pkg-config", "--cflags", "--libs", "starling",
+                    env={**os.environ, "PKG_CONFIG_PATH": str(libraries / "pkgconfig")}).split()
+        run(*compiler, source, "-o", self.folder / "program", *flags)
+        return run(self.folder / "program", env={"LD_LIBRARY_PATH": str(libraries)})
+
+    @unittest.skipUnless(shutil.which("g++") and shutil.which("pkg-config"), "g++ or pkg-config is missing")
+    def test_a_cpp_program_is_built_with_the_one_header(self):
+        said = self.run_built(["g++", "-std=c++20"], ROOT / "examples/ask.cpp")
+        self.assertEqual(said, "1 at 1\n0 at 1.41421\n")
+
+    @unittest.skipUnless(shutil.which("gcc") and shutil.which("pkg-config"), "gcc or pkg-config is missing")
+    def test_a_c_program_is_built_with_the_library(self):
         source = self.folder / "program.c"
         source.write_text("#include <starling.h>\n#include <stdio.h>\n"
                           "int main(void) { puts(starling_version()); return 0; }\n")
-        flags = run("pkg-config", "--cflags", "--libs", "starling",
-                    env={**os.environ, "PKG_CONFIG_PATH": str(libraries / "pkgconfig")}).split()
-        run("gcc", source, "-o", self.folder / "program", *flags)
-        said = run(self.folder / "program", env={"LD_LIBRARY_PATH": str(libraries)})
+        said = self.run_built(["gcc"], source)
         version = run("dpkg-deb", "--field", DEBS["libstarling0"], "Version").strip()
         self.assertEqual(said.strip(), version.rpartition("-")[0])
 
