@@ -26,13 +26,13 @@
 #include "starling/cpu/points/search/search.hpp"
 #include "starling/cpu/points/tick_lists.hpp"
 #include "starling/knn/base/affinity.hpp"
-#include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/return_pool.hpp"
 #include "starling/knn/base/stopwatch.hpp"
 #include "starling/knn/base/task_thread.hpp"
 #include "starling/knn/base/thread_pool.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
 
@@ -368,8 +368,8 @@ EngineState CpuEngine::copy_state() {
 }
 
 void CpuEngine::take_state(const EngineState& state) {
-  check_invariant(finished_.tick() == Tick{},
-                  "a state is imported only into an engine that has not ticked");
+  check_usage(finished_.tick() == Tick{},
+              "import_state: the engine has ticked; import into a new one");
   objects_.add(state.births);
   objects_.apply(state.objects, pool_);
   queries_ = state.queries;

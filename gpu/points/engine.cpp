@@ -34,6 +34,7 @@
 #include "starling/gpu/points/tick_intake.hpp"
 #include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
 #include "starling/knn/engine/list_directory.hpp"
@@ -509,8 +510,8 @@ EngineState GpuEngine<dimensions>::copy_state() {
 
 template <int dimensions>
 void GpuEngine<dimensions>::take_state(const EngineState& state) {
-  check_invariant(finished_.tick() == Tick{},
-                  "state is imported into an engine that has not ticked");
+  check_usage(finished_.tick() == Tick{},
+              "import_state: the engine has ticked; import into a new one");
   Staging staged(&pinned_memory());
   staged.births.assign(state.births.begin(), state.births.end());
   staged.objects.assign(state.objects.begin(), state.objects.end());

@@ -2,6 +2,7 @@
 // Writes the broken invariant and its source line to stderr, then aborts: see assert.hpp.
 #include "starling/knn/base/assert.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -17,7 +18,14 @@ std::string_view path_in_tree(std::string_view path) {
   // Headers are included by links in the build folder.
   constexpr std::string_view include_root = "include/starling/";
   const std::size_t at = path.rfind(include_root);
-  return at == std::string_view::npos ? path : path.substr(at + include_root.size());
+  if (at != std::string_view::npos) return path.substr(at + include_root.size());
+  // A compiler's cache may return what was compiled in another folder.
+  if (!path.starts_with('/')) return path;
+  std::size_t first = path.size();
+  for (const std::string_view folder : {"/apps/", "/bench/", "/clients/", "/cpu/", "/gpu/", "/knn/",
+                                        "/log/", "/protocol/", "/sim/", "/stream/", "/tests/"})
+    first = std::min(first, path.find(folder));
+  return first == path.size() ? path : path.substr(first + 1);
 }
 
 }  // namespace

@@ -42,6 +42,11 @@ TickReport LockStep::advance(std::int64_t tau_us) {
 }
 
 void LockStep::begin(std::int64_t tau_us) {
+  // The engine's handler holds the mailbox too, until it has another handler.
+  check_usage(
+      mailbox_.use_count() > 1,
+      "begin: the engine has got another result handler, so no result would arrive; make one "
+      "LockStep for a processor, and set no handler beside it");
   {
     // An engine without room has ticks under way. It has room at the latest when it delivers the
     // last of their results.

@@ -18,6 +18,9 @@ void check_search(const VectorSearch& search, std::uint32_t dimension, std::uint
   check_usage(dimension >= 1, "search: there is no corpus; call set_corpus first");
   check_usage(search.queries.dimension == dimension, "search: the queries have ",
               search.queries.dimension, " components, and the corpus has ", dimension);
+  check_usage(search.queries.components.size() % dimension == 0, "search: the queries have ",
+              search.queries.components.size(), " numbers, which are no whole rows of ", dimension,
+              " components");
   const std::size_t queries = search.queries.rows();
   check_usage(list_entries == queries * search.k, "search: `lists` has ", list_entries,
               " entries; ", queries, " queries need k = ", search.k, " each");

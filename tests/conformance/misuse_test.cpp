@@ -205,7 +205,15 @@ TEST_P(Misuse, TicksOutOfOrderAreRefused) {
               HasSubstr("within 2^61"));
   EXPECT_THAT(refusal([&] { processor_->import_state(processor_->export_state()); }),
               HasSubstr("import into a new one"));
+  EXPECT_THAT(refusal([&] { processor_->engine().import_state(EngineState()); }),
+              HasSubstr("the engine has ticked; import into a new one"));
   EXPECT_EQ(ticks_->advance(4).error, "");
+}
+
+TEST_P(Misuse, ALockStepWhoseResultsGoToAnotherIsRefusedAndDoesNotWait) {
+  LockStep other(*processor_);
+  EXPECT_THAT(refusal([&] { ticks_->advance(1); }), HasSubstr("make one LockStep"));
+  EXPECT_EQ(other.advance(1).error, "");
 }
 
 TEST_P(Misuse, QuestionsThatNoListAnswersAreRefused) {
@@ -226,6 +234,14 @@ TEST_P(Misuse, QuestionsThatNoListAnswersAreRefused) {
               HasSubstr("has 2 components; the space has 0"));
   EXPECT_THAT(refused([](auto& query) { query.vote = true; }),
               HasSubstr("which only vector spaces have"));
+}
+
+TEST(VectorEngines, RefuseAStateOnceTheyHaveTicked) {
+  Processor processor(options_of(vectors(3, Metric::l2)),
+                      cpu::make_engine({.space = vectors(3, Metric::l2)}));
+  LockStep(processor).advance(1);
+  EXPECT_THAT(refusal([&] { processor.engine().import_state(EngineState()); }),
+              HasSubstr("the engine has ticked; import into a new one"));
 }
 
 TEST(VectorEngines, RefuseQuestionsOfAnotherDimensionAndWeightsThatMayBeNegative) {

@@ -60,6 +60,8 @@ TEST_P(Vectors, SearchesThatDoNotFitTheCorpusAreRefusedByASentence) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal({.queries = {rows, 2}, .k = 0}, 2), HasSubstr("k is 0; it must be 1 to"));
   EXPECT_THAT(refusal({.queries = {rows, 1}}, 2), HasSubstr("have 1 components, and the corpus"));
+  EXPECT_THAT(refusal({.queries = {std::span(rows).first(3), 2}}, 1),
+              HasSubstr("have 3 numbers, which are no whole rows of 2 components"));
   EXPECT_THAT(refusal({.queries = {rows, 2}}, 1), HasSubstr("`lists` has 1 entries"));
   EXPECT_THAT(refusal({.queries = {rows, 2}, .first_self = 1}, 2),
               HasSubstr("are the rows from 1 on, but the corpus has 2 rows"));

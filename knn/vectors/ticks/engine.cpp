@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "starling/knn/base/assert.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/return_pool.hpp"
 #include "starling/knn/base/stopwatch.hpp"
 #include "starling/knn/base/task_thread.hpp"
+#include "starling/knn/base/usage.hpp"
 #include "starling/knn/engine/engine_answers.hpp"
 #include "starling/knn/engine/kept_rows.hpp"
 #include "starling/knn/engine/list_directory.hpp"
@@ -349,7 +349,7 @@ EngineState VectorEngine::copy_state() {
 }
 
 void VectorEngine::take_state(const EngineState& state) {
-  check_invariant(tick_ == Tick{}, "a state is imported only into an engine that has not ticked");
+  check_usage(tick_ == Tick{}, "import_state: the engine has ticked; import into a new one");
   Staging rows;
   rows.births.assign(state.births.begin(), state.births.end());
   rows.objects.assign(state.objects.begin(), state.objects.end());
