@@ -20,7 +20,7 @@ endif()
 add_library(starling_options INTERFACE)
 target_compile_options(starling_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:
-    -Wall -Wextra -Wpedantic $<$<NOT:$<BOOL:$<TARGET_PROPERTY:STARLING_LARGE_TEST_UNITS>>>:-Wshadow> -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+    -Wall -Wextra -Wpedantic $<$<NOT:$<BOOL:$<TARGET_PROPERTY:STARLING_LARGE_UNITS>>>:-Wshadow> -Wconversion -Wsign-conversion -Wnon-virtual-dtor
     -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wimplicit-fallthrough -Werror
     -ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false -Werror=all-warnings
@@ -106,7 +106,7 @@ function(starling_test_options target)
   if(STARLING_UNITY)
     # Half the time of a unit goes into headers. A name of one file may hide another file's, which
     # is no fault.
-    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24 STARLING_LARGE_TEST_UNITS ON)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24 STARLING_LARGE_UNITS ON)
   endif()
 endfunction()
 
