@@ -118,12 +118,13 @@ function(starling_test_library name)
   starling_test_options(${name})
 endfunction()
 
-# starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [BACKENDS]): one GoogleTest program
-# per folder. With BACKENDS it has a suite for each instruction set of the CPU, and for the CUDA engine
-# where that is built: its tests whose parameter begins with "cuda" have the label cuda, those of
-# other instruction sets than AVX2 and ARM's, and of portable code, have the label long.
+# starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [LONG patterns...] [BACKENDS]): one
+# GoogleTest program per folder. Tests that a pattern of LONG matches have the label long. With BACKENDS
+# the program has a suite for each instruction set of the CPU, and for the CUDA engine where that is
+# built: its tests whose parameter begins with "cuda" have the label cuda, those of other instruction
+# sets than AVX2 and ARM's, and of portable code, have the label long.
 function(starling_test folder)
-  cmake_parse_arguments(arg "BACKENDS" "LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "BACKENDS" "LABEL" "SOURCES;LIBS;LONG" ${ARGN})
   set(label)
   if(arg_LABEL)
     set(label LABELS ${arg_LABEL})
@@ -132,13 +133,15 @@ function(starling_test folder)
   target_link_libraries(test_${folder} PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main
                         starling_options)
   starling_test_options(test_${folder})
-  gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                       TEST_FILTER "-*/cuda*:*/cpu_SS*:*/cpu_AVX3*:*/cpu_portable*"
-                       PROPERTIES TIMEOUT 300 ${label})
   if(arg_BACKENDS)
+    list(APPEND arg_LONG */cpu_SS* */cpu_AVX3* */cpu_portable*)
+  endif()
+  list(JOIN arg_LONG ":" long)
+  gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
+                       TEST_FILTER "-*/cuda*:${long}" PROPERTIES TIMEOUT 300 ${label})
+  if(long)
     gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-                         TEST_LIST test_${folder}_other_simd
-                         TEST_FILTER "*/cpu_SS*:*/cpu_AVX3*:*/cpu_portable*"
+                         TEST_LIST test_${folder}_long TEST_FILTER "${long}:-*/cuda*"
                          PROPERTIES TIMEOUT 300 LABELS long)
   endif()
   if(arg_BACKENDS AND STARLING_CUDA)

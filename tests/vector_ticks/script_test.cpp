@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares hundreds of random scripts with the oracle. A script that fails prints its seed.
+// Compares random scripts with the oracle. A script that fails prints its seed.
 #include "tests/vector_ticks/script.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace starling::test {
 namespace {
 
 TEST_P(VectorTicks, RandomScriptsEqualTheOracle) {
-  for (const std::uint64_t seed : seeds(300)) {
+  for (const std::uint64_t seed : seeds(60)) {
     SCOPED_TRACE(replay_hint(seed));
     run_vector_script(engine(), {.seed = seed, .threads = static_cast<int>(1 + seed % 3)});
     if (HasFailure()) return;
@@ -23,7 +23,7 @@ TEST_P(VectorTicks, RandomScriptsEqualTheOracle) {
 }
 
 TEST_P(VectorTicks, RandomScriptsWhoseTicksFailNowAndThenEqualTheOracle) {
-  for (const std::uint64_t seed : seeds(100)) {
+  for (const std::uint64_t seed : seeds(30)) {
     SCOPED_TRACE(replay_hint(seed));
     run_vector_script(engine(), {.seed = seed, .faults = &faults()});
     if (HasFailure()) return;
