@@ -45,15 +45,15 @@ class AsioThreads final : public Threads {
   }
   void post(std::function<void()> task) override {
     asio::post(pool_, [this, task = std::move(task)] {
-      if (priority_ == ThreadPriority::lowest) take_lowest_priority();
+      if (priority_ != ThreadPriority::normal) give_way();
       task();
     });
   }
 
  private:
-  static void take_lowest_priority() {
-    constexpr int lowest = 19;
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest);
+  void give_way() const {
+    const int niceness = priority_ == ThreadPriority::low ? 10 : 19;
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness);
   }
 
   const ThreadPriority priority_;

@@ -32,7 +32,10 @@ class Threads {
 
 enum class ThreadPriority : std::uint8_t {
   normal,
-  lowest,  ///< gives way to all other threads, and so do the threads that it starts
+  // Both give way to other threads, and so do the threads that they start. Beside threads that keep
+  // all cores busy, `low` has a tenth of what one of them has, and `lowest` nothing for seconds.
+  low,
+  lowest,
 };
 
 class Executor {

@@ -27,7 +27,7 @@ PastReader::PastReader(Executor& executor, OpenLog open, EngineMaker make_engine
     : executor_(executor),
       open_(std::move(open)),
       make_engine_(std::move(make_engine)),
-      thread_(executor.make_threads(1, ThreadPriority::lowest)) {}
+      thread_(executor.make_threads(1, ThreadPriority::low)) {}
 
 void PastReader::ask(PastQuestions questions, std::function<void(const Outcome&)> answered) {
   const auto asked = std::make_shared<PastQuestions>(std::move(questions));

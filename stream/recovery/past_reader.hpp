@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions about a tick of the past from a server's log, on a thread of its own, with the
-// lowest priority, while the server goes on. ServerCore owns it.
+// Answers questions about a tick of the past from a server's log, on a thread of its own, with a
+// low priority, while the server goes on. ServerCore owns it.
 #pragma once
 
 #include <atomic>
