@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch k-NN of vectors: a VectorSearcher behind the checks of the interface.
+// Batch k-NN of vectors, and searches by radius: a VectorSearcher behind the checks of the
+// interface.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -41,19 +42,39 @@ void check_dimension(std::uint32_t dimension) {
                                         "; it must be 1 to " + std::to_string(dimension_max) + ".");
 }
 
+struct RadiusHandle final : Handle {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> rows;
+  std::vector<double> distances;
+
+  void add(Metric metric, const RadiusLists& lists) {
+    for (const std::uint64_t offset : lists.offsets.subspan(1))
+      offsets.push_back(rows.size() + offset);
+    for (const VectorNeighbor& neighbor : lists.neighbors) {
+      rows.push_back(neighbor.row);
+      distances.push_back(distance_of(metric, neighbor.score));
+    }
+  }
+};
+
 class IndexHandle final : public Handle {
  public:
   IndexHandle(const starling_index_options& options, std::span<const float> rows,
               std::uint32_t dimension)
       : IndexHandle(options, rows.size() / dimension, dimension) {
-    take_points(rows, options.borrows != 0);
+    if (options.borrows == 0 && !searcher_->supports_radius()) {
+      rounded_.assign(rows.begin(), rows.end());
+      rows = rounded_;
+    }
+    take_points(rows, options.borrows != 0 || !rounded_.empty());
   }
 
   IndexHandle(const starling_index_options& options, std::span<const double> rows,
               std::uint32_t dimension)
       : IndexHandle(options, rows.size() / dimension, dimension) {
     round_points(rows);
-    if (!take_points(rounded_, options.borrows != 0)) rounded_ = {};
+    const bool must_stay = !searcher_->supports_radius();
+    if (!take_points(rounded_, options.borrows != 0 || must_stay) && !must_stay) rounded_ = {};
   }
 
   std::uint32_t dimension() const { return dimension_; }
@@ -65,25 +86,34 @@ class IndexHandle final : public Handle {
   template <class Number>
   void search(std::span<const Number> queries, std::uint32_t k, std::uint64_t first_row,
               std::uint32_t* rows, double* distances) {
-    // All queries are checked before the first list is written.
+    check_queries(queries, k);
     for_parts(queries, k, [&](std::uint64_t first, VectorsView raw) {
-      if (auto fault = find_fault(metric_, raw)) {
-        fault->row += static_cast<VectorRow>(first);
-        refuse_component(*fault, "The queries");
-      }
-    });
-    for_parts(queries, k, [&](std::uint64_t first, VectorsView raw) {
-      prepared_.resize(raw.components.size());
-      prepare_vectors(metric_, raw, prepared_);
+      const VectorsView prepared = prepare(raw);
       lists_.resize(std::size_t{raw.rows()} * k);
-      searcher_->search({.queries = {prepared_, dimension_},
-                         .k = k,
-                         .first_self = first_row == STARLING_NOT_A_ROW
-                                           ? no_row
-                                           : static_cast<VectorRow>(first_row + first)},
-                        lists_);
+      searcher_->search(
+          {.queries = prepared, .k = k, .first_self = first_self_of(first_row, first)}, lists_);
       write(first * k, rows, distances);
     });
+  }
+
+  template <class Number>
+  std::unique_ptr<RadiusHandle> radius(std::span<const Number> queries, double radius,
+                                       std::uint64_t first_row, ListOrder order) {
+    if (std::isnan(radius) || (radius < 0 && metric_ != Metric::inner_product))
+      fail(STARLING_INVALID_ARGUMENT, "radius is " + std::to_string(radius) +
+                                          "; it must be a number, and at least 0 unless the "
+                                          "metric is inner_product.");
+    check_queries(queries, 0);
+    auto found = std::make_unique<RadiusHandle>();
+    for_parts(queries, 0, [&](std::uint64_t first, VectorsView raw) {
+      radius_searcher().search_radius(
+          {.queries = prepare(raw),
+           .radius = radius,
+           .first_self = first_self_of(first_row, first),
+           .order = order},
+          [&](std::uint32_t, const RadiusLists& lists) { found->add(metric_, lists); });
+    });
+    return found;
   }
 
  private:
@@ -92,6 +122,7 @@ class IndexHandle final : public Handle {
       : metric_(metric_of(options.metric)),
         dimension_(dimension),
         row_count_(row_count),
+        threads_(options.threads),
         searcher_(make_searcher({options.backend, options.device, options.threads})) {}
 
   /// Chooses the offset, and fills rounded_.
@@ -107,13 +138,47 @@ class IndexHandle final : public Handle {
     merged_rows_ = merged.count();
   }
 
-  /// Returns whether the searcher goes on reading the rows.
+  /// Returns whether the searcher goes on reading the rows. The rows must also stay if it has no
+  /// search by radius.
   bool take_points(std::span<const float> rows, bool may_borrow) {
     const VectorsView points{rows, dimension_};
+    points_ = points;
     if (const auto fault = find_fault(metric_, points)) refuse_component(*fault, "The points");
     if (may_borrow) return searcher_->borrow_raw_corpus(metric_, points);
     searcher_->set_raw_corpus(metric_, points);
     return false;
+  }
+
+  /// Refuses a bad component before the first list is written.
+  template <class Number>
+  void check_queries(std::span<const Number> queries, std::uint32_t k) {
+    for_parts(queries, k, [&](std::uint64_t first, VectorsView raw) {
+      if (auto fault = find_fault(metric_, raw)) {
+        fault->row += static_cast<VectorRow>(first);
+        refuse_component(*fault, "The queries");
+      }
+    });
+  }
+
+  VectorsView prepare(VectorsView raw) {
+    prepared_.resize(raw.components.size());
+    prepare_vectors(metric_, raw, prepared_);
+    return {prepared_, dimension_};
+  }
+
+  static VectorRow first_self_of(std::uint64_t first_row, std::uint64_t first) {
+    return first_row == STARLING_NOT_A_ROW ? no_row : static_cast<VectorRow>(first_row + first);
+  }
+
+  /// Returns the searcher, or one on the CPU over the same rows if it has no search by radius.
+  VectorSearcher& radius_searcher() {
+    if (searcher_->supports_radius()) return *searcher_;
+    if (!cpu_searcher_) {
+      auto searcher = make_searcher({STARLING_BACKEND_CPU, 0, threads_});
+      searcher->borrow_raw_corpus(metric_, points_);
+      cpu_searcher_ = std::move(searcher);
+    }
+    return *cpu_searcher_;
   }
 
   /// Passes the number of the first row and the rows of each part to `take`, in float32 and less
@@ -157,9 +222,14 @@ class IndexHandle final : public Handle {
   std::uint32_t dimension_;
   std::uint64_t row_count_;
   std::vector<double> offset_;
-  std::vector<float> rounded_;  ///< points of float64, while the searcher reads them
+  /// Points of float64, or a copy of the caller's, while a searcher reads them.
+  std::vector<float> rounded_;
+  VectorsView points_;  ///< valid only if the searcher has no search by radius
   std::uint64_t merged_rows_ = 0;
+  std::uint32_t threads_;
   std::unique_ptr<VectorSearcher> searcher_;
+  std::unique_ptr<VectorSearcher>
+      cpu_searcher_;  ///< null until the first search by radius needs it
   std::vector<float> raw_;
   std::vector<float> prepared_;
   std::vector<VectorNeighbor> lists_;
@@ -177,12 +247,8 @@ std::unique_ptr<IndexHandle> make_index(const starling_index_options& options, c
                                        dimension);
 }
 
-template <class Number>
-void search(IndexHandle& index, const Number* queries, std::uint64_t query_count, std::uint32_t k,
-            std::uint64_t first_row, std::uint32_t* rows, double* distances) {
-  if (k < 1 || k > vector_k_max)
-    fail(STARLING_INVALID_ARGUMENT,
-         "k is " + std::to_string(k) + "; it must be 1 to " + std::to_string(vector_k_max) + ".");
+void check_query_rows(const IndexHandle& index, std::uint64_t query_count,
+                      std::uint64_t first_row) {
   if (query_count > vector_rows_max)
     fail(STARLING_INVALID_ARGUMENT, "There are " + std::to_string(query_count) +
                                         " queries; pass at most " +
@@ -192,9 +258,32 @@ void search(IndexHandle& index, const Number* queries, std::uint64_t query_count
     fail(STARLING_INVALID_ARGUMENT, "The queries are said to be the rows from " +
                                         std::to_string(first_row) + " on, but the index has " +
                                         std::to_string(index.row_count()) + " rows.");
+}
+
+template <class Number>
+void search(IndexHandle& index, const Number* queries, std::uint64_t query_count, std::uint32_t k,
+            std::uint64_t first_row, std::uint32_t* rows, double* distances) {
+  if (k < 1 || k > vector_k_max)
+    fail(STARLING_INVALID_ARGUMENT,
+         "k is " + std::to_string(k) + "; it must be 1 to " + std::to_string(vector_k_max) + ".");
+  check_query_rows(index, query_count, first_row);
   if (rows == nullptr && query_count > 0) fail(STARLING_INVALID_ARGUMENT, "rows is NULL.");
   index.search(array_of(queries, query_count * index.dimension(), "queries"), k, first_row, rows,
                distances);
+}
+
+template <class Number>
+void search_radius(IndexHandle& index, const Number* queries, std::uint64_t query_count,
+                   double radius, std::uint64_t first_row, starling_list_order order,
+                   starling_radius_result** result) {
+  check_query_rows(index, query_count, first_row);
+  if (order != STARLING_NEAREST_FIRST && order != STARLING_BY_ROW)
+    fail(STARLING_INVALID_ARGUMENT,
+         "order is " + std::to_string(order) + "; it must be 0 or 1, see starling.h.");
+  const auto rows = array_of(queries, query_count * index.dimension(), "queries");
+  give(index.radius(rows, radius, first_row,
+                    order == STARLING_BY_ROW ? ListOrder::by_row : ListOrder::nearest_first),
+       result);
 }
 
 }  // namespace
@@ -253,6 +342,45 @@ starling_code starling_index_search_f64(starling_index* index, const double* que
     const c::Use<c::IndexHandle> use(index);
     c::search(*use, queries, query_count, k, first_row, rows, distances);
   });
+}
+
+starling_code starling_index_radius(starling_index* index, const float* queries,
+                                    uint64_t query_count, double radius, uint64_t first_row,
+                                    starling_list_order order, starling_radius_result** result) {
+  return c::guard([&] {
+    c::check_place(result, "result");
+    const c::Use<c::IndexHandle> use(index);
+    c::search_radius(*use, queries, query_count, radius, first_row, order, result);
+  });
+}
+
+starling_code starling_index_radius_f64(starling_index* index, const double* queries,
+                                        uint64_t query_count, double radius, uint64_t first_row,
+                                        starling_list_order order,
+                                        starling_radius_result** result) {
+  return c::guard([&] {
+    c::check_place(result, "result");
+    const c::Use<c::IndexHandle> use(index);
+    c::search_radius(*use, queries, query_count, radius, first_row, order, result);
+  });
+}
+
+starling_code starling_radius_result_lists(const starling_radius_result* result,
+                                           starling_radius_lists* lists) {
+  return c::guard([&] {
+    const c::Use<c::RadiusHandle> use(result);
+    c::write_struct(lists, "lists",
+                    starling_radius_lists{.size = 0,
+                                          .list_count = use->offsets.size() - 1,
+                                          .entry_count = use->rows.size(),
+                                          .offsets = use->offsets.data(),
+                                          .rows = use->rows.data(),
+                                          .distances = use->distances.data()});
+  });
+}
+
+starling_code starling_radius_result_destroy(starling_radius_result* result) {
+  return c::destroy<c::RadiusHandle>(result);
 }
 
 starling_code starling_index_rounding(const starling_index* index, double* offset,

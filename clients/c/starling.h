@@ -371,7 +371,7 @@ typedef struct starling_index_options {
   int32_t device;
   uint32_t threads; /* that search on the CPU; 0: one per core */
   /* Not 0: the index may read the caller's rows in place, to save memory. They must stay as they
-   * are until it is destroyed. */
+   * are until it is destroyed. On a GPU it saves a copy on the host, which searches by radius read. */
   int32_t borrows;
   int32_t reserved; /* 0 */
 } starling_index_options;
@@ -405,6 +405,43 @@ STARLING_API starling_code starling_index_search_f64(starling_index* index, cons
                                                      uint64_t query_count, uint32_t k,
                                                      uint64_t first_row, uint32_t* rows,
                                                      double* distances);
+
+/* The lists of starling_index_radius. */
+typedef struct starling_radius_result starling_radius_result;
+
+typedef int32_t starling_list_order;
+enum {
+  STARLING_NEAREST_FIRST = 0, /* equal scores in the order of rows */
+  STARLING_BY_ROW = 1         /* in the order of rows, which saves sorting */
+};
+
+/* Lists as compressed rows: the neighbours of query i are the entries offsets[i] to offsets[i + 1]
+ * of the arrays below it. */
+typedef struct starling_radius_lists {
+  size_t size;
+  uint64_t list_count;     /* n, one for each query */
+  uint64_t entry_count;    /* m */
+  const uint64_t* offsets; /* n + 1 */
+  const uint32_t* rows;    /* m, counted from 0 */
+  const double* distances; /* m, as starling_index_search reports them */
+} starling_radius_lists;
+
+/* Finds all rows whose distance to a query is at most `radius`, which may be infinite. It is
+ * negative only with STARLING_INNER_PRODUCT: -4 means products of 4 or more. first_row is that of
+ * starling_index_search. The CPU answers, with the same distances, whatever the backend. */
+STARLING_API starling_code starling_index_radius(starling_index* index, const float* queries,
+                                                 uint64_t query_count, double radius,
+                                                 uint64_t first_row, starling_list_order order,
+                                                 starling_radius_result** result);
+/* The same for queries of float64. */
+STARLING_API starling_code starling_index_radius_f64(starling_index* index, const double* queries,
+                                                     uint64_t query_count, double radius,
+                                                     uint64_t first_row, starling_list_order order,
+                                                     starling_radius_result** result);
+STARLING_API starling_code starling_radius_result_lists(const starling_radius_result* result,
+                                                        starling_radius_lists* lists);
+STARLING_API starling_code starling_radius_result_destroy(starling_radius_result* result);
+
 /* Tells what rounding did to the rows: the offset of each component (as many as `dimension`, zeros
  * where there is none), and how many rows became equal to a row that differs from them. Each place
  * may be NULL. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the searcher of searcher.hpp. It owns the corpus, checks each search, chooses among
-// RowTree, FilteredSearch and PanelSearch, and tells PanelSearch which rows the queries skip.
+// RowTree, FilteredSearch and PanelSearch, and tells PanelSearch which rows the queries skip. A
+// search by radius is a RadiusScan, whatever the filter.
 #include "starling/cpu/vectors/searcher.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "starling/cpu/vectors/filtered_search.hpp"
 #include "starling/cpu/vectors/panel_search.hpp"
 #include "starling/cpu/vectors/panels.hpp"
+#include "starling/cpu/vectors/radius_scan.hpp"
 #include "starling/cpu/vectors/rates.hpp"
 #include "starling/cpu/vectors/scan.hpp"
 #include "starling/cpu/vectors/tree/row_tree.hpp"
@@ -59,6 +61,7 @@ class CpuVectorSearcher final : public VectorSearcher {
       : pool_(threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : threads),
         panel_search_(pool_),
         filtered_search_(pool_),
+        radius_scan_(pool_),
         filter_(filter) {}
 
   std::string_view name() const override { return "cpu"; }
@@ -92,6 +95,25 @@ class CpuVectorSearcher final : public VectorSearcher {
       search_filtered(search, lists);
     else
       search_panels(search, lists);
+    if (search.on_progress) search.on_progress(search.queries.rows());
+  }
+
+  bool supports_radius() const override { return true; }
+
+  void search_radius(const RadiusSearch& search, const TakeRadiusLists& take) override {
+    check_radius(search, metric_, dimension_, row_count_);
+    radius_scan_.start(metric_, search);
+    while (radius_scan_.next_queries()) {
+      if (search.on_progress && radius_scan_.first_query() > 0)
+        search.on_progress(radius_scan_.first_query());
+      if (!tree_.is_empty())
+        radius_scan_.add_tree(tree_);
+      else
+        for_strips([&](const VectorPanels& strip, VectorRow first) {
+          radius_scan_.add_panels(strip, first);
+        });
+      take(radius_scan_.first_query(), radius_scan_.gather());
+    }
     if (search.on_progress) search.on_progress(search.queries.rows());
   }
 
@@ -170,9 +192,7 @@ class CpuVectorSearcher final : public VectorSearcher {
 
   void search_panels(const VectorSearch& search, const SelfOf& self_of,
                      std::span<VectorNeighbor> lists) {
-    const std::size_t row_bytes = dimension_ * sizeof(float);
-    if (is_borrowed() && rows_.rows() * row_bytes > strip_bytes)
-      return search_strips(search, self_of, lists);
+    if (needs_strips()) return search_strips(search, self_of, lists);
     make_panels();
     search_some(panels_, 0, search, self_of, lists);
   }
@@ -193,24 +213,41 @@ class CpuVectorSearcher final : public VectorSearcher {
     panel_search_.nearest(question, lists);
   }
 
-  /// Makes and searches the panels of one strip of rows after another, because the panels of all
-  /// rows would be a copy of the corpus beside its shadows. Merges the lists of the strips.
-  void search_strips(const VectorSearch& search, const SelfOf& self_of,
-                     std::span<VectorNeighbor> lists) {
+  /// Returns true if the panels of all rows would be a second large copy of the corpus.
+  bool needs_strips() const {
+    return is_borrowed() && std::size_t{rows_.rows()} * dimension_ * sizeof(float) > strip_bytes;
+  }
+
+  /// Calls act(panels, row) for the panels of all rows, or of one strip of rows after another.
+  /// `row` is the number of the first row of the panels.
+  template <class Act>
+  void for_strips(const Act& act) {
+    if (!needs_strips()) {
+      make_panels();
+      return act(panels_, 0);
+    }
     const std::size_t panel_bytes = scan_panel_rows() * dimension_ * sizeof(float);
     const auto strip_rows =
         static_cast<std::uint32_t>(strip_bytes / panel_bytes * scan_panel_rows());
-    VectorSearch quiet = search;
-    quiet.on_progress = {};
     VectorPanels strip(dimension_, scan_panel_rows());
-    std::vector<VectorNeighbor> found(lists.size());
-    std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
     for (VectorRow first = 0; first < rows_.rows(); first += strip_rows) {
       strip.assign(rows_, first, std::min(strip_rows, rows_.rows() - first), pool_);
+      act(strip, first);
+    }
+  }
+
+  /// Searches one strip after another, and merges the lists of the strips.
+  void search_strips(const VectorSearch& search, const SelfOf& self_of,
+                     std::span<VectorNeighbor> lists) {
+    VectorSearch quiet = search;
+    quiet.on_progress = {};
+    std::vector<VectorNeighbor> found(lists.size());
+    std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
+    for_strips([&](const VectorPanels& strip, VectorRow first) {
       search_some(strip, first, quiet, self_of, found);
       for (std::size_t at = 0; at < lists.size(); at += search.k)
         merge(lists.subspan(at, search.k), std::span(found).subspan(at, search.k), first);
-    }
+    });
   }
 
   /// Merges a list of a strip, whose rows begin at `first`, into the list of earlier rows.
@@ -258,6 +295,7 @@ class CpuVectorSearcher final : public VectorSearcher {
   ThreadPool pool_;
   PanelSearch panel_search_;
   FilteredSearch filtered_search_;
+  RadiusScan radius_scan_;
   RowFilter filter_;
   Metric metric_ = Metric::l2;
   VectorPanels panels_;

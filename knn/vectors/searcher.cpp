@@ -4,31 +4,50 @@
 #include "starling/knn/vectors/searcher.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "starling/knn/base/usage.hpp"
 #include "starling/knn/words/row_preparation.hpp"
 
 namespace starling {
+namespace {
+
+void check_queries(const char* function, VectorsView queries, VectorRow first_self,
+                   std::uint32_t dimension, std::uint32_t rows) {
+  check_usage(dimension >= 1, function, ": there is no corpus; call set_corpus first");
+  check_usage(queries.dimension == dimension, function, ": the queries have ", queries.dimension,
+              " components, and the corpus has ", dimension);
+  check_usage(queries.components.size() % dimension == 0, function, ": the queries have ",
+              queries.components.size(), " numbers, which are no whole rows of ", dimension,
+              " components");
+  const std::uint32_t count = queries.rows();
+  check_usage(first_self == no_row || (count <= rows && first_self <= rows - count), function,
+              ": first_self says that the ", count, " queries are the rows from ", first_self,
+              " on, but the corpus has ", rows, " rows; set no_row for queries that are not rows");
+}
+
+}  // namespace
 
 void check_search(const VectorSearch& search, std::uint32_t dimension, std::uint32_t rows,
                   std::size_t list_entries) {
   check_usage(search.k >= 1 && search.k <= vector_k_max, "search: k is ", search.k,
               "; it must be 1 to ", vector_k_max);
-  check_usage(dimension >= 1, "search: there is no corpus; call set_corpus first");
-  check_usage(search.queries.dimension == dimension, "search: the queries have ",
-              search.queries.dimension, " components, and the corpus has ", dimension);
-  check_usage(search.queries.components.size() % dimension == 0, "search: the queries have ",
-              search.queries.components.size(), " numbers, which are no whole rows of ", dimension,
-              " components");
+  check_queries("search", search.queries, search.first_self, dimension, rows);
   const std::size_t queries = search.queries.rows();
   check_usage(list_entries == queries * search.k, "search: `lists` has ", list_entries,
               " entries; ", queries, " queries need k = ", search.k, " each");
-  check_usage(
-      search.first_self == no_row || (queries <= rows && search.first_self <= rows - queries),
-      "search: first_self says that the ", queries, " queries are the rows from ",
-      search.first_self, " on, but the corpus has ", rows,
-      " rows; set no_row for queries that are not rows");
+}
+
+void check_radius(const RadiusSearch& search, Metric metric, std::uint32_t dimension,
+                  std::uint32_t rows) {
+  check_queries("search_radius", search.queries, search.first_self, dimension, rows);
+  check_usage(!std::isnan(search.radius), "search_radius: the radius is not a number");
+  check_usage(search.radius >= 0 || metric == Metric::inner_product,
+              "search_radius: the radius is ", std::to_string(search.radius), "; a distance by ",
+              name_of(metric), " is at least 0");
 }
 
 void check_graph(const GraphSearch& graph, std::uint32_t dimension) {
@@ -51,6 +70,12 @@ bool VectorSearcher::borrow_raw_corpus(Metric metric, VectorsView corpus) {
   if (keeps_rows(metric)) return borrow_corpus(metric, corpus);
   set_raw_corpus(metric, corpus);
   return false;
+}
+
+void VectorSearcher::search_radius(const RadiusSearch& /*search*/,
+                                   const TakeRadiusLists& /*take*/) {
+  throw std::invalid_argument("search_radius: the " + std::string(name()) +
+                              " searcher has no search by radius; use cpu::make_vector_searcher");
 }
 
 /// Searches the rows of one tile after another. search() checks the dimension.

@@ -68,6 +68,39 @@ using TakeLists = std::function<void(VectorRow first_row, std::span<const Vector
 /// the corpus, or if a tile may not have a row. Every searcher calls check_graph first.
 void check_graph(const GraphSearch& graph, std::uint32_t dimension);
 
+enum class ListOrder : std::uint8_t {
+  nearest_first,  ///< by score, equal scores by row
+  by_row,         ///< by row, which saves sorting
+};
+
+/// A search for all rows within a distance of each query.
+struct RadiusSearch {
+  VectorsView queries;  ///< as VectorSearch::queries
+  /// A row is in the list if its distance_of is at most this number. Infinity: all rows are. Only
+  /// with inner_product it may be negative.
+  double radius = 0;
+  VectorRow first_self = no_row;  ///< as VectorSearch::first_self
+  ListOrder order = ListOrder::nearest_first;
+  /// As VectorSearch::on_progress.
+  std::function<void(std::uint64_t)> on_progress{};
+};
+
+/// Lists of any length: list i has the entries offsets[i] to offsets[i + 1] of `neighbors`.
+struct RadiusLists {
+  std::span<const std::uint64_t> offsets;  ///< one more than lists; the first is 0
+  std::span<const VectorNeighbor> neighbors;
+};
+
+/// Takes the lists of consecutive queries from `first_query` on. The lists are valid until the
+/// function returns.
+using TakeRadiusLists = std::function<void(std::uint32_t first_query, const RadiusLists& lists)>;
+
+/// Throws std::invalid_argument if the radius is NaN, or negative although no distance of the
+/// metric is; or if the queries do not fit the corpus, as check_search does. Every search_radius
+/// calls check_radius first.
+void check_radius(const RadiusSearch& search, Metric metric, std::uint32_t dimension,
+                  std::uint32_t rows);
+
 /// The highest rates that were measured on the hardware; 0 if unknown. These rates give a lower
 /// bound for the time of a search.
 struct DeviceRates {
@@ -121,6 +154,15 @@ class VectorSearcher {
   /// without rows has no tiles. Throws the same errors as search, and what `take` throws; the
   /// searcher keeps its corpus. `take` must not call the searcher.
   virtual void search_graph(const GraphSearch& graph, const TakeLists& take);
+
+  virtual bool supports_radius() const { return false; }
+
+  /// Finds all rows within search.radius of each query. Passes the lists to `take`, some queries at
+  /// a time, in the order of the queries, on the thread that called search_radius. The searcher
+  /// holds some lists at a time, not all of them. Throws the same errors as search, what `take`
+  /// throws, and std::invalid_argument if not supports_radius(); the searcher keeps its corpus.
+  /// `take` must not call the searcher.
+  virtual void search_radius(const RadiusSearch& search, const TakeRadiusLists& take);
 
   /// Does the same as set_corpus and then search. A GPU searches the first rows while others are on
   /// their way to it. Throws what both throw; after an error, set a corpus before the next search.

@@ -186,6 +186,73 @@ TEST_F(HostileIndex, FillsMissingEntries) {
   }
 }
 
+TEST_F(HostileIndex, RefusesSearchesByRadiusThatMeanNothing) {
+  starling_radius_result* result = nullptr;
+  const auto expect_refused = [&](const float* queries, std::uint64_t count, double radius,
+                                  std::uint64_t first_row, starling_list_order order) {
+    result = not_a_handle<starling_radius_result>();
+    EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_index_radius(index_, queries, count, radius,
+                                                                    first_row, order, &result));
+    EXPECT_EQ(result, nullptr);
+  };
+  const float bad[2] = {0, static_cast<float>(nan)};
+  const double bad_f64[2] = {0, nan};
+  for (const double radius : {nan, -1.0, -infinite, -5e-324})
+    expect_refused(query_, 1, radius, STARLING_NOT_A_ROW, STARLING_BY_ROW);
+  for (const starling_list_order order : {-1, 2, 1 << 30})
+    expect_refused(query_, 1, 1, STARLING_NOT_A_ROW, order);
+  for (const std::uint64_t count : {huge, huge / 2 + 2, UINT64_C(1) << 33})
+    expect_refused(query_, count, 1, STARLING_NOT_A_ROW, STARLING_BY_ROW);
+  for (const std::uint64_t first_row : {UINT64_C(3), UINT64_C(4), huge - 1})
+    expect_refused(query_, 1, 1, first_row, STARLING_BY_ROW);
+  expect_refused(nullptr, 1, 1, STARLING_NOT_A_ROW, STARLING_BY_ROW);
+  expect_refused(bad, 1, 1, STARLING_NOT_A_ROW, STARLING_BY_ROW);
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT,
+                 starling_index_radius_f64(index_, bad_f64, 1, 1, STARLING_NOT_A_ROW,
+                                           STARLING_BY_ROW, &result));
+  EXPECT_REFUSED(
+      STARLING_INVALID_ARGUMENT,
+      starling_index_radius(index_, query_, 1, 1, STARLING_NOT_A_ROW, STARLING_BY_ROW, nullptr));
+  EXPECT_REFUSED(STARLING_BAD_HANDLE,
+                 starling_index_radius(not_a_handle<starling_index>(), query_, 1, 1,
+                                       STARLING_NOT_A_ROW, STARLING_BY_ROW, &result));
+  expect_untouched();
+}
+
+TEST_F(HostileIndex, GivesListsByRadiusThatLiveUntilTheyAreDestroyed) {
+  starling_radius_result* result = nullptr;
+  starling_radius_lists lists = {};
+  lists.size = sizeof(lists);
+  EXPECT_FINE(starling_index_radius(index_, query_, 1, 2, STARLING_NOT_A_ROW,
+                                    STARLING_NEAREST_FIRST, &result));
+  EXPECT_FINE(starling_radius_result_lists(result, &lists));
+  ASSERT_EQ(lists.list_count, 1U);
+  ASSERT_EQ(lists.entry_count, 2U);
+  EXPECT_EQ(lists.offsets[1], 2U);
+  EXPECT_EQ(lists.rows[0], 1U);
+  EXPECT_EQ(lists.rows[1], 0U);
+  EXPECT_EQ(lists.distances[1], 2);
+
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_radius_result_lists(result, nullptr));
+  starling_radius_lists small = {};
+  small.size = 8;
+  EXPECT_REFUSED(STARLING_INVALID_ARGUMENT, starling_radius_result_lists(result, &small));
+  EXPECT_REFUSED(
+      STARLING_BAD_HANDLE,
+      starling_radius_result_lists(reinterpret_cast<starling_radius_result*>(index_), &lists));
+  EXPECT_FINE(starling_radius_result_destroy(result));
+  EXPECT_FINE(starling_radius_result_destroy(nullptr));
+  EXPECT_REFUSED(STARLING_BAD_HANDLE, starling_radius_result_lists(result, &lists));
+  EXPECT_REFUSED(STARLING_BAD_HANDLE, starling_radius_result_destroy(result));
+
+  EXPECT_FINE(starling_index_radius(index_, nullptr, 0, infinite, STARLING_NOT_A_ROW,
+                                    STARLING_BY_ROW, &result));
+  EXPECT_FINE(starling_radius_result_lists(result, &lists));
+  EXPECT_EQ(lists.list_count, 0U);
+  EXPECT_EQ(lists.offsets[0], 0U);
+  EXPECT_FINE(starling_radius_result_destroy(result));
+}
+
 TEST_F(HostileIndex, CopiesFromNoMemoryThatIsNotOfADevice) {
   float to[4] = {};
   const float from[4] = {1, 2, 3, 4};

@@ -40,6 +40,12 @@ HWY_INLINE std::uint64_t least_key(const RowTree::Node& node, const Point& query
   return std::uint64_t{ordered_of(score)} << 32 | node.row_min;
 }
 
+HWY_INLINE Point point_of(VectorsView queries, std::size_t query) {
+  Point point{};
+  std::ranges::copy(queries.row(static_cast<std::uint32_t>(query)), point.begin());
+  return point;
+}
+
 /// One thread's search for one query after the other.
 class TreeSearch {
  public:
@@ -111,8 +117,7 @@ void search_tree_target(const RowTree& tree, const VectorSearch& search, std::si
                         std::size_t end, std::span<VectorNeighbor> lists) {
   TreeSearch one(tree, search.k);
   for (std::size_t i = begin; i < end; ++i) {
-    Point query{};
-    std::ranges::copy(search.queries.row(static_cast<std::uint32_t>(i)), query.begin());
+    const Point query = point_of(search.queries, i);
     const VectorRow self =
         search.first_self == no_row ? no_row : static_cast<VectorRow>(search.first_self + i);
     VectorNeighbor* out = lists.data() + i * search.k;
@@ -121,6 +126,32 @@ void search_tree_target(const RowTree& tree, const VectorSearch& search, std::si
       *out++ = {score_of_ordered(static_cast<std::uint32_t>(key >> 32)),
                 static_cast<VectorRow>(key)};
     std::fill(out, list_end, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
+  }
+}
+
+void search_within_target(const RowTree& tree, VectorsView queries, std::uint32_t first,
+                          std::uint32_t count, float score_max, std::vector<VectorMatch>& matches) {
+  const float* const x = tree.components(0).data();
+  const float* const y = tree.components(1).data();
+  const float* const z = tree.components(2).data();
+  const std::uint64_t key_max = std::uint64_t{ordered_of(score_max)} << 32 | no_row;
+  std::vector<std::uint32_t> waiting;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Point query = point_of(queries, first + i);
+    for (waiting.assign(1, 0); !waiting.empty();) {
+      const RowTree::Node& node = tree.nodes()[waiting.back()];
+      waiting.pop_back();
+      if (least_key(node, query) > key_max) continue;
+      if (node.left != 0) {
+        waiting.push_back(node.left);
+        waiting.push_back(node.left + 1);
+        continue;
+      }
+      for (std::uint32_t at = node.begin; at < node.end; ++at) {
+        const float score = score_of(query, x[at], y[at], z[at]);
+        if (score <= score_max) matches.push_back({i, {score, tree.rows()[at]}});
+      }
+    }
   }
 }
 
@@ -140,6 +171,7 @@ constexpr std::size_t search_grain = 256;
 }  // namespace
 
 HWY_EXPORT(search_tree_target);
+HWY_EXPORT(search_within_target);
 
 RowTree::RowTree(VectorsView corpus) : rows_(corpus.rows()) {
   std::iota(rows_.begin(), rows_.end(), VectorRow{0});
@@ -195,6 +227,11 @@ void RowTree::search(const VectorSearch& search, ThreadPool& pool,
     });
     if (search.on_progress && first + count < queries) search.on_progress(first + count);
   }
+}
+
+void RowTree::within(VectorsView queries, std::uint32_t first, std::uint32_t count, float score_max,
+                     std::vector<VectorMatch>& matches) const {
+  HWY_DYNAMIC_DISPATCH(search_within_target)(*this, queries, first, count, score_max, matches);
 }
 
 }  // namespace starling::cpu

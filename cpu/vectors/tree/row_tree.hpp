@@ -11,6 +11,7 @@
 
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/knn/vectors/searcher.hpp"
+#include "starling/knn/vectors/store.hpp"
 
 namespace starling::cpu {
 
@@ -27,6 +28,11 @@ class RowTree {
   /// Finds the lists as VectorSearcher::search does, for Recipe::squared_differences, if the tree
   /// has rows. Calls on_progress, but not for the last queries.
   void search(const VectorSearch& search, ThreadPool& pool, std::span<VectorNeighbor> lists) const;
+
+  /// Appends to `matches` the rows whose scores are at most score_max, for each of `count` queries
+  /// from `first` on. VectorMatch::query counts from `first`. Matches are in the order of queries.
+  void within(VectorsView queries, std::uint32_t first, std::uint32_t count, float score_max,
+              std::vector<VectorMatch>& matches) const;
 
   /// A box around rows that lie side by side. All rows of an inner node are in its two children.
   struct Node {

@@ -103,6 +103,19 @@ TEST(CpuVectorSearcher, FindsTheSameListsInRawRows) {
         }
 }
 
+// Returns the lists of all rows, in the order of rows.
+std::vector<VectorNeighbor> all_within(VectorSearcher& searcher, const Question& question) {
+  std::vector<VectorNeighbor> all;
+  searcher.search_radius({.queries = question.queries_view(),
+                          .radius = 2,
+                          .first_self = question.first_self,
+                          .order = ListOrder::by_row},
+                         [&](std::uint32_t, const RadiusLists& lists) {
+                           all.insert(all.end(), lists.neighbors.begin(), lists.neighbors.end());
+                         });
+  return all;
+}
+
 // The shadows cannot tell these rows apart, and a borrowed corpus of more than 32 MiB gets no
 // second copy in panels. So its panels are made and searched in strips.
 TEST(CpuVectorSearcher, FindsTheSameListsInStrips) {
@@ -125,8 +138,11 @@ TEST(CpuVectorSearcher, FindsTheSameListsInStrips) {
     question.queries = queries;
     searcher->set_raw_corpus(question.metric, raw);
     const auto expected = search_all(*searcher, question);
+    const auto rows_within = all_within(*searcher, question);
     searcher->borrow_raw_corpus(question.metric, raw);
     expect_same_lists(search_all(*searcher, question), expected, question.k);
+    expect_same_lists(all_within(*searcher, question), rows_within, 1);
+    EXPECT_EQ(rows_within.size(), std::size_t{12} * (rows - (first == no_row ? 0 : 1)));
   }
 }
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implements RadiusScan. Threads take blocks of queries; if there are few blocks, each is searched
+// in several ranges of panels at once.
+#include "starling/cpu/vectors/radius_scan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "starling/cpu/simd/key_sort.hpp"
+#include "starling/cpu/vectors/scan.hpp"
+
+namespace starling::cpu {
+namespace {
+
+// The lists of the queries under way should have about this many entries: 20 bytes each.
+constexpr std::uint64_t entries_wanted = std::uint64_t{1} << 22;
+// The first queries are few, because the length of their lists is unknown.
+constexpr std::uint32_t growth_max = 8;
+constexpr std::size_t tasks_per_thread = 4;
+
+float score_max_of(Metric metric, double radius) {
+  if (radius == std::numeric_limits<double>::infinity()) return std::numeric_limits<float>::max();
+  return score_of(key_within(metric, radius));
+}
+
+}  // namespace
+
+void RadiusScan::start(Metric metric, const RadiusSearch& search) {
+  metric_ = metric;
+  search_ = &search;
+  score_max_ = score_max_of(metric, search.radius);
+  first_ = count_ = 0;
+}
+
+bool RadiusScan::next_queries() {
+  const std::uint32_t queries = search_->queries.rows();
+  const std::uint32_t few = QueryBlocks::queries_min * pool_.threads();
+  std::uint32_t wanted = few;
+  if (count_ > 0) {
+    const std::uint64_t length = neighbors_.size() / count_ + 1;
+    const std::uint32_t many = QueryBlocks::queries_max * QueryBlocks::per_thread * pool_.threads();
+    const std::uint64_t limit = std::min<std::uint64_t>(many, std::uint64_t{count_} * growth_max);
+    wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        entries_wanted / length, QueryTiles::tile_queries, std::max<std::uint64_t>(limit, few)));
+  }
+  first_ += count_;
+  count_ = std::min(wanted, queries - first_);
+  blocks_ = QueryBlocks::of(count_, pool_.threads());
+  ranges_ = 0;
+  if (count_ > 0) return true;
+  found_ = {};
+  offsets_ = {};
+  neighbors_ = {};
+  return false;
+}
+
+std::size_t RadiusScan::add_ranges(std::size_t count, VectorRow first_row) {
+  const std::size_t begin = ranges_;
+  ranges_ += count;
+  if (found_.size() < ranges_ * blocks_.count()) found_.resize(ranges_ * blocks_.count());
+  for (std::size_t range = begin; range < ranges_; ++range)
+    for (std::size_t block = 0; block < blocks_.count(); ++block) {
+      Found& place = found(range, block);
+      place.first_row = first_row;
+      place.rows.matches().clear();
+      place.rows.start(blocks_.count_of(block), score_max_);
+    }
+  return begin;
+}
+
+void RadiusScan::add_panels(const VectorPanels& panels, VectorRow first_row) {
+  if (panels.panels() == 0) return;
+  const auto parts = PanelParts::of(panels.panels(), panels.panel_bytes());
+  const std::size_t tasks = tasks_per_thread * pool_.threads();
+  const std::size_t ranges = std::clamp<std::size_t>(tasks / blocks_.count(), 1, parts.count());
+  const std::size_t parts_each = (parts.count() + ranges - 1) / ranges;
+  const std::size_t begin = add_ranges(ranges, first_row);
+  is_by_row_ = true;
+  pool_.run(ranges * blocks_.count(), [&](std::size_t task, unsigned thread) {
+    const std::size_t block = task % blocks_.count();
+    const std::size_t range = task / blocks_.count();
+    QueryTiles& tiles = scratch_[thread].tiles;
+    tiles.pack(search_->queries, first_ + blocks_.first(block), blocks_.count_of(block));
+    const std::size_t end = std::min(parts.count(), (range + 1) * parts_each);
+    for (std::size_t part = range * parts_each; part < end; ++part)
+      scan({metric_, panels, parts.part(part), tiles}, found(begin + range, block).rows);
+  });
+}
+
+void RadiusScan::add_tree(const RowTree& tree) {
+  const std::size_t range = add_ranges(1, 0);
+  is_by_row_ = false;
+  pool_.run(blocks_.count(), [&](std::size_t block, unsigned) {
+    tree.within(search_->queries, first_ + blocks_.first(block), blocks_.count_of(block),
+                score_max_, found(range, block).rows.matches());
+  });
+}
+
+template <class Act>
+void RadiusScan::for_matches(std::size_t block, const Act& act) {
+  const std::uint32_t first = blocks_.first(block);
+  const std::uint64_t first_self = search_->first_self == no_row
+                                       ? std::uint64_t{no_row} + 1
+                                       : std::uint64_t{search_->first_self} + first_;
+  for (std::size_t range = 0; range < ranges_; ++range) {
+    Found& place = found(range, block);
+    for (const VectorMatch& match : place.rows.matches()) {
+      const std::uint32_t query = first + match.query;
+      const VectorRow row = match.row.row + place.first_row;
+      if (row != first_self + query) act(query, VectorNeighbor{match.row.score, row});
+    }
+  }
+}
+
+RadiusLists RadiusScan::gather() {
+  offsets_.assign(std::size_t{count_} + 1, 0);
+  pool_.run(blocks_.count(), [&](std::size_t block, unsigned) {
+    for_matches(block, [&](std::uint32_t query, VectorNeighbor) { ++offsets_[query + 1]; });
+  });
+  for (std::uint32_t query = 0; query < count_; ++query) offsets_[query + 1] += offsets_[query];
+  neighbors_.resize(offsets_[count_]);
+  const bool is_in_order = search_->order == ListOrder::by_row && is_by_row_;
+  pool_.run(blocks_.count(), [&](std::size_t block, unsigned thread) {
+    const std::uint32_t first = blocks_.first(block);
+    const std::uint32_t count = blocks_.count_of(block);
+    std::vector<std::uint64_t>& next = scratch_[thread].keys;
+    next.assign(offsets_.begin() + first, offsets_.begin() + first + count);
+    for_matches(block, [&](std::uint32_t query, VectorNeighbor neighbor) {
+      neighbors_[next[query - first]++] = neighbor;
+    });
+    if (is_in_order) return;
+    for (std::uint32_t query = first; query < first + count; ++query)
+      sort(std::span(neighbors_).subspan(offsets_[query], offsets_[query + 1] - offsets_[query]),
+           scratch_[thread].keys);
+  });
+  return {offsets_, neighbors_};
+}
+
+void RadiusScan::sort(std::span<VectorNeighbor> list, std::vector<std::uint64_t>& keys) const {
+  const bool is_by_row = search_->order == ListOrder::by_row;
+  keys.clear();
+  for (const VectorNeighbor& neighbor : list) {
+    const std::uint64_t score = ordered_of(neighbor.score);
+    const std::uint64_t row = neighbor.row;
+    keys.push_back(is_by_row ? row << 32 | score : score << 32 | row);
+  }
+  sort_keys(keys);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto high = static_cast<std::uint32_t>(keys[i] >> 32);
+    const auto low = static_cast<std::uint32_t>(keys[i]);
+    list[i] = is_by_row ? VectorNeighbor{score_of_ordered(low), high}
+                        : VectorNeighbor{score_of_ordered(high), low};
+  }
+}
+
+}  // namespace starling::cpu
