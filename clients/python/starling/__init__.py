@@ -25,7 +25,7 @@ from .errors import (
     TimedOut,
     UnknownObject,
 )
-from ._results import Neighbors, SearchResult
+from ._results import Neighbors, RadiusLists, SearchResult
 from .vectors import Index, knn, version
 from .lists import Batch, Lists, NeighborList, Tick
 from .subscription import Event, Subscription
@@ -60,9 +60,10 @@ __all__ = [
     "Batch", "Client", "Engine", "ErrorCode", "Event", "Index", "InvalidArgument",
     "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "Limit", "Lists",
     "NO_LABEL", "NearestNeighbors", "NeighborList", "Neighbors", "OutOfMemory",
-    "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer",
-    "RoundingWarning", "SearchResult", "ServerInfo", "StarlingError", "Subscription", "Tick",
-    "TimedOut", "UnknownObject", "aio", "knn", "replay", "text_id", "version",
+    "RadiusLists", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor",
+    "RadiusNeighborsTransformer", "RoundingWarning", "SearchResult", "ServerInfo", "StarlingError",
+    "Subscription", "Tick", "TimedOut", "UnknownObject", "aio", "knn", "replay", "text_id",
+    "version",
 ]
 
 

@@ -15,8 +15,8 @@ from . import _brute, _precomputed, _radius
 from ._distances import Floats
 from ._estimator import BaseEstimator, check_fitted, check_rows, is_sparse, threads_of, to_dense
 from ._metrics import Metric, choose
-from ._radius import RadiusLists
-from ._results import Neighbors, Rows
+from ._radius import RadiusFilter
+from ._results import Neighbors, RadiusLists, Rows
 from .vectors import DIMENSION_MAX, K_MAX, Index
 
 Array = npt.NDArray[Any]
@@ -52,6 +52,7 @@ class NeighborsBase(BaseEstimator):
         self._metric = metric
         self._fit_X = rows
         self._index: Optional[Index] = None
+        self._radius_filter: Optional[RadiusFilter] = None
         # The names of scikit-learn.
         self.effective_metric_ = self.metric if callable(self.metric) else metric.name
         self.effective_metric_params_ = dict(metric.parameters)
@@ -96,6 +97,14 @@ class NeighborsBase(BaseEstimator):
                 threads_of(self.n_jobs), warns)
         return self._index
 
+    def _candidates(self, queries: Any) -> Optional[RadiusFilter]:
+        """Returns what finds candidates for a search by radius, if the library can."""
+        if not RadiusFilter.takes(self._metric) or not self._takes_library(queries, 1):
+            return None
+        if self._radius_filter is None:
+            self._radius_filter = RadiusFilter(self._metric, self._fit_X, self._search_index())
+        return self._radius_filter
+
     def _blocks(self, X: Any) -> Iterator[tuple[Any, Optional[int]]]:
         """Yields queries and the row number of the first one: the fitted rows if X is None, else
         dense blocks of X without a number. A function gets all rows as they are."""
@@ -118,7 +127,7 @@ class NeighborsBase(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         # The index is memory of the library; it is made again from the rows.
         state = super().__getstate__()
-        return {**state, "_index": None} if "_index" in state else state
+        return {**state, "_index": None, "_radius_filter": None} if "_index" in state else state
 
     def _more_tags(self) -> dict[str, Any]:  # before scikit-learn 1.6
         return {"pairwise": self.metric == "precomputed",
@@ -260,9 +269,10 @@ class RadiusNeighbors(NeighborsBase):
             matrix = self._fit_X if X is None else self._check_precomputed(X, fitting=False)
             lists = _precomputed.within(matrix, limit, is_sparse(matrix), X is None)
         else:
-            parts = [_radius.within(rows, self._fit_X, limit, self._metric, first)
-                     for rows, first in self._blocks(X)]
-            lists = parts[0] if len(parts) == 1 else _radius.join(parts)
+            lists = _radius.join([
+                _radius.within(
+                    rows, self._fit_X, limit, self._metric, first, self._candidates(rows))
+                for rows, first in self._blocks(X)])
         return _radius.sort_lists(lists) if is_sorted else lists
 
 

@@ -35,35 +35,56 @@ def distances(metric: Metric, queries: Any, points: Any) -> Floats:
     """
     if metric.function is not None:
         return _by_function(metric, queries, points)
-    if metric.p is not None:
-        found = _minkowski(queries, points, metric.p, metric.parameters.get("w"), metric.is_squared)
+    if metric.p is not None or metric.engine is not None:
+        found = _of_rows(metric, queries[:, np.newaxis], points)
     elif metric.name == "haversine":
-        found = _haversine(queries, points)
+        found = _haversine(queries[:, np.newaxis], points)
     elif metric.name in ("braycurtis", "canberra"):
-        found = _by_size(queries, points, metric.name == "canberra")
+        found = _by_size(queries[:, np.newaxis], points, metric.name == "canberra")
     elif metric.name == "nan_euclidean":
-        found = _nan_euclidean(queries, points)
-    elif metric.engine is not None:
-        found = _of_library(metric.engine, queries, points)
+        found = _nan_euclidean(queries[:, np.newaxis], points)
     else:
         found = _by_peers(metric, queries, points)
     return found
 
 
+def distances_of_pairs(
+    metric: Metric, queries: Any, points: Any, owners: Any, indices: Any
+) -> Floats:
+    """Returns the distances of queries[owners] to points[indices], float64: the same bits as those
+    of `distances`. The metric is one of Minkowski's or of the library."""
+    found = np.empty(len(owners))
+    for block in blocks_of(len(owners), points.shape[1]):
+        found[block] = _of_rows(metric, queries[owners[block]], points[indices[block]])
+    return found
+
+
+def _of_rows(metric: Metric, queries: Any, points: Any) -> Floats:
+    """Returns the distances of rows that are along the last axis; the other axes are broadcast."""
+    if metric.p is not None:
+        return _minkowski(queries, points, metric.p, metric.parameters.get("w"), metric.is_squared)
+    assert metric.engine is not None
+    return _of_library(metric.engine, queries, points)
+
+
 def _columns(queries: Any, points: Any) -> Iterator[tuple[Floats, Floats]]:
-    """Yields each component of all rows: (m, 1) and (n,)."""
-    for j in range(points.shape[1]):
-        yield queries[:, j, np.newaxis].astype(np.float64), points[:, j].astype(np.float64)
+    """Yields each component of all rows."""
+    for j in range(points.shape[-1]):
+        yield queries[..., j].astype(np.float64), points[..., j].astype(np.float64)
+
+
+def _zeros(queries: Any, points: Any) -> Floats:
+    return np.zeros(np.broadcast_shapes(queries.shape[:-1], points.shape[:-1]))
 
 
 def _minkowski(
     queries: Any, points: Any, p: float, weights: Optional[Floats], is_squared: bool
 ) -> Floats:
-    if weights is not None and len(weights) != points.shape[1]:
+    if weights is not None and len(weights) != points.shape[-1]:
         raise ValueError(
-            f"metric_params['w'] has {len(weights)} weights, but rows have {points.shape[1]} "
+            f"metric_params['w'] has {len(weights)} weights, but rows have {points.shape[-1]} "
             "components.")
-    total = np.zeros((len(queries), len(points)))
+    total = _zeros(queries, points)
     is_power = p not in (1, 2, np.inf)
     scale = _scale(queries, points, p) if is_power else None
     for j, (x, y) in enumerate(_columns(queries, points)):
@@ -120,7 +141,7 @@ def _by_size(queries: Any, points: Any, each: bool) -> Floats:
     """Returns sum |x - y| / sum (|x| + |y|), or the sum of these fractions of each component. 0 / 0
     is 0. SciPy's Bray-Curtis distance has |x + y| instead, which differs for negative components;
     scikit-learn's searches have this one."""
-    total = np.zeros((len(queries), len(points)))
+    total = _zeros(queries, points)
     sizes = np.zeros_like(total)
     for x, y in _columns(queries, points):
         apart, size = np.abs(x - y), np.abs(x) + np.abs(y)
@@ -135,7 +156,7 @@ def _by_size(queries: Any, points: Any, each: bool) -> Floats:
 def _nan_euclidean(queries: Any, points: Any) -> Floats:
     """Returns distances over the components that both rows have, scaled up to all components; NaN
     where they share none."""
-    total = np.zeros((len(queries), len(points)))
+    total = _zeros(queries, points)
     shared = np.zeros_like(total)
     for x, y in _columns(queries, points):
         apart = x - y
@@ -151,7 +172,7 @@ def _nan_euclidean(queries: Any, points: Any) -> Floats:
 def _of_library(metric: str, queries: Any, points: Any) -> Floats:
     """Returns the distances of docs/vectors.md."""
     x, y = _prepared(metric, queries), _prepared(metric, points)
-    total = np.zeros((len(x), len(y)))
+    total = _zeros(x, y)
     for a, b in _columns(x, y):
         if metric == "inner-product":
             total -= a * b
@@ -165,8 +186,7 @@ def _of_library(metric: str, queries: Any, points: Any) -> Floats:
     if metric in ("cosine", "pearson"):
         total /= 2
         if metric == "cosine":
-            total[~x.any(axis=1)] = 1
-            total[:, ~y.any(axis=1)] = 1
+            total[np.broadcast_to(~(x.any(axis=-1) & y.any(axis=-1)), total.shape)] = 1
     elif metric in ("hellinger", "jensen-shannon"):
         total = np.sqrt(np.maximum(total, 0) / 2)
     return total
@@ -179,14 +199,14 @@ def _prepared(metric: str, rows: Any) -> Floats:
     if metric == "hellinger":
         return np.sqrt(wide)
     if metric in ("jensen-shannon", "kullback-leibler"):
-        return _divided(wide, wide.sum(axis=1, keepdims=True))
+        return _divided(wide, wide.sum(axis=-1, keepdims=True))
     if metric == "pearson":
-        is_flat = (wide == wide[:, :1]).all(axis=1)
-        wide -= wide.mean(axis=1, keepdims=True)
+        is_flat = (wide == wide[..., :1]).all(axis=-1)
+        wide -= wide.mean(axis=-1, keepdims=True)
         wide[is_flat] = 0
     if metric in ("cosine", "pearson"):
-        wide = _divided(wide, np.abs(wide).max(axis=1, keepdims=True))  # no square overflows
-        wide = _divided(wide, np.sqrt((wide * wide).sum(axis=1, keepdims=True)))
+        wide = _divided(wide, np.abs(wide).max(axis=-1, keepdims=True))  # no square overflows
+        wide = _divided(wide, np.sqrt((wide * wide).sum(axis=-1, keepdims=True)))
     return wide
 
 

@@ -43,6 +43,7 @@ REPORTS = ("membership", "order", "distance")
 WITH = {"distance": 1, "position": 2, "tags": 4}
 ANCHORS = ("fixed", "follow", "every_object")
 WEIGHTS = ("none", "uniform", "distance")
+NEAREST_FIRST, BY_ROW = 0, 1
 EVENTS = ("none", "snapshot", "tick", "lost", "restarted")
 
 
@@ -125,6 +126,13 @@ class IndexOptions(Sized):
     ]
 
 
+class RadiusLists(Sized):
+    _fields_ = [
+        ("size", c_size_t), ("list_count", c_uint64), ("entry_count", c_uint64),
+        ("offsets", c_void_p), ("rows", c_void_p), ("distances", c_void_p),
+    ]
+
+
 class ClientOptions(Sized):
     _fields_ = [
         ("size", c_size_t), ("commands", c_char_p), ("name", c_char_p), ("timeout_ms", c_int64),
@@ -168,6 +176,7 @@ STRUCTS: dict[str, type[Sized]] = {
     "starling_lists": Lists,
     "starling_engine_options": EngineOptions,
     "starling_index_options": IndexOptions,
+    "starling_radius_lists": RadiusLists,
     "starling_client_options": ClientOptions,
     "starling_server_info": ServerInfo,
     "starling_subscription_options": SubscriptionOptions,
@@ -217,6 +226,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "index_create_f64": (c_int32, [POINTER(IndexOptions), _array, c_uint64, c_uint32, _out]),
     "index_search_f64": (
         c_int32, [_handle, _array, c_uint64, c_uint32, c_uint64, _array, _array]),
+    "index_radius": (
+        c_int32, [_handle, _array, c_uint64, c_double, c_uint64, c_int32, _out]),
+    "index_radius_f64": (
+        c_int32, [_handle, _array, c_uint64, c_double, c_uint64, c_int32, _out]),
+    "radius_result_lists": (c_int32, [_handle, POINTER(RadiusLists)]),
+    "radius_result_destroy": (c_int32, [_handle]),
     "index_rounding": (c_int32, [_handle, _array, POINTER(c_uint64)]),
     "knn": (
         c_int32, [POINTER(IndexOptions), _array, c_uint64, _array, c_uint64, c_uint32, c_uint32,

@@ -11,7 +11,8 @@ import numpy as np
 from . import _brute
 from ._brute import Nearest
 from ._distances import blocks_of
-from ._radius import RadiusLists, keep_entries, sort_lists, starts_of
+from ._radius import keep_entries, sort_lists, starts_of
+from ._results import RadiusLists
 
 _FORMATS = ("csr", "csc", "coo", "lil")  # the others drop entries of 0
 

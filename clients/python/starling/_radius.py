@@ -1,44 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All rows within a radius. `within` is the only search by radius of the package: the estimators
-call it, and a search of the library can take its place."""
+"""All rows within a radius, by distances of the float64 rows. `within` is the only search by radius
+of the estimators. The library finds candidates in float32 where RadiusFilter can bound its
+rounding; NumPy confirms them, and searches all rows otherwise."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._distances import Floats, blocks_of, distances
+from ._distances import blocks_of, distances, distances_of_pairs
 from ._metrics import Metric
+from ._results import RadiusLists, Rows
+from .vectors import Index
 
-Rows = npt.NDArray[np.int64]
+_STEP = 1.01 * 2.0**-24  # rounding to float32 changes a number by at most this part of it
+_NORM_MAX = 2.0**55  # the library refuses components beyond 2^56
+_NORM_MIN = 2.0**-100  # the components of a shorter row may be subnormal in float32
+_QUERIES_FIRST = 64
+_GROWTH_MAX = 8
+_CANDIDATES = 1 << 21  # of one search by the library, about
 
 
-class RadiusLists(NamedTuple):
-    """Lists as compressed rows: list i has the entries offsets[i] to offsets[i + 1].
+class RadiusFilter:
+    """Finds radii within which an Index has all rows that lie within a radius in float64.
 
-    Attributes:
-        offsets: int64 (m + 1,).
-        indices: int64, the rows of points.
-        distances: float64.
-    """
+    Let x be a row, less the offset of the index, and x' what the index makes of it. By the triangle
+    inequality the distances of x, y and of x', y' differ by at most |x - x'| + |y - y'|, which
+    `_bound` bounds. docs/decisions/0006-vector-sums.md has the error of the sum."""
 
-    offsets: Rows
-    indices: Rows
-    distances: Floats
+    def __init__(self, metric: Metric, points: Any, index: Index) -> None:
+        self.index = index
+        self._metric = metric
+        self._offset = index._offset()
+        self._points_bound = self._bound(points)
 
-    @property
-    def owners(self) -> Rows:
-        """Returns the list of each entry."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+    @staticmethod
+    def takes(metric: Metric) -> bool:
+        """Whether there is a filter for the metric."""
+        return metric.engine in ("l2", "l1", "chebyshev", "cosine")
+
+    def reach(self, queries: Any, radius: float) -> Optional[float]:
+        """Returns a radius for the index; None if NumPy must search."""
+        queries_bound = self._bound(queries)
+        if radius < 0 or queries_bound is None or self._points_bound is None:
+            return None
+        is_cosine = self._metric.engine == "cosine"
+        is_square = self._metric.is_squared
+        root = np.sqrt(2 * radius) if is_cosine else np.sqrt(radius) if is_square else radius
+        dimension = self.index.dimension
+        reach = (root + queries_bound + self._points_bound) * (1 + (dimension + 4) * _STEP)
+        reach += np.sqrt(dimension) * 2.0**-70  # squares of float32 may vanish
+        return float(reach * reach / 2 * (1 + _STEP) if is_cosine else reach)
+
+    def _bound(self, rows: Any) -> Optional[float]:
+        """Returns a bound of |x - x'| for all rows; None if there is none."""
+        least, most = np.inf, 0.0
+        for block in blocks_of(len(rows), rows.shape[1]):
+            less = rows[block].astype(np.float64) - self._offset
+            norms = np.linalg.norm(less, ord=self._metric.p or 2, axis=1)
+            least, most = min(least, norms.min()), max(most, norms.max())
+        if most > _NORM_MAX:
+            return None
+        if self._metric.engine != "cosine":
+            return float(most * _STEP + rows.shape[1] * 2.0**-149)
+        # Rounding before the division by the norm and after it, both in parts of the norm 1.
+        return 3 * _STEP if least >= _NORM_MIN else None
 
 
 def within(
-    queries: Any, points: Any, radius: float, metric: Metric, first_row: Optional[int] = None
+    queries: Any, points: Any, radius: float, metric: Metric, first_row: Optional[int] = None,
+    candidates: Optional[RadiusFilter] = None,
 ) -> RadiusLists:
     """Returns the points whose distance to a query is at most the radius, in the order of rows.
     Query i is point first_row + i, and not its own neighbour, if first_row is not None."""
+    reach = None if candidates is None else candidates.reach(queries, radius)
+    if candidates is None or reach is None:
+        return _within_all(queries, points, radius, metric, first_row)
+    parts = []
+    first, size = 0, _QUERIES_FIRST
+    while first < len(queries):
+        some = queries[first:first + size]
+        found = candidates.index.radius(
+            some, reach, first_row=None if first_row is None else first_row + first,
+            sort_results=False)
+        exact = distances_of_pairs(metric, some, points, found.owners, found.indices)
+        parts.append(keep_entries(found._replace(distances=exact), exact <= radius))
+        first += len(some)
+        fitting = _CANDIDATES * len(some) // (len(found.indices) + len(some))
+        size = max(1, min(fitting, size * _GROWTH_MAX))
+    return join(parts)
+
+
+def _within_all(
+    queries: Any, points: Any, radius: float, metric: Metric, first_row: Optional[int]
+) -> RadiusLists:
+    """Does the same from all distances."""
     owners, indices, found = [], [], []
     for block in blocks_of(queries.shape[0], points.shape[0]):
         part = distances(metric, queries[block], points)
@@ -51,7 +109,7 @@ def within(
         indices.append(columns)
         found.append(part[is_near])
     if not owners:
-        return RadiusLists(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return join([])
     counts = np.bincount(np.concatenate(owners), minlength=queries.shape[0])
     return RadiusLists(starts_of(counts), np.concatenate(indices), np.concatenate(found))
 
@@ -77,6 +135,8 @@ def keep_entries(lists: RadiusLists, is_kept: npt.NDArray[np.bool_]) -> RadiusLi
 
 def join(parts: Sequence[RadiusLists]) -> RadiusLists:
     """Returns all lists of several blocks of queries, in their order."""
+    if not parts:
+        return RadiusLists(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
     counts = np.concatenate([np.diff(part.offsets) for part in parts])
     return RadiusLists(
         starts_of(counts), np.concatenate([part.indices for part in parts]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of distances and rows with names."""
+"""Distances and rows with names."""
 
 from __future__ import annotations
 
@@ -23,6 +23,25 @@ class Neighbors(NamedTuple):
 
     distances: npt.NDArray[Any]
     indices: npt.NDArray[Any]
+
+
+class RadiusLists(NamedTuple):
+    """Lists of any length as compressed rows: list i has the entries offsets[i] to offsets[i + 1].
+
+    Attributes:
+        offsets: int64 (m + 1,).
+        indices: int64, the rows of points.
+        distances: float64.
+    """
+
+    offsets: Rows
+    indices: Rows
+    distances: Distances
+
+    @property
+    def owners(self) -> Rows:
+        """Returns the list of each entry, int64."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
 class SearchResult(Tuple[Rows, Distances]):

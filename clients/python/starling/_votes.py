@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._estimator import ClassifierMixin, check_classes, check_targets
-from ._radius import RadiusLists, Rows
+from ._results import RadiusLists, Rows
 
 Array = npt.NDArray[Any]
 Weights = Union[None, str, Callable[[Array], Array]]

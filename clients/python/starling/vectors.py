@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact batch k-NN of vectors: `knn` for one search, `Index` for several."""
+"""Exact batch k-NN of vectors: `knn` for one search, `Index` for several, also by radius."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _arrays, _library
 from ._metrics import library_name
-from ._results import SearchResult
+from ._results import RadiusLists, SearchResult
 from ._rows import Handle, index_of
 from .errors import RoundingWarning, check, text_of
 
@@ -140,10 +140,7 @@ class Index:
         distances = np.empty((len(rows), count), dtype=np.float64)
         is_small = rows.dtype == np.float32
         with self._turn:
-            if first_row is not None and not 0 <= first <= self._count - len(rows):
-                raise ValueError(
-                    f"first_row is {first}, but the index has {self._count} rows, so these "
-                    f"{len(rows)} queries are not its rows from there on.")
+            self._check_first(first, len(rows))
             search = self._call.index_search if is_small else self._call.index_search_f64
             check(search(
                 self._handle.raw, rows.ctypes.data, len(rows), count, first, found.ctypes.data,
@@ -155,6 +152,59 @@ class Index:
             nearest[missing] = -1
             distances[missing] = np.inf
         return SearchResult(nearest, distances)
+
+    def radius(
+        self, queries: Any, radius: float, *, first_row: Optional[int] = None,
+        sort_results: bool = True,
+    ) -> RadiusLists:
+        """Returns all points whose distance to a query is at most the radius, as lists.
+
+        Args:
+            queries, first_row: as for `search`. Distances are those that `search` returns.
+            radius: a distance of the metric, at least 0, or infinity; by "inner-product" it may be
+                negative: -4 means products of 4 or more.
+            sort_results: True: nearest first, equal scores in the order of rows. False: in the
+                order of rows.
+
+        The CPU answers, whatever the backend.
+        """
+        rows = _arrays.to_vectors(queries, "queries", self.dimension)
+        if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)):
+            raise TypeError(f"radius must be a number, not {radius!r}.")
+        first = _library.NOT_A_ROW if first_row is None else operator.index(first_row)
+        order = _library.NEAREST_FIRST if sort_results else _library.BY_ROW
+        raw = ctypes.c_void_p()
+        is_small = rows.dtype == np.float32
+        with self._turn:
+            self._check_first(first, len(rows))
+            search = self._call.index_radius if is_small else self._call.index_radius_f64
+            check(search(
+                self._handle.raw, rows.ctypes.data, len(rows), float(radius), first, order,
+                ctypes.byref(raw)))
+        result = Handle("result", self._call.radius_result_destroy)
+        result.take(raw)
+        lists = _library.RadiusLists()
+        check(self._call.radius_result_lists(raw, ctypes.byref(lists)))
+        entries = (int(lists.entry_count),)
+        found = RadiusLists(
+            _arrays.view(lists.offsets, (len(rows) + 1,), np.uint64, result).astype(np.int64),
+            _arrays.view(lists.rows, entries, np.uint32, result).astype(np.int64),
+            _arrays.view(lists.distances, entries, np.float64, result).copy())
+        result.close()
+        return found
+
+    def _check_first(self, first: int, count: int) -> None:
+        if first != _library.NOT_A_ROW and not 0 <= first <= self._count - count:
+            raise ValueError(
+                f"first_row is {first}, but the index has {self._count} rows, so these {count} "
+                "queries are not its rows from there on.")
+
+    def _offset(self) -> _arrays.Reals:
+        """Returns what the index subtracts from all rows, float64 (dimension,)."""
+        offset = np.zeros(self.dimension)
+        with self._turn:
+            check(self._call.index_rounding(self._handle.raw, offset.ctypes.data, None))
+        return offset
 
     def add(self, points: Any) -> None:
         """Adds points; the first one has the row number len(index).

@@ -18,6 +18,7 @@ NOWHERE = "/nowhere/libstarling.so"
 HEADER = ROOT / "clients/c/starling.h"
 ENUMS = {
     "STARLING_NO_LABEL": _library.NO_LABEL, "STARLING_NO_ROW": _library.NO_ROW,
+    "STARLING_NEAREST_FIRST": _library.NEAREST_FIRST, "STARLING_BY_ROW": _library.BY_ROW,
     "STARLING_LIST_REMOVED": _library.LIST_REMOVED, "STARLING_WITH_DISTANCE": _library.WITH["distance"],
     "STARLING_WITH_POSITION": _library.WITH["position"], "STARLING_WITH_TAGS": _library.WITH["tags"],
     **{"STARLING_" + code.name: code.value for code in errors.ErrorCode},

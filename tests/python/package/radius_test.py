@@ -4,6 +4,7 @@
 
 import pickle
 import unittest
+import unittest.mock
 import warnings
 
 import package_case
@@ -13,6 +14,84 @@ package_case.enter_peers()
 import numpy  # noqa: E402
 import oracle  # noqa: E402
 import starling  # noqa: E402
+from starling import _library, _radius  # noqa: E402
+
+
+def lists_of(found):
+    """Returns each list as (rows, distances)."""
+    return [(found.indices[a:b], found.distances[a:b]) for a, b in zip(found.offsets[:-1], found.offsets[1:])]
+
+
+class IndexRadius(unittest.TestCase):
+    """Index.radius beside the oracle and beside Index.search."""
+
+    def setUp(self):
+        self.random = numpy.random.default_rng(9)
+
+    def test_lists_have_what_a_search_for_all_reports_up_to_the_radius_in_every_metric(self):
+        for metric in _library.METRICS:
+            for dimension in (1, 2, 3, 5, 33):
+                points = self.random.random((300, dimension)) + (0.1 if dimension == 1 else 0)
+                asked = self.random.random((20, dimension))
+                index = starling.Index(points, metric)
+                every = index.search(asked, 300)
+                for radius in (*every.distances[:3, 40], every.distances[5, 0], numpy.inf, 0):
+                    nearest = index.radius(asked, radius)
+                    by_row = index.radius(asked, radius, sort_results=False)
+                    self.assertEqual(len(nearest.offsets), 21)
+                    for i, (rows, distances) in enumerate(lists_of(nearest)):
+                        is_in = every.distances[i] <= radius
+                        self.assertEqual(rows.tolist(), every.indices[i][is_in].tolist())
+                        self.assertEqual(distances.tolist(), every.distances[i][is_in].tolist())
+                    order = numpy.lexsort((nearest.indices, nearest.owners))
+                    self.assertEqual(by_row.offsets.tolist(), nearest.offsets.tolist())
+                    self.assertEqual(by_row.indices.tolist(), nearest.indices[order].tolist())
+                    self.assertEqual(by_row.distances.tolist(), nearest.distances[order].tolist())
+
+    def test_lists_are_those_of_the_oracle_in_every_metric(self):
+        for metric in _library.METRICS:
+            points = self.random.integers(1, 30, size=(400, 7)).astype(numpy.float32)
+            truth = oracle.distances(metric, points, points)
+            numpy.fill_diagonal(truth, numpy.inf)
+            # A radius that lies between two distances, whatever the rounding.
+            ordered = numpy.unique(truth[numpy.isfinite(truth)])
+            gaps = numpy.diff(ordered[:len(ordered) // 3])
+            at = gaps.argmax()
+            radius = (ordered[at] + ordered[at + 1]) / 2
+            found = starling.Index(points, metric).radius(points, radius, first_row=0, sort_results=False)
+            owners, rows = numpy.nonzero(truth <= radius)
+            self.assertEqual(found.owners.tolist(), owners.tolist(), metric)
+            self.assertEqual(found.indices.tolist(), rows.tolist(), metric)
+            numpy.testing.assert_allclose(found.distances, truth[owners, rows], rtol=1e-4, atol=2e-6)
+
+    def test_rows_beyond_sixteen_bits_and_lists_of_all_rows(self):
+        points = numpy.arange(70_000, dtype=numpy.float32)[:, None]
+        index = starling.Index(points, "l1")
+        found = index.radius([[69_999], [0]], 3)
+        self.assertEqual(found.indices.tolist(), [69_999, 69_998, 69_997, 69_996, 0, 1, 2, 3])
+        self.assertEqual(found.offsets.tolist(), [0, 4, 8])
+        every = index.radius(points[:3], numpy.inf, first_row=0, sort_results=False)
+        self.assertEqual(every.offsets.tolist(), [0, 69_999, 139_998, 209_997])
+        self.assertEqual(every.indices[:69_999].tolist(), list(range(1, 70_000)))
+
+    def test_nothing_is_found_without_queries_points_or_neighbours(self):
+        index = starling.Index(numpy.zeros((3, 2)))
+        for found, lists in ((index.radius(numpy.zeros((0, 2)), 1), 0), (index.radius([[9, 9]], 1), 1),
+                             (starling.Index(numpy.zeros((0, 2))).radius([[9, 9]], numpy.inf), 1)):
+            self.assertEqual((found.offsets.tolist(), len(found.indices), len(found.distances)), ([0] * (lists + 1), 0, 0))
+
+    def test_radii_and_rows_that_mean_nothing_are_refused(self):
+        index = starling.Index([[1.0, 2], [3, 4]])
+        for radius in (-1, numpy.nan, -numpy.inf):
+            with self.assertRaisesRegex(ValueError, "radius is"):
+                index.radius([[1, 2]], radius)
+        for radius in (None, "1", True):
+            with self.assertRaises(TypeError):
+                index.radius([[1, 2]], radius)
+        with self.assertRaisesRegex(ValueError, "first_row is 2"):
+            index.radius([[1, 2]], 1, first_row=2)
+        products = starling.Index([[1.0, 2], [3, 4]], "inner-product").radius([[1, 1]], -4)
+        self.assertEqual((products.indices.tolist(), products.distances.tolist()), ([1], [-7]))
 
 
 class Radius(unittest.TestCase):
@@ -44,6 +123,49 @@ class Radius(unittest.TestCase):
                         order = expected[numpy.argsort(row[expected], kind="stable")]
                         self.assertEqual(nearest.indices[i].tolist(), order.tolist())
                         self.assertEqual(nearest.distances[i].tolist(), row[order].tolist())
+
+    def test_candidates_of_the_library_are_confirmed_in_float64(self):
+        unit = self.random.normal(size=(400, 3))
+        cases = [
+            ("l2", self.random.normal(size=(400, 3))),
+            ("l2", self.random.normal(size=(400, 40)) * 1e6),
+            ("sqeuclidean", self.random.normal(size=(400, 5))),
+            ("l1", self.random.normal(size=(400, 4)) + [5e8, -5e8, 0, 1]),
+            ("chebyshev", self.random.choice([-1, 1], size=(400, 1)) * 1e9 + self.random.random((400, 2))),
+            ("l2", self.random.normal(size=(400, 2)).astype(numpy.float32)),
+            ("l2", self.random.normal(size=(400, 2)) * 1e-30),
+            ("cosine", unit), ("cosine", numpy.repeat(unit[:20], 20, axis=0) + unit * 1e-5)]
+        for metric, rows in cases:
+            wide = rows.astype(float)
+            if metric == "cosine":
+                wide = wide / numpy.sqrt((wide * wide).sum(axis=1, keepdims=True))
+            truth = oracle.plain_distances("l2" if metric in ("cosine", "sqeuclidean") else metric, wide, wide)
+            if metric in ("cosine", "sqeuclidean"):
+                truth = truth * truth / (2 if metric == "cosine" else 1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", starling.RoundingWarning)
+                model = starling.NearestNeighbors(metric=metric).fit(rows)
+            for place in (1, 7, 200):
+                # NumPy may add up in another order, so the radius lies between two distances. By
+                # chebyshev nothing is added up.
+                radius = numpy.partition(truth[3], (place, place + 1))[place:place + 2].mean()
+                is_close = abs(truth / radius - 1) < 1e-9
+                self.assertTrue(metric == "chebyshev" or not is_close.any(), "draw other rows")
+                with unittest.mock.patch.object(_radius, "_within_all", side_effect=AssertionError("all distances")):
+                    found = model.radius_neighbors(rows, radius)
+                owners, expected = numpy.nonzero(truth <= radius)
+                self.assertEqual(numpy.concatenate(found.indices).tolist(), expected.tolist(), (metric, place))
+                self.assertEqual([len(each) for each in found.indices], numpy.bincount(owners, minlength=400).tolist())
+                numpy.testing.assert_allclose(
+                    numpy.concatenate(found.distances), truth[owners, expected], rtol=1e-9, atol=1e-14)
+
+    def test_numpy_searches_where_the_library_cannot(self):
+        for metric, rows, asked in (("cosine", [[1, 2], [2, 1.0]], [[1e-40, 2e-40]]), ("l2", [[1.0], [2]], [[1e18]]),
+                                    ("correlation", [[1, 2, 4], [3, 1, 1.0]], [[2, 4, 8]])):
+            model = starling.NearestNeighbors(metric=metric).fit(rows)
+            found = model.radius_neighbors(asked, 1e-9 if metric != "l2" else 1e18)
+            self.assertEqual(found.indices[0].tolist(), [0, 1] if metric == "l2" else [0])
+        self.assertEqual(starling.NearestNeighbors().fit([[1.0]]).radius_neighbors([[1.0]], -1).indices[0].tolist(), [])
 
     def test_the_radius_is_inclusive_at_every_distance_that_is_reported(self):
         rows = self.random.normal(size=(300, 2))
