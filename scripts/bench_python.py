@@ -107,6 +107,31 @@ def classifier():
     print(f"predict, median of ratios: {statistics.median(one / two for one, two in pairs):.2f}")
 
 
+def radius():
+    """Rows within a radius, two threads, in turn in this process; Index finds the same in float32."""
+    from sklearn.neighbors import NearestNeighbors
+    show("radius", "points", "components", "queries", "entries", "Index s", "starling s", "sklearn brute", "auto")
+    random = numpy.random.default_rng(1)
+    for count, components, asked, wanted in (
+            (200_000, 3, 20_000, 30), (100_000, 8, 5_000, 30), (50_000, 64, 2_000, 30), (50_000, 64, 2_000, 1_000),
+            (20_000, 784, 1_000, 30)):
+        points = random.normal(size=(count, components))
+        queries = random.normal(size=(asked, components))
+        nearest = starling.knn(points, queries[:200], wanted, threads=2).distances
+        within = float(numpy.median(nearest[:, -1]))
+        index = starling.Index(points, threads=2)
+        models = [starling.NearestNeighbors(radius=within, n_jobs=2),
+                  *(NearestNeighbors(radius=within, algorithm=name, n_jobs=2) for name in ("brute", "auto"))]
+        calls = [lambda: index.radius(queries, within, sort_results=False)]
+        calls += [lambda model=model.fit(points): model.radius_neighbors(queries) for model in models]
+        rows = [call()[1] for call in calls[1:]]
+        assert all(one.tolist() == sorted(other) for each in rows[1:] for one, other in zip(rows[0], each))
+        rounds = [[seconds(call) for call in (calls if turn % 2 else calls[::-1])] for turn in range(ROUNDS)]
+        rounds = [each if turn % 2 else each[::-1] for turn, each in enumerate(rounds)]
+        show("", count, components, asked, sum(map(len, rows[0])),
+             *(f"{statistics.median(each):.3f}" for each in zip(*rounds)))
+
+
 def memory(metric=None, components=256):
     """The peak of knn over 1 GiB of points, beyond the array and one copy; a process for each case."""
     if metric is None:
@@ -128,8 +153,8 @@ def memory(metric=None, components=256):
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "memory":
         return memory(sys.argv[2], int(sys.argv[3]))
-    for name in sys.argv[1:] or ("update", "server", "classifier", "memory"):
-        {"update": update, "server": server, "classifier": classifier, "memory": memory}[name]()
+    for name in sys.argv[1:] or ("update", "server", "classifier", "radius", "memory"):
+        {"update": update, "server": server, "classifier": classifier, "radius": radius, "memory": memory}[name]()
 
 
 if __name__ == "__main__":

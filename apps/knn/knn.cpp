@@ -19,6 +19,7 @@ namespace starling::apps {
 namespace {
 
 struct KnnFlags : KnnPlan {
+  bool names_k = false;
   std::string metric_name = "l2";
   std::string weights_name;
   bool graph = false;
@@ -30,6 +31,8 @@ constexpr const char* examples =
     "The ten nearest points of each query, as NumPy arrays:\n"
     "  starling knn --points base.fvecs --queries query.fvecs -k 10 \\\n"
     "      --out-ids ids.npy --out-distances distances.npy\n"
+    "All points within 0.2 of each query, however many:\n"
+    "  starling knn --points base.fvecs --queries query.fvecs --radius 0.2 --out near.csv\n"
     "The k-NN graph of all points by correlation, as a table:\n"
     "  starling knn --points genes.csv --graph -k 8 --metric pearson --out graph.csv\n"
     "The classes of new images, from the classes of known ones:\n"
@@ -55,9 +58,19 @@ void add_input_flags(CLI::App& command, KnnFlags& flags) {
                      "One integer for each point, its class: .npy, .ivecs or .csv[.gz|.zst]");
   command.add_option("--values", flags.values,
                      "One number for each point, whose mean is wanted: .npy or .csv[.gz|.zst]");
-  command.add_option("-k,--k", flags.k, "The number of neighbours of each query")
+  command
+      .add_option_function<std::uint32_t>(
+          "-k,--k",
+          [&flags](std::uint32_t k) {
+            flags.k = k;
+            flags.names_k = true;
+          },
+          "The number of neighbours of each query")
       ->check(CLI::Range(std::uint32_t{1}, vector_k_max))
-      ->capture_default_str();
+      ->default_str(std::to_string(flags.k));
+  command.add_option("--radius", flags.radius,
+                     "Find all points whose distance is at most this number, instead of k points. "
+                     "The lists go to --out. The cpu engine answers");
   command.add_option("--metric", flags.metric_name, "The metric that ranks neighbours")
       ->check(CLI::IsMember(metric_names()))
       ->capture_default_str();
@@ -150,6 +163,29 @@ void plan_regression(const KnnFlags& flags, KnnPlan& plan) {
         "--out writes votes or values, not both: use --out-votes or --out-values for one of them");
 }
 
+/// Checks --radius. Lists that differ in length are no array, and the cuda engine has no search by
+/// radius.
+void plan_radius(const KnnFlags& flags, KnnPlan& plan) {
+  if (!plan.radius) return;
+  if (flags.names_k)
+    throw sim::UsageError(
+        "--radius and -k do not go together: a list has all points within the radius, or k");
+  if (*plan.radius < 0 && plan.metric != Metric::inner_product)
+    throw sim::UsageError("--radius: a distance by " + flags.metric_name +
+                          " is at least 0; give such a number");
+  for (const std::string* name :
+       {&plan.out_ids, &plan.out_distances, &plan.out_votes, &plan.out_values})
+    if (!name->empty())
+      throw sim::UsageError(*name +
+                            ": --radius writes CSV alone; use --out FILE, with --vote or "
+                            "--regress for labels or values");
+  if (plan.searcher.engine == "cuda" || !plan.searcher.devices.empty())
+    throw sim::UsageError(
+        "--radius: the cuda engine has no search by radius; leave --engine and --devices out, the "
+        "answer is the same");
+  plan.searcher.engine = "cpu";
+}
+
 KnnPlan plan_knn(const KnnFlags& flags) {
   KnnPlan plan = flags;
   plan.metric = *metric_named(flags.metric_name);
@@ -160,6 +196,7 @@ KnnPlan plan_knn(const KnnFlags& flags) {
   if (!plan.queries.empty() && flags.graph)
     throw sim::UsageError(
         "--graph and --queries do not go together: the queries are all points, or those of a file");
+  plan_radius(flags, plan);
   check_outputs(plan);
   plan_votes(plan);
   plan_regression(flags, plan);

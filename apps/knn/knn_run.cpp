@@ -60,6 +60,7 @@ class KnnRun {
     if (!plan_.values.empty()) values_ = sim::read_values(plan_.values);
     if (const auto rows = points_->row_count()) check_counts(*rows);
     choice_ = choose_searcher(plan_.searcher);
+    if (plan_.radius) choice_.why = "the engine that searches by radius";
     open_outputs();
   }
 
@@ -68,18 +69,24 @@ class KnnRun {
     take_points();
     const double reading_s = seconds_since(start);
     const auto searching = Clock::now();
+    if (plan_.radius) set_corpus();
     if (queries_)
       answer_queries();
+    else if (plan_.radius)
+      answer_radius(corpus_, 0, point_count_);
     else
       answer_points();
     progress_.clear();
     for (const auto& output : outputs_) output->finish();
     for (const auto& output : outputs_) output->close();
+    const std::string asked =
+        plan_.radius ? "all " + std::to_string(neighbors_found_) + " neighbours within the radius"
+                     : std::to_string(plan_.k) + " neighbours each";
     std::fprintf(stderr,
-                 "knn: %llu queries, %u neighbours each, of %u points with %u components by %s; "
+                 "knn: %llu queries, %s, of %u points with %u components by %s; "
                  "answered by %s (%s): points read in %.3f s, queries answered in %.3f s\n",
-                 static_cast<unsigned long long>(queries_done_), plan_.k, point_count_, dimension_,
-                 std::string(name_of(plan_.metric)).c_str(),
+                 static_cast<unsigned long long>(queries_done_), asked.c_str(), point_count_,
+                 dimension_, std::string(name_of(plan_.metric)).c_str(),
                  std::string(choice_.searcher->name()).c_str(), choice_.why.c_str(), reading_s,
                  seconds_since(searching));
   }
@@ -117,9 +124,11 @@ class KnnRun {
       }
     };
     open("--out", plan_.out, [&](const std::string& path) {
-      if (plan_.out_holds_votes) return sim::make_vote_csv(path, shape, labels_);
-      if (plan_.out_holds_values) return sim::make_value_csv(path, shape, regression());
-      return sim::make_list_csv(path, shape);
+      auto text = plan_.out_holds_votes    ? sim::make_vote_csv(path, shape, labels_)
+                  : plan_.out_holds_values ? sim::make_value_csv(path, shape, regression())
+                                           : sim::make_list_csv(path, shape);
+      text_ = text.get();
+      return text;
     });
     open("--out-ids", plan_.out_ids,
          [&](const std::string& path) { return sim::make_id_array(path, shape); });
@@ -157,9 +166,7 @@ class KnnRun {
     } catch (const std::bad_alloc&) {
       throw_points_too_large();
     }
-    corpus_ = {};
-    prepared_ = {};
-    points_.reset();
+    free_points();
   }
 
   VectorsView prepared_points() {
@@ -236,17 +243,46 @@ class KnnRun {
         raw.components = prepared;
       }
       prepare(*queries_, plan_.metric, raw, prepared);
+      if (plan_.radius) {
+        answer_radius({prepared, dimension_}, no_row, total);
+        continue;
+      }
       lists.resize(std::size_t{raw.rows()} * plan_.k);
       answer({prepared, dimension_}, lists, total);
     }
   }
 
-  void answer_points() {
+  void set_corpus() {
     try {
       choice_.searcher->set_corpus(plan_.metric, corpus_);
     } catch (const std::bad_alloc&) {
       throw_points_too_large();
     }
+    if (queries_) free_points();
+  }
+
+  /// Frees the points, once the searcher has them and nothing else needs them.
+  void free_points() {
+    corpus_ = {};
+    prepared_ = {};
+    points_.reset();
+  }
+
+  void answer_radius(VectorsView queries, VectorRow first_self, std::uint64_t total) {
+    choice_.searcher->search_radius(
+        {.queries = queries, .radius = *plan_.radius, .first_self = first_self},
+        [&](std::uint32_t, const RadiusLists& lists) {
+          for (std::size_t i = 0; i + 1 < lists.offsets.size(); ++i)
+            text_->write_list(
+                lists.neighbors.subspan(lists.offsets[i], lists.offsets[i + 1] - lists.offsets[i]));
+          queries_done_ += lists.offsets.size() - 1;
+          neighbors_found_ += lists.neighbors.size();
+          progress_.show("searching", queries_done_, total);
+        });
+  }
+
+  void answer_points() {
+    set_corpus();
     GraphSearch graph{corpus_, plan_.k, choice_.method, query_batch_rows(), {}};
     graph.on_progress = [&](std::uint64_t done) {
       progress_.show("searching", done, point_count_);
@@ -285,10 +321,12 @@ class KnnRun {
   std::vector<double> values_;
   SearcherChoice choice_;
   std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
+  sim::ListTextWriter* text_ = nullptr;  ///< that of --out, among outputs_
   std::uint32_t point_count_ = 0;
   std::vector<float> prepared_;  ///< the points, if they cannot be used in place
   VectorsView corpus_;           ///< the points, until nothing needs them on the host
   std::uint64_t queries_done_ = 0;
+  std::uint64_t neighbors_found_ = 0;  ///< by radius
   ProgressLine progress_;
 };
 
@@ -298,6 +336,10 @@ void run_knn(const KnnPlan& plan) {
   try {
     KnnRun(plan).run();
   } catch (const std::bad_alloc&) {
+    if (plan.radius)
+      throw std::runtime_error(
+          "there is not enough memory for all points within the radius of some queries; ask for a "
+          "smaller --radius, or use fewer --threads");
     throw std::runtime_error("there is not enough memory for lists of " + std::to_string(plan.k) +
                              " neighbours; ask for fewer with -k, or use fewer --threads");
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "starling/apps/shared/engines.hpp"
@@ -18,6 +19,7 @@ struct KnnPlan {
   std::string queries;  ///< empty: find the k-NN graph, with every point as a query
   std::string labels;
   std::uint32_t k = 10;
+  std::optional<double> radius;  ///< find all points within it instead of k; only with `out`
   Metric metric = Metric::l2;
   SearcherFlags searcher;
   std::string values;

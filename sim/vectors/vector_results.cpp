@@ -15,16 +15,18 @@ namespace starling::sim {
 namespace {
 
 /// Writes lines of text. Derived classes append the lines of a list.
-class CsvLists : public ListWriter {
+class CsvLists : public ListTextWriter {
  public:
   CsvLists(const std::string& path, const ListShape& shape, std::string_view header)
       : shape_(shape), output_(path, TextOutput::Appears::when_closed), buffer_(header) {}
 
   void write(std::span<const VectorNeighbor> lists) override {
-    for (; !lists.empty(); lists = lists.subspan(shape_.k)) {
-      append_list(buffer_, next_query_++, lists.first(shape_.k));
-      if (buffer_.size() >= buffer_bytes) hand_over();
-    }
+    for (; !lists.empty(); lists = lists.subspan(shape_.k)) write_list(lists.first(shape_.k));
+  }
+
+  void write_list(std::span<const VectorNeighbor> list) override {
+    append_list(buffer_, next_query_++, list);
+    if (buffer_.size() >= buffer_bytes) hand_over();
   }
 
   void finish() override {
@@ -209,7 +211,7 @@ bool is_csv(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<ListWriter> make_list_csv(const std::string& path, const ListShape& shape) {
+std::unique_ptr<ListTextWriter> make_list_csv(const std::string& path, const ListShape& shape) {
   return std::make_unique<NeighborCsv>(path, shape);
 }
 
@@ -221,8 +223,8 @@ std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const L
   return std::make_unique<DistanceArray>(path, shape);
 }
 
-std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListShape& shape,
-                                          std::span<const Label> labels) {
+std::unique_ptr<ListTextWriter> make_vote_csv(const std::string& path, const ListShape& shape,
+                                              std::span<const Label> labels) {
   return std::make_unique<VoteCsv>(path, shape, labels);
 }
 
@@ -232,8 +234,8 @@ std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListSh
   return std::make_unique<VoteArray>(path, shape, labels);
 }
 
-std::unique_ptr<ListWriter> make_value_csv(const std::string& path, const ListShape& shape,
-                                           const Regression& regression) {
+std::unique_ptr<ListTextWriter> make_value_csv(const std::string& path, const ListShape& shape,
+                                               const Regression& regression) {
   return std::make_unique<ValueCsv>(path, shape, regression);
 }
 

@@ -29,6 +29,13 @@ class ListWriter {
   virtual void close() = 0;
 };
 
+/// A writer of text, whose lists may differ in length.
+class ListTextWriter : public ListWriter {
+ public:
+  /// Appends the list of the next query, nearest first.
+  virtual void write_list(std::span<const VectorNeighbor> list) = 0;
+};
+
 struct ListShape {
   Metric metric = Metric::l2;
   std::uint32_t k = 1;
@@ -40,7 +47,7 @@ struct ListShape {
 
 /// CSV with the header `query_id,rank,object_id,distance` and one line per neighbour. Ids are row
 /// numbers from 0; ranks begin at 1.
-std::unique_ptr<ListWriter> make_list_csv(const std::string& path, const ListShape& shape);
+std::unique_ptr<ListTextWriter> make_list_csv(const std::string& path, const ListShape& shape);
 
 /// The neighbours' ids, as int64 in .npy or as int32 in .ivecs. A list of fewer than k entries is
 /// filled up with -1.
@@ -52,8 +59,8 @@ std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const L
 
 /// CSV with the header `query_id,label`. The label is empty if no neighbour votes. The labels must
 /// outlive the writer.
-std::unique_ptr<ListWriter> make_vote_csv(const std::string& path, const ListShape& shape,
-                                          std::span<const Label> labels);
+std::unique_ptr<ListTextWriter> make_vote_csv(const std::string& path, const ListShape& shape,
+                                              std::span<const Label> labels);
 
 /// As make_vote_csv() if `path` is "-" or ends in .csv, .csv.gz or .csv.zst. Otherwise the labels
 /// are written as int64 to .npy, with no_label if no neighbour votes.
@@ -68,8 +75,8 @@ struct Regression {
 
 /// CSV with the header `query_id,value`. The value is empty if there is no neighbour. The values
 /// must outlive the writer.
-std::unique_ptr<ListWriter> make_value_csv(const std::string& path, const ListShape& shape,
-                                           const Regression& regression);
+std::unique_ptr<ListTextWriter> make_value_csv(const std::string& path, const ListShape& shape,
+                                               const Regression& regression);
 
 /// As make_value_csv() if `path` is "-" or ends in .csv, .csv.gz or .csv.zst. Otherwise the values
 /// are written as float64 to .npy, with NaN if there is no neighbour.

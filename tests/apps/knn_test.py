@@ -82,6 +82,76 @@ def distances_by_definition(metric, points, queries):
     return 1 - dots / numpy.sqrt((x ** 2).sum(axis=2) * (y ** 2).sum(axis=2))
 
 
+class RadiusTest(KnnTest):
+    """All points within a radius, beside all distances by NumPy."""
+
+    def rows(self, *arguments):
+        """Returns the rows of the CSV as a list of (query, rank, row, distance)."""
+        out = self.folder / "near.csv"
+        self.said = self.knn(*arguments, "--out", out).stderr
+        header, *lines = out.read_text().splitlines()
+        self.assertEqual(header, "query_id,rank,object_id,distance")
+        return [(*map(int, line.split(",")[:3]), float(line.split(",")[3])) for line in lines]
+
+    def expected(self, truth, radius, excludes_own=False):
+        found = []
+        for query, row in enumerate(truth):
+            order = numpy.argsort(row, kind="stable")
+            order = order[row[order] <= radius]
+            if excludes_own:
+                order = order[order != query]
+            found += [(query, rank, number, row[number]) for rank, number in enumerate(order.tolist(), 1)]
+        return found
+
+    def test_lists_are_all_points_up_to_the_radius(self):
+        points, asked = self.integers(500, 3), self.integers(90, 3)
+        files = [(self.save("p.npy", points.astype("f4")), self.save("q.npy", asked.astype("f4")))]
+        write_vecs(self.folder / "p.fvecs", points.astype("<f4"))
+        write_vecs(self.folder / "q.fvecs", asked.astype("<f4"))
+        files.append((self.folder / "p.fvecs", self.folder / "q.fvecs"))
+        for metric in ("l2", "l1", "chebyshev", "inner-product"):
+            truth = distances_by_definition(metric, points, asked)
+            of_points = distances_by_definition(metric, points, points)
+            for radius in (0, 5, -50 if metric == "inner-product" else numpy.sqrt(29), 1e300):
+                for points_file, asked_file in files:
+                    found = self.rows("--points", points_file, "--queries", asked_file, "--metric", metric,
+                                      f"--radius={radius}")
+                    self.assertEqual(found, self.expected(truth, float(radius)), (metric, radius))
+                    self.assertIn(f"90 queries, all {len(found)} neighbours within the radius, of 500", self.said)
+            found = self.rows("--points", files[0][0], "--graph", "--metric", metric, "--radius", 4)
+            self.assertEqual(found, self.expected(of_points, 4, True), metric)
+
+    def test_distances_are_those_that_k_neighbours_have_in_every_metric(self):
+        points, asked = self.save("p.npy", self.random.random((300, 17))), self.save("q.npy", self.random.random((20, 17)))
+        for metric in ("l2", "cosine", "pearson", "hellinger", "inner-product", "l1", "chebyshev", "jensen-shannon",
+                       "kullback-leibler"):
+            every = self.rows("--points", points, "--queries", asked, "--metric", metric, "-k", 300)
+            radius = every[300 * 7 + 25][3]
+            found = self.rows("--points", points, "--queries", asked, "--metric", metric, f"--radius={radius!r}")
+            self.assertEqual(found, [row for row in every if row[3] <= radius], metric)
+
+    def test_labels_vote_and_values_have_a_mean_within_the_radius(self):
+        points, asked = self.save("p.npy", [[0.0], [1], [2], [9]]), self.save("q.npy", [[1.0], [20], [9]])
+        labels, values = self.save("l.npy", [5, 6, 5, 7]), self.save("v.npy", [1.0, 2, 6, 8])
+        self.knn("--points", points, "--queries", asked, "--radius", 1, "--labels", labels, "--vote",
+                 "--out", self.folder / "o.csv")
+        self.assertEqual((self.folder / "o.csv").read_text(), "query_id,label\n0,5\n1,\n2,7\n")
+        self.knn("--points", points, "--queries", asked, "--radius", 1, "--values", values, "--regress", "uniform",
+                 "--out", self.folder / "o.csv")
+        self.assertEqual((self.folder / "o.csv").read_text(), "query_id,value\n0,3\n1,\n2,8\n")
+
+    def test_what_does_not_go_with_a_radius_is_refused(self):
+        points, out = self.save("p.npy", numpy.ones((2, 2))), self.folder / "o.csv"
+        for flags, why in ((["-k", 3], "-k do not go together"), (["--out-ids", "i.npy"], "writes CSV alone"),
+                           (["--engine", "cuda"], "no search by radius"), (["--devices", 0], "no search by radius")):
+            said = self.knn("--points", points, "--graph", "--radius", 1, "--out", out, *flags, status=2).stderr
+            self.assertIn(why, said)
+        for radius, why in ((-1, "a distance by l2 is at least 0"), ("nan", "not a finite number")):
+            said = self.knn("--points", points, "--graph", f"--radius={radius}", "--out", out, status=2).stderr
+            self.assertIn(why, said)
+        self.assertFalse(out.exists())
+
+
 class RoundingTest(KnnTest):
     """float64 that float32 cannot hold."""
 
