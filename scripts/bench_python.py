@@ -126,7 +126,7 @@ def radius():
         calls += [lambda model=model.fit(points): model.radius_neighbors(queries) for model in models]
         rows = [call()[1] for call in calls[1:]]
         assert all(one.tolist() == sorted(other) for each in rows[1:] for one, other in zip(rows[0], each))
-        rounds = [[seconds(call) for call in (calls if turn % 2 else calls[::-1])] for turn in range(ROUNDS)]
+        rounds = [[seconds(call) for call in (calls if turn % 2 else calls[::-1])] for turn in range(3)]
         rounds = [each if turn % 2 else each[::-1] for turn, each in enumerate(rounds)]
         show("", count, components, asked, sum(map(len, rows[0])),
              *(f"{statistics.median(each):.3f}" for each in zip(*rounds)))

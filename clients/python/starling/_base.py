@@ -95,14 +95,15 @@ class NeighborsBase(BaseEstimator):
             self._index = Index._made(
                 self._fit_X, self._metric.engine or "l2", self.backend, 0,
                 threads_of(self.n_jobs), warns)
+            if RadiusFilter.takes(self._metric):
+                self._radius_filter = RadiusFilter(self._metric, self._fit_X, self._index)
         return self._index
 
     def _candidates(self, queries: Any) -> Optional[RadiusFilter]:
         """Returns what finds candidates for a search by radius, if the library can."""
-        if not RadiusFilter.takes(self._metric) or not self._takes_library(queries, 1):
+        if not self._takes_library(queries, 1):
             return None
-        if self._radius_filter is None:
-            self._radius_filter = RadiusFilter(self._metric, self._fit_X, self._search_index())
+        self._search_index()
         return self._radius_filter
 
     def _blocks(self, X: Any) -> Iterator[tuple[Any, Optional[int]]]:

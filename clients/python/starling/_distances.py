@@ -7,6 +7,7 @@ cosine distance to a row of zeros is 1, as in scikit-learn."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Iterator, Optional
 
 import numpy as np
@@ -16,6 +17,7 @@ from ._metrics import Metric
 
 Floats = npt.NDArray[np.float64]
 
+_PAIR_BYTES = 1 << 19  # of the rows of pairs at a time: a part of the second-level cache
 _BLOCK_BYTES = 4 << 20  # of distances: larger blocks leave the cache
 _EXPONENT_MAX = 900  # of a p-th power of two; float64 ends at 1023
 _LEAST = 2.0**-126  # a smaller component counts as this in a logarithm (docs/vectors.md)
@@ -35,56 +37,66 @@ def distances(metric: Metric, queries: Any, points: Any) -> Floats:
     """
     if metric.function is not None:
         return _by_function(metric, queries, points)
-    if metric.p is not None or metric.engine is not None:
-        found = _of_rows(metric, queries[:, np.newaxis], points)
+    if metric.p is not None:
+        found = _minkowski(queries, points, metric.p, metric.parameters.get("w"), metric.is_squared)
     elif metric.name == "haversine":
-        found = _haversine(queries[:, np.newaxis], points)
+        found = _haversine(queries, points)
     elif metric.name in ("braycurtis", "canberra"):
-        found = _by_size(queries[:, np.newaxis], points, metric.name == "canberra")
+        found = _by_size(queries, points, metric.name == "canberra")
     elif metric.name == "nan_euclidean":
-        found = _nan_euclidean(queries[:, np.newaxis], points)
+        found = _nan_euclidean(queries, points)
+    elif metric.engine is not None:
+        found = _of_library(metric.engine, queries, points)
     else:
         found = _by_peers(metric, queries, points)
     return found
 
 
 def distances_of_pairs(
-    metric: Metric, queries: Any, points: Any, owners: Any, indices: Any
+    metric: Metric, queries: Any, points: Any, owners: Any, indices: Any, threads: int
 ) -> Floats:
-    """Returns the distances of queries[owners] to points[indices], float64: the same bits as those
-    of `distances`. The metric is one of Minkowski's or of the library."""
+    """Returns the distances of queries[owners] to points[indices], float64.
+
+    Args:
+        metric: l2 or its square, l1, chebyshev or cosine.
+        queries, points: for cosine, what `prepared` returns.
+    """
     found = np.empty(len(owners))
-    for block in blocks_of(len(owners), points.shape[1]):
-        found[block] = _of_rows(metric, queries[owners[block]], points[indices[block]])
+
+    def fill(block: slice) -> None:
+        apart = queries[owners[block]].astype(np.float64)
+        apart -= points[indices[block]]
+        if metric.p == 1:
+            np.abs(apart, out=apart).sum(axis=1, out=found[block])
+        elif metric.p == np.inf:
+            np.abs(apart, out=apart).max(axis=1, out=found[block], initial=0)
+        else:
+            np.einsum("ij,ij->i", apart, apart, out=found[block])
+
+    size = max(1, _PAIR_BYTES // (8 * points.shape[1]))
+    with ThreadPoolExecutor(threads) as pool:  # NumPy lets other threads run
+        list(pool.map(fill, (slice(i, i + size) for i in range(0, len(owners), size))))
+    if metric.engine == "cosine":
+        found /= 2
+    elif metric.p == 2 and not metric.is_squared:
+        np.sqrt(found, out=found)
     return found
 
 
-def _of_rows(metric: Metric, queries: Any, points: Any) -> Floats:
-    """Returns the distances of rows that are along the last axis; the other axes are broadcast."""
-    if metric.p is not None:
-        return _minkowski(queries, points, metric.p, metric.parameters.get("w"), metric.is_squared)
-    assert metric.engine is not None
-    return _of_library(metric.engine, queries, points)
-
-
 def _columns(queries: Any, points: Any) -> Iterator[tuple[Floats, Floats]]:
-    """Yields each component of all rows."""
-    for j in range(points.shape[-1]):
-        yield queries[..., j].astype(np.float64), points[..., j].astype(np.float64)
-
-
-def _zeros(queries: Any, points: Any) -> Floats:
-    return np.zeros(np.broadcast_shapes(queries.shape[:-1], points.shape[:-1]))
+    """Yields each component of all rows: (m, 1) and (n,)."""
+    for j in range(points.shape[1]):
+        yield queries[:, j, np.newaxis].astype(np.float64), points[:, j].astype(np.float64)
 
 
 def _minkowski(
     queries: Any, points: Any, p: float, weights: Optional[Floats], is_squared: bool
 ) -> Floats:
-    if weights is not None and len(weights) != points.shape[-1]:
+    if weights is not None and len(weights) != points.shape[1]:
         raise ValueError(
-            f"metric_params['w'] has {len(weights)} weights, but rows have {points.shape[-1]} "
+            f"metric_params['w'] has {len(weights)} weights, but rows have {points.shape[1]} "
             "components.")
-    total = _zeros(queries, points)
+    total = np.zeros((len(queries), len(points)))
     is_power = p not in (1, 2, np.inf)
     scale = _scale(queries, points, p) if is_power else None
     for j, (x, y) in enumerate(_columns(queries, points)):
@@ -141,7 +153,7 @@ def _by_size(queries: Any, points: Any, each: bool) -> Floats:
     """Returns sum |x - y| / sum (|x| + |y|), or the sum of these fractions of each component. 0 / 0
     is 0. SciPy's Bray-Curtis distance has |x + y| instead, which differs for negative components;
     scikit-learn's searches have this one."""
-    total = _zeros(queries, points)
+    total = np.zeros((len(queries), len(points)))
     sizes = np.zeros_like(total)
     for x, y in _columns(queries, points):
         apart, size = np.abs(x - y), np.abs(x) + np.abs(y)
@@ -156,7 +168,7 @@ def _by_size(queries: Any, points: Any, each: bool) -> Floats:
 def _nan_euclidean(queries: Any, points: Any) -> Floats:
     """Returns distances over the components that both rows have, scaled up to all components; NaN
     where they share none."""
-    total = _zeros(queries, points)
+    total = np.zeros((len(queries), len(points)))
     shared = np.zeros_like(total)
     for x, y in _columns(queries, points):
         apart = x - y
@@ -171,8 +183,8 @@ def _nan_euclidean(queries: Any, points: Any) -> Floats:
 
 def _of_library(metric: str, queries: Any, points: Any) -> Floats:
     """Returns the distances of docs/vectors.md."""
-    x, y = _prepared(metric, queries), _prepared(metric, points)
-    total = _zeros(x, y)
+    x, y = prepared(metric, queries), prepared(metric, points)
+    total = np.zeros((len(x), len(y)))
     for a, b in _columns(x, y):
         if metric == "inner-product":
             total -= a * b
@@ -186,27 +198,29 @@ def _of_library(metric: str, queries: Any, points: Any) -> Floats:
     if metric in ("cosine", "pearson"):
         total /= 2
         if metric == "cosine":
-            total[np.broadcast_to(~(x.any(axis=-1) & y.any(axis=-1)), total.shape)] = 1
+            total[~x.any(axis=1)] = 1
+            total[:, ~y.any(axis=1)] = 1
     elif metric in ("hellinger", "jensen-shannon"):
         total = np.sqrt(np.maximum(total, 0) / 2)
     return total
 
 
-def _prepared(metric: str, rows: Any) -> Floats:
+def prepared(metric: str, rows: Any) -> Floats:
+    """Returns the rows as docs/vectors.md prepares them for the library's metric, in float64."""
     wide: Floats = rows.astype(np.float64)
     if metric in ("hellinger", "jensen-shannon", "kullback-leibler") and (wide < 0).any():
         raise ValueError(f"metric {metric!r} does not take negative components.")
     if metric == "hellinger":
         return np.sqrt(wide)
     if metric in ("jensen-shannon", "kullback-leibler"):
-        return _divided(wide, wide.sum(axis=-1, keepdims=True))
+        return _divided(wide, wide.sum(axis=1, keepdims=True))
     if metric == "pearson":
-        is_flat = (wide == wide[..., :1]).all(axis=-1)
-        wide -= wide.mean(axis=-1, keepdims=True)
+        is_flat = (wide == wide[:, :1]).all(axis=1)
+        wide -= wide.mean(axis=1, keepdims=True)
         wide[is_flat] = 0
     if metric in ("cosine", "pearson"):
-        wide = _divided(wide, np.abs(wide).max(axis=-1, keepdims=True))  # no square overflows
-        wide = _divided(wide, np.sqrt((wide * wide).sum(axis=-1, keepdims=True)))
+        wide = _divided(wide, np.abs(wide).max(axis=1, keepdims=True))  # no square overflows
+        wide = _divided(wide, np.sqrt((wide * wide).sum(axis=1, keepdims=True)))
     return wide
 
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows within a radius, by distances of the float64 rows. `within` is the only search by radius
-of the estimators. The library finds candidates in float32 where RadiusFilter can bound its
-rounding; NumPy confirms them, and searches all rows otherwise."""
+of the estimators. Where RadiusFilter can bound the rounding to float32, the library finds
+candidates, and NumPy computes their distances alone. Otherwise it computes all distances."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ._distances import blocks_of, distances, distances_of_pairs
+from ._distances import blocks_of, distances, distances_of_pairs, prepared
 from ._metrics import Metric
 from ._results import RadiusLists, Rows
 from .vectors import Index
@@ -24,32 +25,65 @@ _CANDIDATES = 1 << 21  # of one search by the library, about
 
 
 class RadiusFilter:
-    """Finds radii within which an Index has all rows that lie within a radius in float64.
+    """Finds the points within a radius among those that an Index finds within a larger one.
 
     Let x be a row, less the offset of the index, and x' what the index makes of it. By the triangle
     inequality the distances of x, y and of x', y' differ by at most |x - x'| + |y - y'|, which
     `_bound` bounds. docs/decisions/0006-vector-sums.md has the error of the sum."""
 
     def __init__(self, metric: Metric, points: Any, index: Index) -> None:
-        self.index = index
+        self._index = index
         self._metric = metric
+        self._points = points
         self._offset = index._offset()
-        self._points_bound = self._bound(points)
+
+    # Not made by estimators that never search by radius.
+    @functools.cached_property
+    def _points_bound(self) -> Optional[float]:
+        return self._bound(self._points)
+
+    @functools.cached_property
+    def _prepared_points(self) -> Any:
+        return self._prepared(self._points)
+
+    def _prepared(self, rows: Any) -> Any:
+        return prepared("cosine", rows) if self._metric.engine == "cosine" else rows
 
     @staticmethod
     def takes(metric: Metric) -> bool:
         """Whether there is a filter for the metric."""
         return metric.engine in ("l2", "l1", "chebyshev", "cosine")
 
-    def reach(self, queries: Any, radius: float) -> Optional[float]:
-        """Returns a radius for the index; None if NumPy must search."""
+    def find(self, queries: Any, radius: float, first_row: Optional[int]) -> Optional[RadiusLists]:
+        """Returns what `within` returns; None if there is no bound."""
+        reach = self._reach(queries, radius)
+        if reach is None:
+            return None
+        parts = []
+        first, size = 0, _QUERIES_FIRST
+        while first < len(queries):
+            some = queries[first:first + size]
+            found = self._index.radius(
+                some, reach, first_row=None if first_row is None else first_row + first,
+                sort_results=False)
+            exact = distances_of_pairs(
+                self._metric, self._prepared(some), self._prepared_points, found.owners, found.indices,
+                self._index._threads)
+            parts.append(keep_entries(found._replace(distances=exact), exact <= radius))
+            first += len(some)
+            fitting = _CANDIDATES * len(some) // (len(found.indices) + len(some))
+            size = max(1, min(fitting, size * _GROWTH_MAX))
+        return join(parts)
+
+    def _reach(self, queries: Any, radius: float) -> Optional[float]:
+        """Returns a radius for the index; None if there is no bound."""
         queries_bound = self._bound(queries)
         if radius < 0 or queries_bound is None or self._points_bound is None:
             return None
         is_cosine = self._metric.engine == "cosine"
         is_square = self._metric.is_squared
         root = np.sqrt(2 * radius) if is_cosine else np.sqrt(radius) if is_square else radius
-        dimension = self.index.dimension
+        dimension = self._index.dimension
         reach = (root + queries_bound + self._points_bound) * (1 + (dimension + 4) * _STEP)
         reach += np.sqrt(dimension) * 2.0**-70  # squares of float32 may vanish
         return float(reach * reach / 2 * (1 + _STEP) if is_cosine else reach)
@@ -75,22 +109,8 @@ def within(
 ) -> RadiusLists:
     """Returns the points whose distance to a query is at most the radius, in the order of rows.
     Query i is point first_row + i, and not its own neighbour, if first_row is not None."""
-    reach = None if candidates is None else candidates.reach(queries, radius)
-    if candidates is None or reach is None:
-        return _within_all(queries, points, radius, metric, first_row)
-    parts = []
-    first, size = 0, _QUERIES_FIRST
-    while first < len(queries):
-        some = queries[first:first + size]
-        found = candidates.index.radius(
-            some, reach, first_row=None if first_row is None else first_row + first,
-            sort_results=False)
-        exact = distances_of_pairs(metric, some, points, found.owners, found.indices)
-        parts.append(keep_entries(found._replace(distances=exact), exact <= radius))
-        first += len(some)
-        fitting = _CANDIDATES * len(some) // (len(found.indices) + len(some))
-        size = max(1, min(fitting, size * _GROWTH_MAX))
-    return join(parts)
+    found = None if candidates is None else candidates.find(queries, radius, first_row)
+    return _within_all(queries, points, radius, metric, first_row) if found is None else found
 
 
 def _within_all(

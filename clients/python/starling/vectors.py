@@ -199,6 +199,11 @@ class Index:
                 f"first_row is {first}, but the index has {self._count} rows, so these {count} "
                 "queries are not its rows from there on.")
 
+    @property
+    def _threads(self) -> int:
+        """Returns how many threads search on the CPU."""
+        return self._settings[2] or os.cpu_count() or 1
+
     def _offset(self) -> _arrays.Reals:
         """Returns what the index subtracts from all rows, float64 (dimension,)."""
         offset = np.zeros(self.dimension)
