@@ -3,6 +3,7 @@
 #include "starling/cpu/simd/key_sort.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <tuple>
 
 #include <hwy/contrib/sort/vqsort.h>
@@ -16,8 +17,12 @@ constexpr std::size_t simd_sort_min = 48;
 
 thread_local const hwy::Sorter simd_sort;  // one for each thread, because it owns a buffer
 
+// SupportedTargets takes microseconds, because it executes CPUID, so it is called once.
 bool has_simd_sort() {
-  return (hwy::SupportedTargets() & ~(HWY_EMU128 | HWY_SCALAR)) != 0;
+  hwy::ChosenTarget& chosen = hwy::GetChosenTarget();
+  if (!chosen.IsInitialized()) chosen.Update(hwy::SupportedTargets());
+  constexpr std::size_t portable = HWY_MAX_DYNAMIC_TARGETS + 1;  // in Highway's tables of functions
+  return chosen.GetIndex() != portable;
 }
 
 template <class Key, class Less>
