@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling knn --points FILE --queries FILE --out FILE`: finds the exact nearest vectors, the k-NN
-// graph of all points, and labels by the vote of the neighbours. Called by main.
+// `starling knn --points FILE --queries FILE --out FILE`: finds the exact nearest vectors or all
+// within a radius, the k-NN graph of all points, and labels by the vote of the neighbours. Called
+// by main.
 #pragma once
 
 #include <functional>
