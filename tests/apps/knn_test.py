@@ -122,7 +122,8 @@ class RadiusTest(KnnTest):
             self.assertEqual(found, self.expected(of_points, 4, True), metric)
 
     def test_distances_are_those_that_k_neighbours_have_in_every_metric(self):
-        points, asked = self.save("p.npy", self.random.random((300, 17))), self.save("q.npy", self.random.random((20, 17)))
+        points = self.save("p.npy", self.random.random((300, 17)))
+        asked = self.save("q.npy", self.random.random((20, 17)))
         for metric in ("l2", "cosine", "pearson", "hellinger", "inner-product", "l1", "chebyshev", "jensen-shannon",
                        "kullback-leibler"):
             every = self.rows("--points", points, "--queries", asked, "--metric", metric, "-k", 300)

@@ -67,8 +67,8 @@ class RadiusFilter:
                 some, reach, first_row=None if first_row is None else first_row + first,
                 sort_results=False)
             exact = distances_of_pairs(
-                self._metric, self._prepared(some), self._prepared_points, found.owners, found.indices,
-                self._index._threads)
+                self._metric, self._prepared(some), self._prepared_points, found.owners,
+                found.indices, self._index._threads)
             parts.append(keep_entries(found._replace(distances=exact), exact <= radius))
             first += len(some)
             fitting = _CANDIDATES * len(some) // (len(found.indices) + len(some))
