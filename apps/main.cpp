@@ -26,7 +26,7 @@
 #include "starling/apps/shared/config_file.hpp"
 #include "starling/apps/shared/process/standard_streams.hpp"
 #include "starling/apps/shared/strict_numbers.hpp"
-#include "starling/apps/shared/unknown_command.hpp"
+#include "starling/apps/shared/unknown_word.hpp"
 #include "starling/apps/simulate/simulate.hpp"
 #include "starling/apps/streams/streams.hpp"
 #include "starling/apps/subscribe/subscribe.hpp"
@@ -91,7 +91,7 @@ int run(int argument_count, char** arguments) {
     return commands.at(program.get_subcommands().front()->get_name())();
   } catch (const CLI::ParseError& error) {
     const bool is_failure = error.get_exit_code() != 0;
-    const std::string unknown = is_failure ? starling::apps::describe_unknown_command(program) : "";
+    const std::string unknown = is_failure ? starling::apps::describe_unknown_word(program) : "";
     if (unknown.empty()) return program.exit(error) == 0 ? 0 : 2;
     std::cerr << unknown << '\n';
     return 2;

@@ -2,9 +2,13 @@
 // Gives every subcommand's flag a STARLING_* variable and a place in the file: see config_file.hpp.
 #include "starling/apps/shared/config_file.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +16,8 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "starling/apps/shared/nearest_name.hpp"
+#include "starling/apps/shared/unknown_word.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::apps {
@@ -35,6 +41,39 @@ const CLI::Option* find_option(const CLI::App& command, const std::string& name)
   return option != nullptr ? option : command.get_option_no_throw(name);
 }
 
+/// The names that a key of the command's section may have.
+std::vector<std::string> key_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    if (!option->get_group().empty())
+      names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  return names;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+/// Returns the number of the line, from 1, that sets the key `path`, such as "serve.tick", or that
+/// begins the section of that name. 0 if no line does. CLI11 does not keep the lines of its items.
+std::size_t line_of(std::string_view file, const std::string& path) {
+  std::string section;
+  for (std::size_t number = 1; !file.empty(); ++number) {
+    const std::string_view line = trimmed(file.substr(0, file.find('\n')));
+    file.remove_prefix(std::min(file.find('\n'), file.size() - 1) + 1);
+    if (line.starts_with('[') && line.ends_with(']')) {
+      section = line.substr(1, line.size() - 2);
+      if (section == path) return number;
+      section += '.';
+    } else if (line.find('=') != std::string_view::npos) {
+      if (section + std::string(trimmed(line.substr(0, line.find('=')))) == path) return number;
+    }
+  }
+  return 0;
+}
+
 // CLI11 reads the file before the environment and keeps the first value. This reader therefore
 // drops the keys of the file that the environment sets too.
 class FileBelowEnvironment : public CLI::ConfigTOML {
@@ -42,7 +81,9 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
   explicit FileBelowEnvironment(const CLI::App& program) : program_(program) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    auto found = CLI::ConfigTOML::from_config(input);
+    text_.assign(std::istreambuf_iterator<char>(input), {});
+    std::istringstream text(text_);
+    auto found = CLI::ConfigTOML::from_config(text);
     for (const CLI::ConfigItem& item : found) check(item);
     std::erase_if(found, [](const CLI::ConfigItem& item) {
       return item.parents.size() == 1 &&
@@ -64,27 +105,39 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
   /// Refuses unknown keys. CLI11's own check would not name the file.
   void check(const CLI::ConfigItem& item) const {
     const CLI::App* command = &program_;
+    std::string path;
     for (const std::string& section : item.parents) {
       const CLI::App* const parent = command;
       const auto under = parent->get_subcommands(
           [&](const CLI::App* each) { return each->get_name() == section; });
-      if (under.empty()) refuse("there is no command " + sim::quoted_text(section));
+      path += section;
+      if (under.empty())
+        refuse(path, "there is no command " + sim::quoted_text(section) +
+                         did_you_mean(section, command_names(*parent)));
       command = under.front();
+      path += '.';
     }
     const bool is_section_mark = item.name == "++" || item.name == "--";
     if (is_section_mark || find_option(*command, item.name) != nullptr) return;
+    path += item.name;
     if (command == &program_)
-      refuse("the key " + sim::quoted_text(item.name) +
-             " stands under no command; write it under its command's name, such as [serve]");
-    refuse("[" + command->get_name() + "] has the unknown key " + sim::quoted_text(item.name));
+      refuse(path, "the key " + sim::quoted_text(item.name) +
+                       " stands under no command; write it under its command's name, such as "
+                       "[serve]");
+    refuse(path, "[" + command->get_name() + "] has the unknown key " +
+                     sim::quoted_text(item.name) + did_you_mean(item.name, key_names(*command)));
   }
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw CLI::ConfigError("--config: " + program_.get_config_ptr()->as<std::string>() + ": " + why,
+  /// `path` is the key at fault, behind its sections.
+  [[noreturn]] void refuse(const std::string& path, const std::string& why) const {
+    const std::size_t line = line_of(text_, path);
+    throw CLI::ConfigError("--config: " + program_.get_config_ptr()->as<std::string>() + ":" +
+                               (line == 0 ? "" : std::to_string(line) + ":") + " " + why,
                            CLI::ExitCodes::ConfigError);
   }
 
   const CLI::App& program_;
+  mutable std::string text_;                    ///< the last file that was read
   mutable std::vector<CLI::ConfigItem> items_;  ///< of the last file that was read
 };
 
@@ -110,13 +163,16 @@ void check_environment(const CLI::App& program) {
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('='));
     if (!name.starts_with(prefix)) continue;
-    const auto found = command.get_options(
-        [name](const CLI::Option* option) { return option->get_envname() == name; });
-    if (found.empty())
-      throw CLI::ConfigError(std::string(name) + ": starling " + command.get_name() +
-                                 " has no such environment variable; unset it, or see starling " +
-                                 command.get_name() + " --help",
-                             CLI::ExitCodes::ConfigError);
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options())
+      if (!option->get_envname().empty()) known.push_back(option->get_envname());
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const std::string meant = did_you_mean(name, known);
+    throw CLI::ConfigError(std::string(name) + ": starling " + command.get_name() +
+                               " has no such environment variable" + meant +
+                               (meant.empty() ? "; unset it, or see" : " Unset it, or see") +
+                               " starling " + command.get_name() + " --help",
+                           CLI::ExitCodes::ConfigError);
   }
 }
 

@@ -16,7 +16,7 @@ namespace starling::apps {
 /// Call after all commands are registered. The file has a section for each command. For example,
 /// tick = "100ms" in the section [serve] sets the flag --tick of `starling serve`, as the variable
 /// STARLING_SERVE_TICK does. If a key of the file is not a flag of the section's command, parsing
-/// fails with an error that names the file.
+/// fails with an error that names the file, the line and the nearest key.
 void add_config_file(CLI::App& program);
 
 /// Call after parsing. Throws CLI::ConfigError if an environment variable begins with the prefix of

@@ -40,6 +40,37 @@ class UsageTest(FolderCase):
                       done.stderr)
         self.assertNotIn("dense", done.stderr)  # "dense" is an old name
 
+    def test_an_unknown_flag_is_named_with_the_nearest(self):
+        for arguments, sentence in [
+                (["serve", "--jurnal", "log"],
+                 "starling serve: unknown flag '--jurnal'; did you mean --journal? starling serve "
+                 "--help shows all flags\n"),
+                (["top", "--onec=1"],
+                 "starling top: unknown flag '--onec'; did you mean --once? starling top --help shows "
+                 "all flags\n"),
+                (["put", "stream", "rider", "--conect", "x"],
+                 "starling put stream: unknown flag '--conect'; did you mean --connect? starling put "
+                 "stream --help shows all flags\n"),
+                (["info", "--frobnicate"],
+                 "starling info: unknown flag '--frobnicate'; starling info --help shows all flags\n")]:
+            self.assertEqual(self.run_program(*arguments).stderr, sentence)
+
+    def test_an_unknown_key_of_the_file_is_named_with_its_line_and_the_nearest(self):
+        for text, line, sentence in [
+                ('# a\n\n[serve]\ntick = "1s"\njurnal = "log"\n', 5,
+                 "[serve] has the unknown key 'jurnal'; did you mean journal?"),
+                ('[replay]\nk = 3\n[serve]\norigin = [1.0,\n 2.0]\nobject_ttl="3s"', 6,
+                 "[serve] has the unknown key 'object_ttl'; did you mean object-ttl?"),
+                ('[knn]\nk = 3\nfrobnicate = 1\n', 3, "[knn] has the unknown key 'frobnicate'"),
+                ('serve.tik = "1s"\n', 1, "[serve] has the unknown key 'tik'; did you mean tick?"),
+                ('[knn]\nk = 3\n\n[serv]\ntick = "1s"\n', 4,
+                 "there is no command 'serv'; did you mean serve?"),
+                ('\ntick = "1s"\n', 2, "the key 'tick' stands under no command; write it under its "
+                 "command's name, such as [serve]")]:
+            path = self.write("starling.toml", text)
+            self.assertEqual(self.run_program("info", "--config", path).stderr.splitlines()[0],
+                             f"--config: {path}:{line}: {sentence}")
+
     def test_without_a_command_the_help_is_named(self):
         self.assertIn("--help", self.run_program().stderr)
         self.assertIn("Usage: starling", self.run_program("--help", status=0).stdout)
@@ -51,6 +82,10 @@ class UsageTest(FolderCase):
         self.assertIn("STARLING_REPLAY_KK: starling replay has no such environment variable",
                       done.stderr)
         self.assertEqual(done.stdout, "")
+        done = self.run_program("serve", environment={"STARLING_SERVE_JURNAL": "log"})
+        self.assertEqual(done.stderr.splitlines()[0],
+                         "STARLING_SERVE_JURNAL: starling serve has no such environment variable; did "
+                         "you mean STARLING_SERVE_JOURNAL? Unset it, or see starling serve --help")
         self.run_program(*replay, status=0, environment={
             "STARLING_REPLAY_K": "1", "STARLING_SERVE_TIK": "1s", "STARLING_TRACES": "/nowhere",
             "STARLING_SANITIZE": "address", "STARLING_REPLAYS": "1"})

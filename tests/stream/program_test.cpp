@@ -99,12 +99,12 @@ TEST_F(ProgramTest, AFileOfFlagsThatDoNotExistIsWrongUsage) {
     std::ofstream(config, std::ios::binary) << text;
     Program program({"info", "--config", config});
     EXPECT_EQ(program.exit_status(), 2);
-    EXPECT_TRUE(program.says("--config: " + config + ": " + sentence)) << program.said();
+    EXPECT_TRUE(program.says("--config: " + config + ":" + sentence)) << program.said();
   };
-  expect_refused("[knn]\nbogus = 1\n", "[knn] has the unknown key 'bogus'");
-  expect_refused("[simulate]\ndriverz=7\n", "[simulate] has the unknown key 'driverz'");
-  expect_refused("[bogus]\nk = 1\n", "there is no command 'bogus'");
-  expect_refused("tick = 1\n", "the key 'tick' stands under no command");
+  expect_refused("[knn]\nbogus = 1\n", "2: [knn] has the unknown key 'bogus'");
+  expect_refused("[simulate]\ndriverz=7\n", "2: [simulate] has the unknown key 'driverz'");
+  expect_refused("[bogus]\nk = 1\n", "1: there is no command 'bogus'");
+  expect_refused("tick = 1\n", "1: the key 'tick' stands under no command");
   expect_refused(std::string("\x7f\x45LF\0\x1b[2J = \xff", 13), "");
   std::ofstream(config) << "[knn]\nk = 3\n[serve]\ntick = \"manual\"\n[simulate]\ndrivers = 7\n";
   Program other({"info", "--config", config});
