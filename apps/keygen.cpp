@@ -4,28 +4,43 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <sodium.h>
+#include <sys/stat.h>
 
+#include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/protocol/keys/key_file.hpp"
 #include "starling/protocol/keys/secret_file.hpp"
+#include "starling/stream/access/principal.hpp"
+#include "starling/stream/json/json_text.hpp"
 
 namespace starling::apps {
 namespace {
 
 constexpr std::size_t name_bytes_max = 64;
 constexpr std::size_t token_bytes = 32;
+constexpr const char* server_name = "server";
+const std::vector<std::string> roles_of_keys{"publish", "query", "subscribe", "stats"};
+const std::vector<std::string> roles_of_tokens{"query", "subscribe", "stats"};  // the live page's
 
 struct KeygenFlags {
   std::string name;
   std::string out;
   std::string server_key;
+  std::string server_folder;
+  std::vector<std::string> roles;  ///< empty: those of keys, or those of tokens
   bool token = false;
 };
 
@@ -41,43 +56,51 @@ std::string check_name(const std::string& name) {
   return "a name has 1 to 64 letters, digits, _, - and . and begins with none of the last two";
 }
 
-std::string check_key(const std::string& text) {
-  if (protocol::from_z85(text)) return {};
-  return "a public key has 40 characters in Z85, as public = \"...\" of the server's key file "
-         "shows it; quote it for the shell";
+std::string check_role(const std::string& text) {
+  if (stream::role_of(text)) return {};
+  return "the roles are publish, query, subscribe, tick, stats and admin (docs/security.md)";
 }
 
-void print_principal(const std::string& name, const std::string& member, const std::string& value) {
-  std::cout << "[[principal]]\nname = \"" << name << "\"\n"
-            << member << " = \"" << value
-            << "\"\nroles = [\"publish\", \"query\", \"subscribe\"]\n";
+/// The text in quotes. TOML escapes as JSON does.
+std::string quoted(const std::string& text) {
+  return stream::JsonText().text(text).take();
 }
 
-void say_next(const std::string& wrote, const std::string& then) {
-  std::cout << std::flush;
-  std::cerr << "starling keygen: wrote " << wrote
+std::string server_lines(const std::string& path, const protocol::KeyPair& key) {
+  return "[server]\nkey = " + quoted(path) + "   # public = \"" + protocol::to_z85(key.public_key) +
+         "\"\n";
+}
+
+std::string principal_lines(const std::string& name, const std::string& member,
+                            const std::string& value, const std::vector<std::string>& roles) {
+  std::string lines =
+      "[[principal]]\nname = \"" + name + "\"\n" + member + " = \"" + value + "\"\nroles = [";
+  for (const std::string& role : roles)
+    lines += (&role == &roles.front() ? "\"" : ", \"") + role + "\"";
+  return lines + "]\n";
+}
+
+/// Prints lines for a keys file, and then what to do with them.
+void print_lines(const std::string& lines, const std::string& path, const std::string& then) {
+  std::cout << lines << std::flush;
+  std::cerr << "starling keygen: wrote " << path
             << " (mode 0600). Add the lines above to the keys file of the server (starling serve "
-               "--keys FILE), with the roles that are needed of publish, query, subscribe, tick, "
-               "stats and admin, and send the server SIGHUP. "
+               "--keys FILE)"
             << then << '\n';
 }
 
-void make_key(const KeygenFlags& flags) {
-  const std::string path = flags.out.empty() ? flags.name + ".key" : flags.out;
-  protocol::KeyPair key = protocol::new_key_pair(flags.name);
-  if (!flags.server_key.empty()) key.server_key = protocol::from_z85(flags.server_key);
+/// Writes a new key file, and returns the pair.
+protocol::KeyPair write_key(const std::string& path, const std::string& name,
+                            const std::optional<protocol::CurveKey>& server_key) {
+  protocol::KeyPair key = protocol::new_key_pair(name);
+  key.server_key = server_key;
   protocol::write_key_file(path, key);
-  print_principal(flags.name, "public", protocol::to_z85(key.public_key));
-  say_next(path, std::string("Then connect with --key ") + path +
-                     (key.server_key ? ""
-                                     : " and --server-key, or write the server's public key into "
-                                       "the file as server = \"...\"") +
-                     ".");
+  return key;
 }
 
-void make_token(const KeygenFlags& flags) {
+/// Writes a new token to a file, and returns its SHA-256 in hex.
+std::string write_token(const std::string& path) {
   if (sodium_init() < 0) throw std::runtime_error("libsodium does not start");
-  const std::string path = flags.out.empty() ? flags.name + ".token" : flags.out;
   std::array<std::uint8_t, token_bytes> random{};
   randombytes_buf(random.data(), random.size());
   constexpr int variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
@@ -94,9 +117,93 @@ void make_token(const KeygenFlags& flags) {
   sodium_memzero(token.data(), token.size());
   protocol::write_secret({.kind = "token file", .path = path, .maker = "starling keygen --token"},
                          text.text());
-  print_principal(flags.name, "token_sha256", hex.data());
-  say_next(path, "Then send the token with each request: curl -H \"Authorization: Bearer $(cat " +
-                     path + ")\" https://...");
+  return hex.data();
+}
+
+std::string with_token(const std::string& path) {
+  return "curl -H \"Authorization: Bearer $(cat " + path + ")\"";
+}
+
+void make_key(const KeygenFlags& flags) {
+  const std::string path = flags.out.empty() ? flags.name + ".key" : flags.out;
+  std::optional<protocol::CurveKey> server_key;
+  if (!flags.server_key.empty()) server_key = protocol::public_key_from(flags.server_key);
+  const protocol::KeyPair key = write_key(path, flags.name, server_key);
+  if (flags.name == server_name)
+    return print_lines(server_lines(path, key), path,
+                       "; it needs no [[principal]]. Give clients the public key.");
+  const std::string lines = principal_lines(flags.name, "public", protocol::to_z85(key.public_key),
+                                            flags.roles.empty() ? roles_of_keys : flags.roles);
+  print_lines(lines, path,
+              " and send the server SIGHUP. Then connect with --key " + path +
+                  (server_key ? ""
+                              : " and --server-key, or write the server's public key into the "
+                                "file as server = \"...\"") +
+                  ".");
+}
+
+void make_token(const KeygenFlags& flags) {
+  const std::string path = flags.out.empty() ? flags.name + ".token" : flags.out;
+  const std::string hash = write_token(path);
+  print_lines(principal_lines(flags.name, "token_sha256", hash,
+                              flags.roles.empty() ? roles_of_tokens : flags.roles),
+              path,
+              " and send the server SIGHUP. Then send the token with each request: " +
+                  with_token(path) + " https://...");
+}
+
+/// The files that were written so far; removed if a later one cannot be written.
+class NewFiles {
+ public:
+  NewFiles() = default;
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+  ~NewFiles() {
+    std::error_code ignored;
+    for (const std::string& path : paths_) std::filesystem::remove(path, ignored);
+  }
+  void add(const std::string& path) { paths_.push_back(path); }
+  void keep() { paths_.clear(); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+/// Makes all that a server with keys needs: its key, a client's, a token and the keys file.
+void make_server(const KeygenFlags& flags) {
+  const std::string name = flags.name.empty() ? "client" : flags.name;
+  const std::string& folder = flags.server_folder;
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    throw std::runtime_error("cannot make the folder " + folder + ": " + std::strerror(errno) +
+                             "; name one in a folder that exists");
+  const auto path_of = [&](const std::string& file) {
+    return (std::filesystem::path(folder) / file).string();
+  };
+  const std::string server_path = path_of("server.key");
+  const std::string client_path = path_of(name + ".key");
+  const std::string token_path = path_of("dashboard.token");
+  const std::string keys_path = path_of("keys.toml");
+  NewFiles files;
+  const protocol::KeyPair server = write_key(server_path, server_name, std::nullopt);
+  files.add(server_path);
+  const protocol::KeyPair client = write_key(client_path, name, server.public_key);
+  files.add(client_path);
+  const std::string hash = write_token(token_path);
+  files.add(token_path);
+  const std::string lines =
+      "# Who may use the server of starling serve --keys; docs/security.md has all members.\n" +
+      server_lines("server.key", server) + '\n' +
+      principal_lines(name, "public", protocol::to_z85(client.public_key),
+                      flags.roles.empty() ? roles_of_keys : flags.roles) +
+      '\n' + principal_lines("dashboard", "token_sha256", hash, roles_of_tokens);
+  protocol::write_secret(
+      {.kind = "keys file", .path = keys_path, .maker = "starling keygen --server DIR"}, lines);
+  files.keep();
+  std::cerr << "starling keygen: wrote " << server_path << ", " << client_path << ", " << token_path
+            << " and " << keys_path << " (mode 0600). Start the server: starling serve --keys "
+            << keys_path << "\nConnect to it: starling info --key " << client_path
+            << "\nAsk over HTTP, or give the page the token: " << with_token(token_path)
+            << " http://127.0.0.1:7413/v1/stats\n";
 }
 
 }  // namespace
@@ -104,35 +211,65 @@ void make_token(const KeygenFlags& flags) {
 std::function<int()> add_keygen(CLI::App& program) {
   const auto flags = std::make_shared<KeygenFlags>();
   CLI::App& command = *program.add_subcommand(
-      "keygen", "Make a key file for a client or a server, or a token for HTTP");
-  command.add_option("name", flags->name, "The name of the client, as the server's log shows it")
-      ->required()
+      "keygen", "Make keys for a server and its clients, or a token for HTTP");
+  command
+      .add_option("name", flags->name,
+                  "The name of the client, as the server's log shows it. server: the key of the "
+                  "server itself. With --server, client if left out")
       ->check(CLI::Validator(check_name, ""));
   auto* const token = command.add_flag(
       "--token", flags->token,
       "Make a bearer token for HTTP and WebSockets. The keys file has only its hash");
+  auto* const server = command
+                           .add_option("--server", flags->server_folder,
+                                       "Write all that a server with keys needs into this folder: "
+                                       "server.key, NAME.key for a client, dashboard.token for "
+                                       "HTTP, and keys.toml for starling serve --keys")
+                           ->excludes(token)
+                           ->type_name("DIR");
+  command
+      .add_option("--roles", flags->roles,
+                  "The roles of the client or token, with commas: publish, query, subscribe, tick, "
+                  "stats, admin. Without this flag, publish,query,subscribe,stats for a client, and "
+                  "query,subscribe,stats for a token")
+      ->delimiter(',')
+      ->check(CLI::Validator(check_role, ""))
+      ->type_name("ROLES");
   command
       .add_option("--out", flags->out,
                   "The file to write, which must not exist. Without this flag, NAME.key or "
                   "NAME.token")
+      ->excludes(server)
       ->type_name("FILE");
   command
       .add_option("--server-key", flags->server_key,
-                  "The public key of the server, which is written into the key file")
-      ->check(CLI::Validator(check_key, ""))
+                  "The public key of the server, or a file with it, such as the server's key file. "
+                  "It is written into the key file")
+      ->check(CLI::Validator(check_server_key, ""))
       ->excludes(token)
-      ->type_name("KEY");
+      ->excludes(server)
+      ->type_name("KEY|FILE");
   command.footer(
       "Examples:\n"
-      "  starling keygen server\n"
-      "  starling keygen dispatch --server-key 'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID'\n"
-      "  starling keygen --token dashboard >> keys.toml\n"
-      "The secret goes to a file of mode 0600, the lines for the server's keys file to the\n"
-      "standard output. The keys file names the server's own key file under [server], as\n"
-      "key = \"server.key\", and needs no other lines for it. Whoever has a secret can act as its\n"
-      "owner. To revoke one, remove its lines from the keys file and send the server SIGHUP.");
+      "  starling keygen --server keys dispatch\n"
+      "  starling keygen rider --server-key keys/server.key >> keys/keys.toml\n"
+      "  starling keygen --token --roles stats prometheus >> keys/keys.toml\n"
+      "Secrets go to files of mode 0600, the lines for the server's keys file to the standard\n"
+      "output. Whoever has a secret can act as its owner. To revoke one, remove its lines from\n"
+      "the keys file and send the server SIGHUP.");
   return [flags] {
-    if (flags->token)
+    if (!flags->server_folder.empty() && flags->name == server_name)
+      throw CLI::ValidationError("--server", "the server has a key of this name; name the client");
+    if (flags->name == server_name && !flags->token &&
+        !(flags->roles.empty() && flags->server_key.empty()))
+      throw CLI::ValidationError("name",
+                                 "the server's own key has no roles and no server's key; "
+                                 "give a client another name");
+    if (!flags->server_folder.empty())
+      make_server(*flags);
+    else if (flags->name.empty())
+      throw CLI::RequiredError("name");
+    else if (flags->token)
       make_token(*flags);
     else
       make_key(*flags);

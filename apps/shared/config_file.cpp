@@ -16,7 +16,6 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
-#include "starling/apps/shared/nearest_name.hpp"
 #include "starling/apps/shared/unknown_word.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 

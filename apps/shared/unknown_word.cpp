@@ -4,15 +4,49 @@
 #include "starling/apps/shared/unknown_word.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <cstddef>
+#include <numeric>
 
 #include <CLI/CLI.hpp>
 
-#include "starling/apps/shared/nearest_name.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {
+
+/// Above this edit distance no name is suggested.
+constexpr std::size_t suggested_distance_max = 2;
+
+bool is_same(char one, char other) {
+  return one == other || ((one == '-' || one == '_') && (other == '-' || other == '_'));
+}
+
+/// Levenshtein distance: the number of letters inserted, deleted or replaced.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  // The distances from a prefix of `from` to each prefix of `to`.
+  std::vector<std::size_t> distances(to.size() + 1);
+  std::iota(distances.begin(), distances.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = distances[0];
+    distances[0] = i + 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (is_same(from[i], to[j]) ? 0 : 1);
+      diagonal = distances[j + 1];
+      distances[j + 1] = std::min({replaced, distances[j] + 1, distances[j + 1] + 1});
+    }
+  }
+  return distances.back();
+}
+
+/// Returns an empty text if no name is near.
+std::string nearest_name(std::string_view word, std::span<const std::string> names) {
+  const auto distance_to = [word](const std::string& name) { return edit_distance(word, name); };
+  const auto nearest = std::ranges::min_element(names, {}, distance_to);
+  if (nearest == names.end()) return {};
+  const std::size_t distance = distance_to(*nearest);
+  return distance <= suggested_distance_max && distance < nearest->size() ? *nearest
+                                                                          : std::string();
+}
 
 /// The flags that --help shows, those of the commands above included.
 std::vector<std::string> flag_names(const CLI::App& app) {
@@ -24,9 +58,10 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// A number below zero is no flag.
+/// Neither a number below zero nor "--" is a flag.
 bool is_flag(std::string_view word) {
-  return word.size() > 1 && word[0] == '-' && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
+  return word.size() > 1 && word != "--" && word[0] == '-' && !(word[1] >= '0' && word[1] <= '9') &&
+         word[1] != '.';
 }
 
 std::string describe_command(const CLI::App& app, const std::string& path,
@@ -48,6 +83,11 @@ std::string describe_flag(const CLI::App& app, const std::string& path, std::str
 }
 
 }  // namespace
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
+  const std::string name = nearest_name(word, names);
+  return name.empty() ? name : "; did you mean " + name + "?";
+}
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;

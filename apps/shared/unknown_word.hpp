@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error sentence for a mistyped command or flag. Called by main.cpp when the command line
-// cannot be parsed.
+// The error sentence for a mistyped command or flag, which main.cpp asks for when the command line
+// cannot be parsed, and the suggestions for all misspelt names.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -17,6 +19,10 @@ namespace starling::apps {
 /// "starling serve: unknown flag '--tik'; did you mean --tick? ...". Returns an empty text if the
 /// failure has another reason.
 std::string describe_unknown_word(const CLI::App& program);
+
+/// Returns "; did you mean NAME?" with the name that has the smallest edit distance to `word`,
+/// where - and _ count as the same letter. Returns an empty text if more than two letters differ.
+std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 /// Returns the names of the commands of `app` that --help shows.
 std::vector<std::string> command_names(const CLI::App& app);

@@ -27,11 +27,13 @@ std::optional<protocol::KeyPair> key_of(const GivenOptions& given) {
     fail(STARLING_INVALID_ARGUMENT, std::string("options.key_file: ") + error.what() + ".");
   }
   if (given.server_key != nullptr) {
-    key.server_key = protocol::from_z85(text_of(given.server_key, "options.server_key"));
-    if (!key.server_key)
+    const std::string server_key = text_of(given.server_key, "options.server_key");
+    try {
+      key.server_key = protocol::public_key_from(server_key);
+    } catch (const std::runtime_error& error) {
       fail(STARLING_INVALID_ARGUMENT,
-           "options.server_key is no key; give the 40 characters that the server's key file has as "
-           "public.");
+           std::string("options.server_key is no key: ") + error.what() + ".");
+    }
   }
   if (!key.server_key)
     fail(STARLING_INVALID_ARGUMENT,

@@ -476,7 +476,8 @@ typedef struct starling_client_options {
   int32_t reserved; /* 0 */
   /* The key file of this client, for a server with keys: docs/security.md. NULL: no key. */
   const char* key_file;
-  /* The server's public key in Z85, if the key file does not have it, or has another; or NULL. */
+  /* The server's public key in Z85, or the path of a file that has it as public = "...", if the key
+   * file does not have it, or has another; or NULL. */
   const char* server_key;
 } starling_client_options;
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <zmq.h>
@@ -28,8 +30,7 @@ SecretFile named(const std::string& path) {
   fail(named(path), what);
 }
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
+std::string_view trim(std::string_view text, std::string_view blank = " \t\r") {
   const auto first = text.find_first_not_of(blank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
@@ -155,6 +156,20 @@ KeyPair read_key_file(const std::string& path) {
          "is damaged: public is not the public key of secret; make a new one with starling keygen "
          "NAME");
   return pair;
+}
+
+CurveKey public_key_from(const std::string& text) {
+  std::error_code error;
+  if (!std::filesystem::exists(text, error)) {
+    if (const auto key = from_z85(text)) return *key;
+    throw std::runtime_error(
+        "this is neither a public key, 40 characters in Z85 that are quoted for the shell, nor a "
+        "file that has it as public = \"...\"; give one of them, such as the server's key file");
+  }
+  SecretText content(secret_bytes_max + 1);
+  read_public(named(text), content);
+  if (const auto key = from_z85(trim(content.text(), " \t\r\n"))) return *key;
+  return key_of(text, parse(text, content.text()).public_key, "public");
 }
 
 void write_key_file(const std::string& path, const KeyPair& key) {

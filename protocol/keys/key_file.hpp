@@ -34,6 +34,11 @@ KeyPair new_key_pair(std::string name);
 /// together, or may be read or written by anybody but its owner.
 KeyPair read_key_file(const std::string& path);
 
+/// Returns the public key that `text` is, in Z85, or that the file of this name holds: a key file,
+/// a part of it with the line public = "...", or the key alone. Anybody may read the file. Throws
+/// std::runtime_error with one sentence, which tells what to do, if the text is neither.
+CurveKey public_key_from(const std::string& text);
+
 /// Writes a new file with mode 0600. Throws std::runtime_error with one sentence if the file exists
 /// or cannot be written.
 void write_key_file(const std::string& path, const KeyPair& key);

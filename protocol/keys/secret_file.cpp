@@ -24,16 +24,44 @@ std::string cannot_be(const char* what) {
   return std::string("cannot be ") + what + ": " + std::strerror(error);
 }
 
-void check_access(const SecretFile& file, int descriptor) {
+/// Returns the mode of an open regular file.
+mode_t mode_of(const SecretFile& file, const Descriptor& opened) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail(file, cannot_be("read"));
+  if (::fstat(opened.number(), &status) != 0) fail(file, cannot_be("read"));
   if (!S_ISREG(status.st_mode))
     fail(file, "is not a file; give a file that " + file.maker + " wrote");
-  if ((status.st_mode & 0077) == 0) return;
+  return status.st_mode;
+}
+
+void check_access(const SecretFile& file, mode_t status_mode) {
+  if ((status_mode & 0077) == 0) return;
   std::array<char, 8> mode{};
-  std::snprintf(mode.data(), mode.size(), "%04o", unsigned{status.st_mode} & 07777u);
+  std::snprintf(mode.data(), mode.size(), "%04o", unsigned{status_mode} & 07777u);
   fail(file, std::string("is open to others than its owner (mode ") + mode.data() +
                  "); run chmod 600 on it, and make a new one if others may have read it");
+}
+
+Descriptor open_to_read(const SecretFile& file) {
+  // Without O_NONBLOCK, a named pipe would wait for its writer.
+  Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (opened.number() < 0) fail(file, cannot_be("opened") + "; " + file.maker + " makes one");
+  return opened;
+}
+
+void read_all(const SecretFile& file, const Descriptor& opened, std::string& text) {
+  text.resize(secret_bytes_max + 1);
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(opened.number(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(file, cannot_be("read"));
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  if (size > secret_bytes_max)
+    fail(file, "has more than " + std::to_string(secret_bytes_max) + " bytes; give a file that " +
+                   file.maker + " wrote");
+  text.resize(size);
 }
 
 void write_all(const SecretFile& file, int descriptor, std::string_view text) {
@@ -57,24 +85,15 @@ void fail(const SecretFile& file, const std::string& what) {
 }
 
 void read_secret(const SecretFile& file, SecretText& secret) {
-  // Without O_NONBLOCK, a named pipe would wait for its writer.
-  const Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (opened.number() < 0) fail(file, cannot_be("opened") + "; " + file.maker + " makes one");
-  check_access(file, opened.number());
-  std::string& text = secret.text();
-  text.resize(secret_bytes_max + 1);
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = ::read(opened.number(), text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(file, cannot_be("read"));
-    if (count == 0) break;
-    size += static_cast<std::size_t>(count);
-  }
-  if (size > secret_bytes_max)
-    fail(file, "has more than " + std::to_string(secret_bytes_max) + " bytes; give a file that " +
-                   file.maker + " wrote");
-  text.resize(size);
+  const Descriptor opened = open_to_read(file);
+  check_access(file, mode_of(file, opened));
+  read_all(file, opened, secret.text());
+}
+
+void read_public(const SecretFile& file, SecretText& text) {
+  const Descriptor opened = open_to_read(file);
+  mode_of(file, opened);
+  read_all(file, opened, text.text());
 }
 
 void write_secret(const SecretFile& file, std::string_view secret) {

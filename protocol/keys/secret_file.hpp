@@ -41,6 +41,9 @@ inline constexpr std::size_t secret_bytes_max = 4096;
 /// secret_bytes_max, or may be read or written by anybody but its owner.
 void read_secret(const SecretFile& file, SecretText& secret);
 
+/// Does the same without looking at who may read or write the file, which holds nothing secret.
+void read_public(const SecretFile& file, SecretText& text);
+
 /// Writes a new file with mode 0600. Throws std::runtime_error with one sentence if the file exists
 /// or cannot be written.
 void write_secret(const SecretFile& file, std::string_view secret);

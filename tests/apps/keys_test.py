@@ -3,6 +3,7 @@
 the program as the only argument."""
 
 import hashlib
+import http.client
 import os
 import re
 import signal
@@ -13,7 +14,7 @@ import time
 import tomllib
 import unittest
 
-from server_case import LineReader, ServerCase
+from server_case import PATIENCE_S, LineReader, ServerCase
 
 ServerCase.program = sys.argv.pop()
 ENDS_S = 20  # how long a command may take that the server refuses; each has a time-out of 5 s at most
@@ -38,16 +39,51 @@ class KeygenTest(ServerCase):
         self.assertEqual(pair["name"], "dispatch")
         self.assertRegex(pair["secret"], f"^{Z85}$")
         self.assertEqual(principal, {"name": "dispatch", "public": pair["public"],
-                                     "roles": ["publish", "query", "subscribe"]})
+                                     "roles": ["publish", "query", "subscribe", "stats"]})
         self.assertIn("--server-key", said)
         self.assertNotIn(pair["secret"], said)
 
+    def test_the_server_has_a_section_and_is_no_principal(self):
+        path = self.folder / 'the "server".key'
+        done = self.run_program("keygen", "server", "--out", path)
+        self.assertEqual(tomllib.loads(done.stdout), {"server": {"key": str(path)}})
+        public = tomllib.loads(path.read_text())["public"]
+        self.assertTrue(done.stdout.endswith(f'# public = "{public}"\n'), done.stdout)
+        for flag in (["--roles", "stats"], ["--server-key", public]):
+            done = self.run_program("keygen", "server", *flag, "--out", self.folder / "new", status=2)
+            self.assertIn("give a client another name", done.stderr)
+
     def test_the_servers_key_is_written_into_the_file(self):
-        server, _ = self.keygen("server", "--out", self.folder / "server.key")
-        path = self.folder / "rider.key"
-        _, said = self.keygen("rider", "--out", path, "--server-key", server["public"])
-        self.assertEqual(tomllib.loads(path.read_text())["server"], server["public"])
-        self.assertNotIn("--server-key", said)
+        server = self.folder / "server.key"
+        self.run_program("keygen", "server", "--out", server)
+        public = tomllib.loads(server.read_text())["public"]
+        line = self.write("server.pub", f'public = "{public}"\n')
+        alone = self.write("alone.pub", f" {public}\n")
+        alone.chmod(0o644)
+        for number, source in enumerate((public, server, line, alone)):
+            path = self.folder / f"rider{number}.key"
+            _, said = self.keygen("rider", "--out", path, "--server-key", source)
+            self.assertEqual(tomllib.loads(path.read_text())["server"], public)
+            self.assertNotIn("--server-key", said)
+
+    def test_a_file_without_a_servers_key_is_refused(self):
+        for text, sentence in (("", "has no public"), ("x" * 41, "is no key file: line 1"),
+                               ("x" * 5000, "more than 4096 bytes")):
+            path = self.write("bad.pub", text)
+            done = self.run_program("keygen", "a", "--server-key", path, "--out", self.folder / "new",
+                                    status=2)
+            self.assertIn(f"--server-key: the key file {path} ", done.stderr)
+            self.assertIn(sentence, done.stderr)
+        self.assertIn("is not a file", self.run_program("keygen", "a", "--server-key", self.folder,
+                                                        status=2).stderr)
+
+    def test_roles_are_those_that_were_asked_for(self):
+        asked, _ = self.keygen("--token", "board", "--roles", "stats,publish", "--out", self.folder / "1")
+        self.assertEqual(asked["roles"], ["stats", "publish"])
+        asked, _ = self.keygen("a", "--roles", "tick", "--out", self.folder / "2")
+        self.assertEqual(asked["roles"], ["tick"])
+        done = self.run_program("keygen", "a", "--roles", "query,root", status=2)
+        self.assertIn("the roles are publish, query", done.stderr)
 
     def test_two_keys_of_a_name_differ(self):
         one, _ = self.keygen("a", "--out", self.folder / "1")
@@ -62,7 +98,7 @@ class KeygenTest(ServerCase):
         self.assertRegex(token, r"^[0-9A-Za-z_-]{43}\n$")
         digest = hashlib.sha256(token.strip().encode()).hexdigest()
         self.assertEqual(principal, {"name": "board", "token_sha256": digest,
-                                     "roles": ["publish", "query", "subscribe"]})
+                                     "roles": ["query", "subscribe", "stats"]})
         self.assertNotIn(token.strip(), said)
 
     def test_nothing_is_overwritten(self):
@@ -91,6 +127,54 @@ class KeyCase(ServerCase):
         return path, re.search(r'public = "(.*)"', done.stdout).group(1)
 
 
+class ServerFolderTest(ServerCase):
+    """`starling keygen --server DIR`."""
+
+    def test_a_server_takes_what_was_written(self):
+        folder = self.folder / "keys"
+        self.run_program("keygen", "--server", folder, "dispatch")
+        self.assertEqual(sorted(each.name for each in folder.iterdir()),
+                         ["dashboard.token", "dispatch.key", "keys.toml", "server.key"])
+        for path in (folder, *folder.iterdir()):
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, path)
+        self.run_program("serve", "--keys", folder / "keys.toml", "--check-config")
+        self.serve("--keys", folder / "keys.toml")
+        key = folder / "dispatch.key"
+        self.ask_server("put", "--id", "1", "--x", "0", "--y", "0", "--key", key)
+        self.assertIn("1", self.ask_server("ask", "--x", "0", "--y", "0", "--csv", "--key", key).stdout)
+        self.ask_server("top", "--once", "--refresh", "10ms", "--key", key)
+        token = (folder / "dashboard.token").read_text().strip()
+        self.assertEqual(self.status_of("GET", "/v1/stats", token), 200)
+        self.assertEqual(self.status_of("GET", "/v1/neighbors?k=1&x=0&y=0", token), 200)
+        self.assertEqual(self.status_of("DELETE", "/v1/objects/1", token), 403)
+
+    def status_of(self, method, target, token):
+        connection = http.client.HTTPConnection(self.endpoints["http"], timeout=PATIENCE_S)
+        self.addCleanup(connection.close)
+        connection.request(method, target, headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse().status
+
+    def test_a_folder_with_one_of_the_files_stays_as_it_is(self):
+        for name in ("server.key", "client.key", "dashboard.token", "keys.toml"):
+            folder = self.folder / f"with {name}"
+            folder.mkdir()
+            (folder / name).write_text("mine")
+            done = self.run_program("keygen", "--server", folder, status=1)
+            self.assertIn(f"{folder / name} exists already", done.stderr)
+            self.assertEqual([each.read_text() for each in folder.iterdir()], ["mine"])
+
+    def test_wrong_usage_writes_nothing(self):
+        folder = self.folder / "keys"
+        for arguments, sentence in ((["server"], "name the client"), (["--token", "a"], "--token"),
+                                    (["--out", "a"], "--out"), (["--server-key", "x" * 40], "--server-key")):
+            done = self.run_program("keygen", "--server", folder, *arguments, status=2)
+            self.assertIn(sentence, done.stderr)
+        self.assertIn("name is required", self.run_program("keygen", status=2).stderr)
+        self.assertFalse(folder.exists())
+        done = self.run_program("keygen", "--server", folder / "keys", status=1)
+        self.assertIn("name one in a folder that exists", done.stderr)
+
+
 class CommandKeysTest(KeyCase):
     def test_every_command_names_what_is_wrong_with_its_key_file(self):
         path, _ = self.make_key("rider")
@@ -117,8 +201,9 @@ class CommandKeysTest(KeyCase):
 
     def test_a_servers_key_alone_is_wrong_usage(self):
         public = self.make_key("server")[1]
-        done = self.run_program("streams", "--server-key", public, status=2)
-        self.assertIn("give --key FILE", done.stderr)
+        for source in (public, self.folder / "server.key"):
+            done = self.run_program("streams", "--server-key", source, status=2)
+            self.assertIn("give --key FILE", done.stderr)
         self.assertIn("40 characters", self.run_program("streams", "--server-key", "x", status=2).stderr)
         path, _ = self.make_key("rider")
         done = self.run_program("streams", "--key", path, status=1)
@@ -197,6 +282,10 @@ class ServeKeysTest(KeyCase):
         self.ask_server("remove", "query", "near", "1", "--key", key)
         self.ask_server("remove", "--key", key, "stream", "near")
         self.ask_server("remove", "object", "truck-7", **with_key)
+        other, lines = self.make_key("other")
+        self.write_keys(self.lines_of("other", lines, "query"))
+        self.serve("--keys", self.folder / "keys.toml")
+        self.ask_server("streams", "--key", other, "--server-key", self.folder / "server.key")
 
     def test_a_replay_and_a_simulation_use_a_server_with_keys(self):
         key, lines = self.principal("replayer", "publish", "query", "subscribe", "tick", "stats")

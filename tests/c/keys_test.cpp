@@ -88,6 +88,9 @@ TEST_F(CKeys, TheServersKeyMayComeBesideTheFile) {
   const std::string text = protocol::to_z85(server_key.public_key);
   options.server_key = text.c_str();
   EXPECT_EQ(connect(options), STARLING_OK) << sentence();
+  const std::string server_file = write(server_key, "server.key");
+  options.server_key = server_file.c_str();
+  EXPECT_EQ(connect(options), STARLING_OK) << sentence();
   options.server_key = "short";
   EXPECT_EQ(connect(options), STARLING_INVALID_ARGUMENT);
   EXPECT_THAT(sentence(), HasSubstr("options.server_key is no key"));

@@ -190,6 +190,8 @@ const std::vector<Room>& house_rooms() {
         "protocol/client",
         "stream/sockets",
         "stream",
+        "stream/access",
+        "stream/json",
         "stream/output",
         "sim/files",
         "sim/traces",

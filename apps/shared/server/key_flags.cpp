@@ -3,19 +3,20 @@
 #include "starling/apps/shared/server/key_flags.hpp"
 
 #include <cstdlib>
+#include <stdexcept>
 
 #include <CLI/CLI.hpp>
 
 namespace starling::apps {
-namespace {
 
-std::string check_z85(const std::string& text) {
-  if (protocol::from_z85(text)) return {};
-  return "a public key has 40 characters in Z85, as public = \"...\" of a key file shows it; quote "
-         "it for the shell";
+std::string check_server_key(const std::string& text) {
+  try {
+    protocol::public_key_from(text);
+    return {};
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
 }
-
-}  // namespace
 
 void add_key_flags(CLI::App& command, KeyFlags& flags) {
   command
@@ -25,10 +26,12 @@ void add_key_flags(CLI::App& command, KeyFlags& flags) {
                   "key files")
       ->type_name("FILE");
   command
-      .add_option("--server-key", flags.server_key,
-                  "The server's public key, if the key file does not have it, or has another")
-      ->check(CLI::Validator(check_z85, ""))
-      ->type_name("KEY");
+      .add_option(
+          "--server-key", flags.server_key,
+          "The server's public key, or a file with it, such as the server's key file; for a "
+          "key file that does not have it, or has another")
+      ->check(CLI::Validator(check_server_key, ""))
+      ->type_name("KEY|FILE");
 }
 
 std::optional<protocol::KeyPair> key_of(const KeyFlags& flags) {
@@ -39,7 +42,7 @@ std::optional<protocol::KeyPair> key_of(const KeyFlags& flags) {
     throw CLI::ValidationError("--server-key", "needs a key of this client, too; give --key FILE");
   if (file.empty()) return std::nullopt;
   protocol::KeyPair key = protocol::read_key_file(file);
-  if (!flags.server_key.empty()) key.server_key = protocol::from_z85(flags.server_key);
+  if (!flags.server_key.empty()) key.server_key = protocol::public_key_from(flags.server_key);
   return key;
 }
 

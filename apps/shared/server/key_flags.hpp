@@ -19,6 +19,10 @@ struct KeyFlags {
   std::string server_key;
 };
 
+/// Checks the value of --server-key: returns why it is neither a public key nor a file with one, or
+/// an empty text.
+std::string check_server_key(const std::string& text);
+
 void add_key_flags(CLI::App& command, KeyFlags& flags);
 
 /// Reads the key file that the flags, or else STARLING_KEY, name. Returns std::nullopt if they name

@@ -65,7 +65,8 @@ class Client:
         key: the path of this client's key file, for a server with keys (docs/security.md). None:
             that of the environment variable STARLING_KEY, if it is set. The connection is then
             encrypted, and `subscribe` uses the same key.
-        server_key: the server's public key, if the key file does not have it, or has another.
+        server_key: the server's public key, or the path of a file with it, if the key file does not
+            have it, or has another.
 
     Raises TimedOut if no server answers, and StarlingError if it refuses, the key too.
     """
