@@ -3,11 +3,28 @@
 #include "starling/log/writer.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "starling/knn/base/assert.hpp"
 
 namespace starling::log {
+namespace {
+
+std::uint64_t first_bytes(const WriterOptions& options) {
+  return std::min(options.first_segment_bytes, options.segment_bytes);
+}
+
+/// Returns all if the system does not say it.
+std::uint64_t free_bytes(const Files& files) {
+  try {
+    return files.free_bytes();
+  } catch (const IoError&) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+}
+
+}  // namespace
 
 Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
     : files_(files),
@@ -17,7 +34,7 @@ Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
   position_.chain = seed_of(log.id);
   header_.begin = position_;
   header_.created_us = options_.wall_us();
-  file_ = create_segment(files_, header_, options_.segment_bytes);
+  file_ = create_segment(files_, header_, first_bytes(options_));
   offset_ = segment_header_bytes(header_);
   segment_end_ = file_->bytes();
 }
@@ -74,6 +91,12 @@ void Writer::check_has_begun(const PendingGroup& group) const {
   check_invariant(group.sealed_bytes() >= begun_bytes_, "one group begins at a time");
 }
 
+std::uint64_t Writer::next_segment_bytes() const {
+  const std::uint64_t bytes =
+      std::min({2 * segment_end_, options_.segment_bytes, free_bytes(files_) / 4});
+  return std::max(bytes, first_bytes(options_));
+}
+
 void Writer::make_room(std::uint64_t bytes) {
   if (has_room(bytes)) return;
   SegmentHeader header = header_;
@@ -82,7 +105,7 @@ void Writer::make_room(std::uint64_t bytes) {
   header.begin = position_;
   header.created_us = options_.wall_us();
   const std::uint64_t begin = segment_header_bytes(header);
-  file_ = create_segment(files_, header, std::max(options_.segment_bytes, begin + bytes));
+  file_ = create_segment(files_, header, std::max(next_segment_bytes(), begin + bytes));
   header_ = std::move(header);
   offset_ = begin;
   segment_end_ = file_->bytes();

@@ -21,8 +21,12 @@ class WriterDead : public std::runtime_error {
 };
 
 struct WriterOptions {
-  std::uint64_t segment_bytes = std::uint64_t{256} << 20;  ///< reserved when a segment begins
-  std::function<std::int64_t()> wall_us = &wall_now_us;    ///< for the segments' time of creation
+  /// The length that is reserved for a segment when it begins. The first one of a log is short, so
+  /// that a small disk has room for it. Each later one has twice the length of the one before, up
+  /// to `segment_bytes`, but at most a quarter of the free disk and at least that of the first.
+  std::uint64_t segment_bytes = std::uint64_t{256} << 20;
+  std::uint64_t first_segment_bytes = std::uint64_t{16} << 20;
+  std::function<std::int64_t()> wall_us = &wall_now_us;  ///< for the segments' time of creation
 };
 
 struct NewLog {
@@ -55,6 +59,7 @@ class Writer {
  private:
   void check_has_begun(const PendingGroup& group) const;
   void make_room(std::uint64_t bytes);
+  std::uint64_t next_segment_bytes() const;
   [[noreturn]] void die(const IoError& error);
 
   Files& files_;

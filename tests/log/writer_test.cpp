@@ -55,6 +55,49 @@ TEST(Writer, GivesAGroupLongerThanASegmentASegmentOfItsLength) {
   EXPECT_EQ(found, all);
 }
 
+/// Returns the lengths of all segments, oldest first.
+std::vector<std::uint64_t> segment_lengths(SimulatedFiles& files) {
+  std::vector<std::uint64_t> lengths;
+  for (const std::string& name : segment_names(files)) lengths.push_back(files.open(name)->bytes());
+  return lengths;
+}
+
+TEST(Writer, BeginsWithAShortSegmentAndDoublesTheLength) {
+  SimulatedFiles files;
+  const WriterOptions options{.segment_bytes = 5000, .first_segment_bytes = 1000};
+  const NewLog log{.id = test_id(), .user = {}};
+  const auto fill = [&](Writer& writer, std::size_t segments) {
+    while (segment_names(files).size() < segments) commit(writer, {{1, 0, std::string(300, 'a')}});
+  };
+  {
+    Writer writer(files, log, options);
+    fill(writer, 3);
+    EXPECT_EQ(segment_lengths(files), (std::vector<std::uint64_t>{1000, 2000, 4000}));
+  }
+  const LogSummary summary = recover_log(files, [](const Group&) {});
+  Writer writer(files, *summary.end, options);
+  fill(writer, 5);
+  EXPECT_EQ(segment_lengths(files), (std::vector<std::uint64_t>{1000, 2000, 4000, 5000, 5000}))
+      << "a restart goes on with the lengths";
+  EXPECT_TRUE(check_log(files).damage.empty());
+}
+
+TEST(Writer, LeavesRoomOnASmallDisk) {
+  SimulatedFiles files;
+  Writer writer(files, NewLog{.id = test_id(), .user = {}},
+                {.segment_bytes = 8000, .first_segment_bytes = 1000});
+  files.set_space(6000);
+  while (segment_names(files).size() < 3) commit(writer, {{1, 0, std::string(300, 'a')}});
+  EXPECT_EQ(segment_lengths(files), (std::vector<std::uint64_t>{1000, 1500, 1125}));
+}
+
+TEST(Writer, TakesThePlaceOfAServersFirstSegmentFromASmallDisk) {
+  SimulatedFiles files;
+  files.set_space(std::uint64_t{20} << 20);
+  const Writer writer(files, NewLog{.id = test_id(), .user = {}}, {});
+  EXPECT_EQ(segment_lengths(files), (std::vector<std::uint64_t>{std::uint64_t{16} << 20}));
+}
+
 TEST(Writer, WritesNothingForAnEmptyGroup) {
   SimulatedFiles files;
   Writer writer(files, NewLog{.id = test_id(), .user = {}}, test_options());
