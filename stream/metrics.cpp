@@ -240,6 +240,8 @@ struct Metrics::State {
                                                  "Groups of records that came to the disk.");
   prometheus::Gauge& journal_full =
       gauge("starling_journal_full", "1: the log's disk is full, and changes are refused.");
+  prometheus::Gauge& journal_full_time = gauge(
+      "starling_journal_full_seconds", "How long the log's disk has been full. 0: it has room.");
   prometheus::Gauge& journal_snapshot =
       gauge("starling_journal_snapshot_bytes", "Bytes of the log's last snapshot.");
   prometheus::Counter& journal_snapshots =
@@ -315,6 +317,7 @@ void Metrics::State::set(const Gauges& gauges) {
   journal_waiting.Set(gauges.journal_waiting_records);
   journal_commits.Increment(gauges.journal_commits - journal_commits.Value());
   journal_full.Set(gauges.journal_full);
+  journal_full_time.Set(gauges.journal_full_s);
   journal_snapshot.Set(gauges.journal_snapshot_bytes);
   journal_snapshots.Increment(gauges.journal_snapshots - journal_snapshots.Value());
   journal_snapshots_failed.Increment(gauges.journal_snapshots_failed -

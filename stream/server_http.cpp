@@ -62,6 +62,8 @@ HttpApi::Parts Server::State::api_parts() {
           .page = [this](const HttpHead& head) { return page.answer(head); },
           .metrics = [this] { return metrics_page.at(steady_now_us()); },
           .last_error = [this] { return core.ticker().last_error(); },
+          .is_log_full =
+              [this] { return core.journal() != nullptr && core.journal()->refusal().has_value(); },
           .recording = options.recording,
           .network = options.network};
 }

@@ -110,6 +110,8 @@ ServerView view_of(const protocol::StatValues& before, const protocol::StatValue
   view.streams = samples.of("starling_streams");
   view.sessions = samples.of("starling_sessions");
   view.subscriptions = samples.of("starling_subscriptions");
+  view.log_full_s = samples.of("starling_journal_full_seconds");
+  view.log_free_bytes = samples.of("starling_journal_free_bytes");
   view.ticks = window.counted("ticks", "starling_ticks_total");
   view.skipped = window.counted("skipped", "starling_tick_overruns_total");
   view.failed = window.counted("failed", "starling_ticks_failed_total");

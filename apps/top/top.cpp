@@ -136,8 +136,9 @@ std::function<int()> add_top(CLI::App& program) {
       "  starling top\n"
       "  starling top --once --refresh 5s --connect tcp://127.0.0.1:7411\n"
       "  starling top --json | jq .rejected.per_s\n"
-      "A line with ! says that a limit is used by more than 90 %, or that something was lost or\n"
-      "refused since the last view. With NO_COLOR set, these lines are not red. Ctrl-C ends the "
+      "A line with ! says that a limit is used by more than 90 %, that something was lost or\n"
+      "refused since the last view, or that the log has no room. With NO_COLOR set, these lines "
+      "are not red. Ctrl-C ends the "
       "view.");
   return [flags] {
     Top(*flags).run();

@@ -13,6 +13,7 @@
 #include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/text_table.hpp"
 #include "starling/apps/shared/text/text_width.hpp"
+#include "starling/knn/base/bytes_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -86,6 +87,14 @@ std::string view_text(const ViewHead& head, const ServerView& view, const TableS
   lines.add(head.server + " at " + head.endpoint + ", " + head.space);
   if (!head.obstacle.empty()) lines.add(head.obstacle, true);
   if (view.is_restarted) lines.add("the server was restarted", true);
+  if (view.log_full_s > 0) {
+    lines.add("the log has had no room for " + with_decimals(view.log_full_s, "%.0f") +
+                  " s: changes are refused, and no tick begins",
+              true);
+    lines.add("free space on the disk of the server's --journal: " +
+                  bytes_text(static_cast<std::uint64_t>(view.log_free_bytes)) + " are free",
+              true);
+  }
   lines.add(count_text(view.objects) + " objects, " + count_text(view.queries) + " queries, " +
             count_text(view.streams) + " streams, " + count_text(view.sessions) + " sessions");
   lines.add("");
@@ -144,6 +153,8 @@ std::string view_json(const ViewHead& head, const ServerView& view) {
       .text("space", head.space)
       .number("interval_s", view.interval_s)
       .boolean("restarted", view.is_restarted)
+      .number("log_full_s", view.log_full_s)
+      .number("log_free_bytes", view.log_free_bytes)
       .number("objects", view.objects)
       .number("queries", view.queries)
       .number("streams", view.streams)

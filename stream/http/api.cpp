@@ -3,6 +3,7 @@
 // and streams have files of their own.
 #include "starling/stream/http/api.hpp"
 
+#include <array>
 #include <cmath>
 #include <utility>
 #include <variant>
@@ -87,9 +88,16 @@ void HttpApi::handle(HttpRequest request, HttpRespond respond) {
 }
 
 void HttpApi::get_health(HttpCall call) {
+  constexpr std::array<std::string_view, 1> known{"ready"};
+  const bool asks_readiness = call.query == "ready" || Parameters(call.query, known).has("ready");
   const std::string error = parts_.last_error();
-  if (error.empty()) return call.respond({.body = "ok\n"});
-  call.respond({.status = 503, .body = "the last tick failed: " + error + "\n"});
+  if (!error.empty())
+    return call.respond({.status = 503, .body = "the last tick failed: " + error + "\n"});
+  if (asks_readiness && parts_.is_log_full())
+    return call.respond({.status = 503,
+                         .body = "the disk of the server's log is full: changes are refused and no "
+                                 "tick begins; free space there\n"});
+  call.respond({.body = "ok\n"});
 }
 
 void HttpApi::get_metrics(HttpCall call) {

@@ -359,6 +359,7 @@ void Journal::became_full(const std::string& sentence) {
       "the log cannot grow: {}. Free space there. Until then, changes are refused and no tick "
       "begins; questions are answered",
       sentence);
+  full_since_us_ = executor_.now_us();
   refusal_ = "The disk of the server's log, " + options_.folder +
              ", is full, so the server takes no changes; free space there, and send this request "
              "and all after it again.";
@@ -397,7 +398,7 @@ Journal::Counts Journal::counts() const {
           .free_bytes = free_bytes(*files_),
           .waiting_records = end_ - durable_,
           .commits = commit_count_,
-          .is_full = refusal_.has_value(),
+          .full_us = refusal_ ? std::optional(executor_.now_us() - full_since_us_) : std::nullopt,
           .snapshot_bytes = snapshot_ ? snapshot_->bytes : 0,
           .snapshots = snapshot_count_,
           .snapshots_failed = failed_snapshot_count_};

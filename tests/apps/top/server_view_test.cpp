@@ -69,6 +69,24 @@ TEST(ServerView, ListsLimitsThatHaveALevelTheNearestFirst) {
   EXPECT_FALSE(view.levels[1].is_nearly_reached());
 }
 
+TEST(ViewText, SaysFirstThatTheLogHasNoRoomSinceWhenAndWhatToDo) {
+  const ViewHead head{.server = "starling", .endpoint = "tcp://x:1", .space = "planar2"};
+  protocol::StatValues values = sample(1, 1, 0, 0);
+  const auto text_of = [&] {
+    return view_text(head, view_of({}, values, 1), {.rows = 40, .columns = 80}, false);
+  };
+  values.emplace_back("starling_journal_full_seconds", 0);
+  EXPECT_THAT(text_of(), Not(HasSubstr("the log")));
+  values.back().second = 41.7;
+  values.emplace_back("starling_journal_free_bytes", 3 << 20);
+  EXPECT_THAT(text_of(),
+              HasSubstr("planar2\n! the log has had no room for 42 s: changes are refused, and no "
+                        "tick begins\n! free space on the disk of the server's --journal: 3 MiB "
+                        "are free\n"));
+  EXPECT_THAT(view_json(head, view_of({}, values, 1)),
+              HasSubstr(R"("log_full_s":41.7,"log_free_bytes":3145728)"));
+}
+
 constexpr std::string_view red = "\x1b[1;31m";
 
 TEST(ViewText, MarksNearlyReachedLimitsWithAndWithoutColours) {

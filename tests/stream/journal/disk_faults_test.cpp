@@ -224,6 +224,28 @@ TEST_F(DiskFaults, TicksThatWaitForRoomAreNoOverruns) {
   EXPECT_TRUE(happens([&] { return running.stat("starling_journal_full") == 0; }));
 }
 
+TEST_F(DiskFaults, WithoutRoomTheServerLivesAndIsNotReady) {
+  ServerOptions ticking = options();
+  ticking.tick_period_us = 2000;
+  RunningServer running(ticking);
+  const auto health = [&](const std::string& target) {
+    return http_get(running.endpoints().http, target);
+  };
+  EXPECT_TRUE(health("/healthz?ready").starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(running.stat("starling_journal_full_seconds"), 0);
+  disk->is_full = true;
+  auto asking = running.client();
+  ASSERT_TRUE(happens([&] { return running.stat("starling_journal_full_seconds") > 0; }));
+  EXPECT_TRUE(health("/healthz").starts_with("HTTP/1.1 200"));
+  const std::string answer = health("/healthz?ready");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 503")) << answer;
+  EXPECT_THAT(answer, ::testing::HasSubstr("free space there"));
+  EXPECT_TRUE(health("/healthz?redy").starts_with("HTTP/1.1 400"));
+  disk->is_full = false;
+  EXPECT_TRUE(happens([&] { return health("/healthz?ready").starts_with("HTTP/1.1 200"); }));
+  EXPECT_EQ(running.stat("starling_journal_full_seconds"), 0);
+}
+
 TEST_F(DiskFaults, AFailedSyncAcknowledgesNothingAndEndsTheServer) {
   std::atomic<bool> fails = false;
   files->on_sync = [&] {
