@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any, Optional
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 import numpy as np
 
@@ -35,7 +36,8 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
     distance_m are missing. With changes=True, a removed list has one row where rank is missing too.
     Distances have three decimals; with exact=True they are those of the engine, and each keeps its
     neighbour as distance_max. Needs pandas. Raises StarlingError with the program's words if it
-    fails, and FileNotFoundError if there is no program.
+    fails, and FileNotFoundError if there is no program. The program's warnings, and the first row
+    that it skips for each reason, are a UserWarning each.
     """
     import pandas
 
@@ -58,16 +60,27 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
                 frame = pandas.DataFrame()
             finally:
                 running.stdout.close()
+        said.seek(0)
+        sentence = said.read().decode("utf-8", "replace").strip()
         if running.returncode != 0:
-            said.seek(0)
-            sentence = said.read().decode("utf-8", "replace").strip()
             wrong = running.returncode == 2
             raise (InvalidArgument if wrong else StarlingError)(
                 ErrorCode.INVALID_ARGUMENT if wrong else ErrorCode.REFUSED, sentence)
+    for warning in _warnings_in(sentence):
+        warnings.warn(warning, stacklevel=2)
     times = pandas.to_datetime(frame.pop("time_us"), unit="us")
     frame = frame.drop(columns="time", errors="ignore")  # of --with time, the same times as texts
     frame.insert(1, "time", times)
     return frame
+
+
+def _warnings_in(said: str) -> Iterator[str]:
+    """Yields the warnings among the lines of the program's standard error."""
+    for line in said.splitlines():
+        if line.startswith("replay: warning: "):
+            yield line[len("replay: warning: "):]
+        elif line.startswith("replay: the first row "):
+            yield "rows were skipped: " + line[len("replay: "):]
 
 
 def _words_of(flag: str, value: Any) -> list[str]:

@@ -8,6 +8,7 @@ import gzip
 import os
 import subprocess
 import unittest
+import warnings
 import xml.etree.ElementTree
 
 import package_case
@@ -101,6 +102,25 @@ class Frames(ServerCase):
         self.assertEqual(frame["rank"].dtype, "Int64")
         self.assertEqual(frame["rank"].isna().tolist(), [False, False, True, False])
         self.assertEqual(frame["rank"].tolist()[3], 0)
+
+    def test_what_the_program_warns_of_is_a_warning(self):
+        trace = self.folder / "trace.csv"
+        trace.write_text("id,time,x,y\na,0,0,0\nb,0,3,4\nc,soon,1,1\n")
+        queries = self.folder / "queries.csv"
+        queries.write_text("query_id,k,follow\nq,1,missing\n")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            frame = starling.replay(trace, queries=queries, tick="1s")
+        self.assertEqual([(each.category, str(each.message), each.filename) for each in caught], [
+            (UserWarning, f"rows were skipped: the first row unparsable: {trace}:4:3: the time 'soon' "
+             "cannot be understood", __file__),
+            (UserWarning, "query 'q' follows 'missing', but the trace has no row of this object",
+             __file__)])
+        self.assertEqual(frame["query_id"].tolist(), ["q"])
+        trace.write_text("id,time,x,y\na,0,0,0\nb,0,3,4\n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            starling.replay(trace, k=1, tick="1s")
 
     def test_what_the_program_refuses_is_an_error_with_its_words(self):
         with self.assertRaisesRegex(starling.InvalidArgument, "--k"):
