@@ -22,6 +22,7 @@
 #include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/publishing/tick_outcome.hpp"
 #include "starling/stream/state/disciplined_clock.hpp"
+#include "starling/stream/state/loop_turns.hpp"
 #include "starling/stream/state/overrun_log.hpp"
 #include "starling/stream/state/tick_clock.hpp"
 
@@ -140,12 +141,22 @@ struct Ticker::State {
   }
 
   void wait_for_due() {
-    timer->wait_until(clock->next_due_us(), [this] {
+    const std::int64_t due_us = clock->next_due_us();
+    timer->wait_until(due_us, [this, due_us, used_ns = process_cpu_ns()] {
       if (stopping) return;
-      const auto decision = clock->poll(executor.now_us(), time_of_tick(), is_busy());
+      const std::int64_t late_us = executor.now_us() - due_us;
+      // Nothing on the loop waits but for threads of the server, so work that made it late has used
+      // a processor.
+      const bool is_stalled = process_cpu_ns() - used_ns < late_us * 1000 / 2;
+      const bool begins_none = is_busy();
+      const auto decision = clock->poll(executor.now_us(), time_of_tick(), begins_none);
       if (!is_log_full()) {
         metrics.overrun(decision.overruns);
         overrun_log.due(decision.begin_tau_us.has_value(), decision.overruns);
+        // A tick that was due when the timer expired was skipped because another was under way.
+        const std::uint64_t missed =
+            decision.overruns - std::min<std::uint64_t>(decision.overruns, begins_none ? 1 : 0);
+        if (is_stalled && missed > 0) overrun_log.stalled(missed, late_us);
       }
       if (const auto sentence = overrun_log.sentence(executor.now_us()))
         spdlog::warn("{}", *sentence);

@@ -8,12 +8,19 @@
 
 namespace starling::stream {
 
+inline std::int64_t cpu_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 /// Returns the processor time of the calling thread. A thread that waits or is preempted takes
 /// none.
 inline std::int64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  return cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+/// Returns that of all threads together.
+inline std::int64_t process_cpu_ns() {
+  return cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /// The time of a turn is the loop's processor time and the time for which the loop has waited for

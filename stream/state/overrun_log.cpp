@@ -39,6 +39,24 @@ void OverrunLog::keep_slowest(double total_ms, const Stage& stage) {
 std::optional<std::string> OverrunLog::sentence(std::int64_t now_us) {
   if (skipped_ == 0 || (logged_us_ && now_us - *logged_us_ < interval_us)) return std::nullopt;
   const double period_ms = static_cast<double>(period_us_) / 1e3;
+  std::string text =
+      2 * stalled_ >= skipped_ ? stall_sentence(period_ms) : load_sentence(period_ms);
+  *this = OverrunLog(period_us_);
+  logged_us_ = now_us;
+  return text;
+}
+
+std::string OverrunLog::stall_sentence(double period_ms) const {
+  return fmt::format(
+      "{} of {} ticks were skipped, because the system did not run the server when they were due, "
+      "for up to {:.1f} ms. A tick is due every {} ms. Look for what takes the processors away: "
+      "other programs, a limit of the container, the host of the virtual machine (steal time), or "
+      "a "
+      "suspend",
+      skipped_, due_, static_cast<double>(late_us_) / 1e3, period_ms);
+}
+
+std::string OverrunLog::load_sentence(double period_ms) const {
   std::string text = fmt::format(
       "{} of {} ticks were skipped, because the server was busy when they were due. A tick is due "
       "every {} ms",
@@ -51,8 +69,6 @@ std::optional<std::string> OverrunLog::sentence(std::int64_t now_us) {
               ? ". Requests kept the server busy, or other programs the machine: use a longer "
                 "--tick, or give the server more of the machine"
               : ". Use a longer --tick, or fewer objects, queries or neighbours";
-  *this = OverrunLog(period_us_);
-  logged_us_ = now_us;
   return text;
 }
 

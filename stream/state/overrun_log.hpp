@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the log's sentence about skipped ticks, at most once in ten seconds. The sentence names
-// the slowest stage of the slowest tick. Ticker passes the times of every tick to this class.
+// the slowest stage of the slowest tick, or says that the system did not run the server. Ticker
+// passes the times of every tick to this class.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +24,12 @@ class OverrunLog {
     due_ += skipped + (begins ? 1 : 0);
     skipped_ += skipped;
   }
+  /// Says that `ticks` of the skipped ones were due while the system did not run the server, for
+  /// `late_us`.
+  void stalled(std::uint64_t ticks, std::int64_t late_us) {
+    stalled_ += ticks;
+    late_us_ = std::max(late_us_, late_us);
+  }
   /// Records the times of a finished tick. `total_ms` is the time from the tick's begin until the
   /// loop has its reports.
   void finished(const StageTimes& times, double total_ms);
@@ -40,14 +48,18 @@ class OverrunLog {
 
   static constexpr std::string_view waiting_for_loop = "waiting for the server's loop";
 
+  std::string stall_sentence(double period_ms) const;
+  std::string load_sentence(double period_ms) const;
   void keep_slowest(double total_ms, const Stage& stage);
 
   std::int64_t period_us_;
   std::optional<std::int64_t> logged_us_;
   std::uint64_t due_ = 0;  ///< since the last sentence, like all members below
   std::uint64_t skipped_ = 0;
-  double slowest_ms_ = 0;  ///< the time of the slowest tick
-  Stage slowest_stage_;    ///< the slowest stage of that tick
+  std::uint64_t stalled_ = 0;  ///< of the skipped ones
+  std::int64_t late_us_ = 0;   ///< the longest time for which the system did not run the server
+  double slowest_ms_ = 0;      ///< the time of the slowest tick
+  Stage slowest_stage_;        ///< the slowest stage of that tick
 };
 
 }  // namespace starling::stream

@@ -63,6 +63,27 @@ TEST(OverrunLog, BlamesNoObjectsWhereEveryTickWasQuick) {
   EXPECT_THAT(sentence, Optional(Not(HasSubstr("fewer objects"))));
 }
 
+TEST(OverrunLog, TellsAStalledHostFromALoad) {
+  OverrunLog idle(100'000);
+  idle.due(true, 17);
+  idle.stalled(17, 1'733'000);
+  idle.finished(searching(1701), 1710);  // a tick that was under way stalls, too
+  idle.due(true, 3);
+  EXPECT_EQ(idle.sentence(0),
+            "20 of 22 ticks were skipped, because the system did not run the server when they were "
+            "due, for up to 1733.0 ms. A tick is due every 100 ms. Look for what takes the "
+            "processors away: other programs, a limit of the container, the host of the virtual "
+            "machine (steal time), or a suspend");
+  idle.due(true, 1);
+  EXPECT_THAT(idle.sentence(20 * second_us), Optional(HasSubstr("the server was busy")));
+  OverrunLog loaded(100'000);
+  loaded.due(false, 17);
+  loaded.due(true, 3);
+  loaded.stalled(2, 250'000);
+  loaded.finished(searching(1701), 1710);
+  EXPECT_THAT(loaded.sentence(0), Optional(HasSubstr("fewer objects, queries or neighbours")));
+}
+
 TEST(OverrunLog, SaysItOnceInTenSecondsForAllThatWereSkippedSince) {
   OverrunLog log(100'000);
   log.due(false, 1);
