@@ -50,8 +50,9 @@ class HttpApi {
     /// Returns the answer of the page, if it has the path.
     std::function<std::optional<HttpAnswer>(const HttpHead&)> page;
     std::function<std::string()> metrics;
-    std::function<std::string()> last_error;       ///< why the last tick failed; empty: it did not
-    std::function<bool()> is_log_full;             ///< so that the server takes no changes
+    std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
+    /// Whether the server takes no changes because the disk of its log is full.
+    std::function<bool()> is_log_full = [] { return false; };
     std::shared_ptr<Recording> recording{};        ///< null: the server plays none
     std::shared_ptr<const std::string> network{};  ///< the answer as JSON; null: there are no roads
   };
