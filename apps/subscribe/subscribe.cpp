@@ -109,7 +109,7 @@ class Subscription {
     while (!is_done()) {
       subscriber_->poll(wait_max_ms);
       // Who has followed the stream goes on: rights that were taken away may come back.
-      if (subscriber_->lacks_right() && !has_held_)
+      if (subscriber_->obstacle_code() == protocol::ErrorCode::not_allowed && !has_held_)
         throw std::runtime_error(subscriber_->obstacle());
       say_obstacle(subscriber_->obstacle());
       if (table_ && table_->is_due() && state().held_at()) draw_table();

@@ -15,8 +15,10 @@
 #include "starling/clients/c/backends.hpp"
 #include "starling/clients/c/handles.hpp"
 #include "starling/clients/c/inputs.hpp"
+#include "starling/clients/c/progress.hpp"
 #include "starling/clients/c/starling.h"
 #include "starling/clients/c/structs.hpp"
+#include "starling/knn/base/poll.hpp"
 #include "starling/knn/vectors/row_offset.hpp"
 #include "starling/knn/vectors/searcher.hpp"
 #include "starling/knn/words/metric.hpp"
@@ -62,6 +64,7 @@ class IndexHandle final : public Handle {
   IndexHandle(const starling_index_options& options, std::span<const float> rows,
               std::uint32_t dimension)
       : IndexHandle(options, rows.size() / dimension, dimension) {
+    const Followed followed(*this, 0);
     if (options.borrows == 0 && !searcher_->supports_radius()) {
       rounded_.assign(rows.begin(), rows.end());
       rows = rounded_;
@@ -72,6 +75,7 @@ class IndexHandle final : public Handle {
   IndexHandle(const starling_index_options& options, std::span<const double> rows,
               std::uint32_t dimension)
       : IndexHandle(options, rows.size() / dimension, dimension) {
+    const Followed followed(*this, 0);
     round_points(rows);
     const bool must_stay = !searcher_->supports_radius();
     if (!take_points(rounded_, options.borrows != 0 || must_stay) && !must_stay) rounded_ = {};
@@ -86,12 +90,20 @@ class IndexHandle final : public Handle {
   template <class Number>
   void search(std::span<const Number> queries, std::uint32_t k, std::uint64_t first_row,
               std::uint32_t* rows, double* distances) {
+    Followed followed(*this, queries.size() / dimension_);
     check_queries(queries, k);
     for_parts(queries, k, [&](std::uint64_t first, VectorsView raw) {
       const VectorsView prepared = prepare(raw);
       lists_.resize(std::size_t{raw.rows()} * k);
-      searcher_->search(
-          {.queries = prepared, .k = k, .first_self = first_self_of(first_row, first)}, lists_);
+      searcher_->search({.queries = prepared,
+                         .k = k,
+                         .first_self = first_self_of(first_row, first),
+                         .on_progress =
+                             [&](std::uint64_t done) {
+                               followed.progress.set_done(first + done);
+                               poll_();
+                             }},
+                        lists_);
       write(first * k, rows, distances);
     });
   }
@@ -103,20 +115,42 @@ class IndexHandle final : public Handle {
       fail(STARLING_INVALID_ARGUMENT, "radius is " + std::to_string(radius) +
                                           "; it must be a number, and at least 0 unless the "
                                           "metric is inner_product.");
+    Followed followed(*this, queries.size() / dimension_);
     check_queries(queries, 0);
     auto found = std::make_unique<RadiusHandle>();
     for_parts(queries, 0, [&](std::uint64_t first, VectorsView raw) {
-      radius_searcher().search_radius(
-          {.queries = prepare(raw),
-           .radius = radius,
-           .first_self = first_self_of(first_row, first),
-           .order = order},
-          [&](std::uint32_t, const RadiusLists& lists) { found->add(metric_, lists); });
+      radius_searcher().search_radius({.queries = prepare(raw),
+                                       .radius = radius,
+                                       .first_self = first_self_of(first_row, first),
+                                       .order = order},
+                                      [&](std::uint32_t, const RadiusLists& lists) {
+                                        found->add(metric_, lists);
+                                        followed.progress.set_done(found->offsets.size() - 1);
+                                        poll_();
+                                      });
     });
     return found;
   }
 
  private:
+  /// Lets the progress function of this thread follow a call. Polls of this index are of the call.
+  struct Followed {
+    Followed(IndexHandle& index, std::uint64_t total) : progress(total), index_(index) {
+      index_.poll_ = progress.poll();
+      index_.searcher_->set_poll(index_.poll_);
+    }
+    ~Followed() {
+      index_.poll_ = {};
+      index_.searcher_->set_poll({});
+    }
+    Followed(const Followed&) = delete;
+    Followed& operator=(const Followed&) = delete;
+    Progress progress;
+
+   private:
+    IndexHandle& index_;
+  };
+
   IndexHandle(const starling_index_options& options, std::uint64_t row_count,
               std::uint32_t dimension)
       : metric_(metric_of(options.metric)),
@@ -128,22 +162,41 @@ class IndexHandle final : public Handle {
   /// Chooses the offset, and fills rounded_.
   void round_points(std::span<const double> rows) {
     OffsetChoice choice(metric_, dimension_);
-    choice.see(rows);
+    for_point_parts(rows, [&](std::size_t, std::span<const double> part) { choice.see(part); });
     offset_ = choice.offset();
-    rounded_.resize(rows.size());
-    round_to_float32(rows, rounded_);
-    subtract_offset(offset_, rows, rounded_);
     MergedRows merged(dimension_);
-    merged.add(rows, rounded_);
-    merged_rows_ = merged.count();
+    rounded_.reserve(rows.size());
+    for_point_parts(rows, [&](std::size_t first, std::span<const double> part) {
+      rounded_.resize(first + part.size());
+      const auto rounded = std::span(rounded_).subspan(first);
+      round_to_float32(part, rounded);
+      subtract_offset(offset_, part, rounded);
+      merged.add(part, rounded);
+    });
+    merged_rows_ = merged.count(poll_);
+  }
+
+  /// Passes the index of the first number and the numbers of each part of some rows to `take`.
+  template <class Number, class Take>
+  void for_point_parts(std::span<const Number> rows, Take take) {
+    const std::size_t part = std::max<std::size_t>(1, part_bytes / sizeof(Number) / dimension_);
+    for (std::size_t first = 0; first < rows.size(); first += part * dimension_) {
+      poll_();
+      take(first, rows.subspan(first, std::min(part * dimension_, rows.size() - first)));
+    }
   }
 
   /// Returns whether the searcher goes on reading the rows. The rows must also stay if it has no
   /// search by radius.
   bool take_points(std::span<const float> rows, bool may_borrow) {
+    for_point_parts(rows, [&](std::size_t first, std::span<const float> part) {
+      if (auto fault = find_fault(metric_, {part, dimension_})) {
+        fault->row += static_cast<VectorRow>(first / dimension_);
+        refuse_component(*fault, "The points");
+      }
+    });
     const VectorsView points{rows, dimension_};
     points_ = points;
-    if (const auto fault = find_fault(metric_, points)) refuse_component(*fault, "The points");
     if (may_borrow) return searcher_->borrow_raw_corpus(metric_, points);
     searcher_->set_raw_corpus(metric_, points);
     return false;
@@ -189,6 +242,7 @@ class IndexHandle final : public Handle {
     const std::size_t row_bytes = dimension_ * sizeof(float) + k * sizeof(VectorNeighbor);
     const std::uint64_t part_rows = std::max<std::uint64_t>(1, part_bytes / row_bytes);
     for (std::uint64_t first = 0; first < count; first += part_rows) {
+      poll_();
       const std::uint64_t here = std::min(part_rows, count - first);
       const auto part = rows.subspan(first * dimension_, here * dimension_);
       take(first, VectorsView{raw_of(part), dimension_});
@@ -230,6 +284,7 @@ class IndexHandle final : public Handle {
   std::unique_ptr<VectorSearcher> searcher_;
   std::unique_ptr<VectorSearcher>
       cpu_searcher_;  ///< null until the first search by radius needs it
+  Poll poll_;         ///< of the call under way
   std::vector<float> raw_;
   std::vector<float> prepared_;
   std::vector<VectorNeighbor> lists_;

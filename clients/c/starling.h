@@ -48,7 +48,8 @@ enum {
   STARLING_OUT_OF_MEMORY = 6,    /* the first rows of an update may be staged; send it again */
   STARLING_UNAVAILABLE = 7,      /* no such engine or device here, or no such endpoint */
   STARLING_TICK_FAILED = 8,      /* the tick failed; the last lists stay valid */
-  STARLING_INTERNAL = 9          /* a defect of Starling; please report the sentence */
+  STARLING_INTERNAL = 9,         /* a defect of Starling; please report the sentence */
+  STARLING_CANCELLED = 10        /* the progress function has ended the call */
 };
 
 typedef struct starling_error {
@@ -66,6 +67,27 @@ STARLING_API starling_code starling_last_error(starling_error* error);
 
 /* Returns the library's version, such as "0.2.0". */
 STARLING_API const char* starling_version(void);
+
+/* ---- Progress ---- */
+
+typedef struct starling_progress {
+  size_t size;
+  void* context;  /* of starling_set_progress */
+  uint64_t done;  /* queries whose lists are found */
+  uint64_t total; /* queries of the call; 0: the call makes an index */
+} starling_progress;
+
+/* Returns 0 to go on. Any other number ends the call, which returns STARLING_CANCELLED. Must not
+ * use the handle of the call. */
+typedef int32_t (*starling_progress_function)(const starling_progress* progress);
+
+/* Sets the progress function of this thread; NULL: none. starling_index_create, _search and their
+ * _f64, and starling_knn, call it about every 50 ms on the thread that they were called on. It need
+ * not be called in a shorter call. An index stays usable if a search is cancelled; the entries of
+ * `rows` and `distances` are then undefined. On a GPU the function is called between batches of
+ * queries. */
+STARLING_API starling_code starling_set_progress(starling_progress_function function,
+                                                 void* context);
 
 /* ---- Spaces, metrics, engines ---- */
 
@@ -600,6 +622,7 @@ typedef struct starling_event {
   /* Why the last request to the server failed, such as an unknown stream, or that no messages come
    * from `results`; or "". Lives until the next call with the subscription. */
   const char* obstacle;
+  const char* obstacle_name; /* the code of the wire, such as "unknown_stream"; or "" */
 } starling_event;
 
 STARLING_API starling_code

@@ -22,6 +22,8 @@ template <>
 inline constexpr std::size_t first_size<starling_subscription_options> = 80;
 template <>
 inline constexpr std::size_t first_size<starling_lists> = 128;
+template <>
+inline constexpr std::size_t first_size<starling_event> = 32;
 
 /// No struct of starling.h ever gets larger. A larger size is memory that was never set.
 inline constexpr std::size_t struct_bytes_max = 4096;

@@ -50,6 +50,10 @@ class SubscriptionHandle final : public Handle {
   }
 
   const char* obstacle() const { return subscriber_.obstacle().c_str(); }
+  const char* obstacle_name() const {
+    const protocol::ErrorCode code = subscriber_.obstacle_code();
+    return code == protocol::ErrorCode::none ? "" : to_string(code).data();
+  }
 
   std::unique_ptr<ResultHandle> lists() const {
     const auto& held_at = subscriber_.state().held_at();
@@ -189,10 +193,12 @@ starling_code starling_subscription_next(starling_subscription* subscription, in
       c::fail(STARLING_INVALID_ARGUMENT, "timeout_ms is " + std::to_string(timeout_ms) +
                                              "; it must be 0 to " + std::to_string(day_ms) + ".");
     c::Event next = use->next(timeout_ms);
-    c::write_struct(
-        event, "event",
-        starling_event{
-            .size = 0, .kind = next.kind, .ticks = next.ticks, .obstacle = use->obstacle()});
+    c::write_struct(event, "event",
+                    starling_event{.size = 0,
+                                   .kind = next.kind,
+                                   .ticks = next.ticks,
+                                   .obstacle = use->obstacle(),
+                                   .obstacle_name = use->obstacle_name()});
     if (next.result) c::give(std::move(next.result), result);
   });
 }

@@ -58,11 +58,15 @@ void FilteredSearch::search_blocks(const VectorSearch& search, const QueryBlocks
     }
     scratch.tiles.make(maker_, search.queries, first, count);
     start(search, first, scratch.tiles, scratch.candidates);
-    for (std::size_t part = 0; part < parts.count(); ++part)
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      pool_.poll(thread);
       scan(parts.part(part), scratch.tiles, scratch.candidates);
+    }
     const std::size_t left_over_before = scratch.left_over.size();
-    for (std::uint32_t i = 0; i < count; ++i)
+    for (std::uint32_t i = 0; i < count; ++i) {
+      pool_.poll(thread);
       finish(search, first + i, scratch.candidates, i, scratch, lists);
+    }
     const std::uint64_t done = written += count - (scratch.left_over.size() - left_over_before);
     tried += count;
     const bool is_caller = thread == 0;

@@ -55,8 +55,10 @@ void PanelSearch::search_blocks(const PanelQuestion& question, const QueryBlocks
     NearestRows& nearest = scratch_[thread].nearest;
     tiles.pack(question.queries, first, count);
     start(question, first, count, nearest);
-    for (std::size_t part = 0; part < parts.count(); ++part)
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      pool_.poll(thread);
       scan_part(question, parts.part(part), tiles, nearest);
+    }
     for (std::uint32_t i = 0; i < count; ++i) nearest.write(i, list_of(question, lists, first + i));
     const std::uint64_t done = queries_done += count;
     const bool is_caller = thread == 0;

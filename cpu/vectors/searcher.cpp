@@ -67,6 +67,8 @@ class CpuVectorSearcher final : public VectorSearcher {
   std::string_view name() const override { return "cpu"; }
   bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
 
+  void set_poll(Poll poll) override { pool_.set_poll(std::move(poll)); }
+
   DeviceRates rates() override { return measure_rates(pool_); }
 
   void set_corpus(Metric metric, VectorsView corpus) override {
@@ -168,7 +170,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     copy_ = std::move(copied);
     rows_ = std::move(corpus);
     if (uses_tree)
-      tree_ = RowTree(rows_.in_memory());
+      tree_ = RowTree(rows_.in_memory(), pool_);
     else
       filtered_search_.set_corpus(metric, rows_);
     has_rows_ = true;
@@ -245,8 +247,10 @@ class CpuVectorSearcher final : public VectorSearcher {
     std::ranges::fill(lists, VectorNeighbor{std::numeric_limits<float>::infinity(), no_row});
     for_strips([&](const VectorPanels& strip, VectorRow first) {
       search_some(strip, first, quiet, self_of, found);
-      for (std::size_t at = 0; at < lists.size(); at += search.k)
+      for (std::size_t at = 0; at < lists.size(); at += search.k) {
+        pool_.poll_after_tiny_step();
         merge(lists.subspan(at, search.k), std::span(found).subspan(at, search.k), first);
+      }
     });
   }
 

@@ -93,7 +93,9 @@ ShadowPanels::ShadowPanels(const ShadowMaker& maker, const ScoreInterval& interv
   bases_.assign(panels * panel_rows, std::numeric_limits<float>::infinity());
   scales_.assign(panels * panel_rows, 0.0f);
   maxima_.resize(panels);
-  pool.for_ranges(panels, 1, [&](std::size_t begin, std::size_t end, unsigned) {
+  constexpr std::size_t grain_components = std::size_t{1} << 16;
+  const std::size_t grain = 1 + grain_components / (panel_rows * maker.dimension());
+  pool.for_ranges(panels, grain, [&](std::size_t begin, std::size_t end, unsigned) {
     Room room{std::vector<float>(maker.dimension()), std::vector<double>(maker.dimension())};
     for (std::size_t number = begin; number < end; ++number)
       fill(maker, interval.is_product(), corpus, number, room);

@@ -22,6 +22,9 @@ constexpr std::size_t ranges_per_thread = 8;  // several, because some ranges ta
 // microseconds apart, but waking a thread takes tens of microseconds.
 constexpr std::chrono::microseconds spin_time{100};
 
+/// Ends a task on another thread than the caller's, which reports why.
+struct EndedByPoll {};
+
 template <class Condition>
 bool spin_until(const Condition& holds) {
   const auto give_up = std::chrono::steady_clock::now() + spin_time;
@@ -80,8 +83,12 @@ void ThreadPool::wake() {
 }
 
 void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task) {
+  is_ended_ = false;
   if (chunks <= 1 || workers_.empty()) {
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) task(chunk, 0);
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      poll(0);
+      task(chunk, 0);
+    }
     return;
   }
   task_ = &task;
@@ -97,22 +104,47 @@ void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, u
   start_.notify_all();
   take_chunks(0);
   open_ = false;
-  const auto all_done = [this] { return inside_ == 0; };
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (!spin_until(all_done)) {
-    lock.lock();
-    done_.wait(lock, all_done);
-  } else {
-    lock.lock();
-  }
+  wait_for_workers();
+  const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ThreadPool::wait_for_workers() {
+  const auto all_done = [this] { return inside_ == 0; };
+  if (spin_until(all_done)) return;
+  std::unique_lock lock(mutex_);
+  while (poll_ && !is_ended_ && !done_.wait_for(lock, Poll::interval, all_done)) {
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      poll_on(0);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (error && !error_) error_ = error;
+  }
+  done_.wait(lock, all_done);
+}
+
+void ThreadPool::poll_on(unsigned thread) {
+  if (thread != 0) {
+    if (is_ended_) throw EndedByPoll();
+    return;
+  }
+  try {
+    poll_();
+  } catch (...) {
+    is_ended_ = true;
+    throw;
+  }
 }
 
 void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
                             const std::function<void(std::size_t, std::size_t, unsigned)>& task) {
   if (count == 0) return;
-  const std::size_t ranges =
-      std::clamp<std::size_t>(count / grain, 1, threads() * ranges_per_thread);
+  const std::size_t ranges_max = has_poll() ? count : threads() * ranges_per_thread;
+  const std::size_t ranges = std::clamp<std::size_t>(count / grain, 1, ranges_max);
   run(ranges, [&](std::size_t range, unsigned thread) {
     task(count * range / ranges, count * (range + 1) / ranges, thread);
   });
@@ -145,9 +177,12 @@ void ThreadPool::take_chunks(unsigned thread) {
   try {
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       Share& share = shares_[(thread + i) % shares_.size()];
-      for (std::size_t chunk; (chunk = share.next.fetch_add(1)) < share.end;)
+      for (std::size_t chunk; (chunk = share.next.fetch_add(1)) < share.end;) {
+        poll(thread);
         (*task_)(chunk, thread);
+      }
     }
+  } catch (const EndedByPoll&) {  // the caller's thread has the exception
   } catch (...) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::current_exception();

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "starling/knn/base/poll.hpp"
+
 namespace starling {
 
 /// Returns half the number of cores, at least 1 and at most 8. This is the default number of
@@ -51,7 +53,24 @@ class ThreadPool {
   void for_ranges(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, unsigned)>& task);
 
+  /// From here on, run and for_ranges call `poll` on the thread that called them: between chunks,
+  /// and while they wait for other threads. for_ranges then makes as many ranges as `grain` allows.
+  /// If `poll` throws, run calls no further task, waits for the tasks under way and throws the
+  /// same.
+  void set_poll(Poll poll) { poll_ = std::move(poll); }
+  bool has_poll() const { return static_cast<bool>(poll_); }
+  /// Tasks that take more than a few milliseconds call this in between, with their thread. It
+  /// throws if the poll has thrown or throws now, which ends the task. The owner of the pool may
+  /// call it outside of run, with thread 0.
+  void poll(unsigned thread) {
+    if (poll_) poll_on(thread);
+  }
+  /// The same on the thread that calls run, after a step of nanoseconds.
+  void poll_after_tiny_step() { poll_.after_tiny_step(); }
+
  private:
+  void poll_on(unsigned thread);
+  void wait_for_workers();
   void end_workers();
   void work(unsigned thread);
   void take_chunks(unsigned thread);
@@ -80,6 +99,9 @@ class ThreadPool {
   std::condition_variable start_;
   std::condition_variable done_;
   std::exception_ptr error_;
+
+  Poll poll_;
+  std::atomic<bool> is_ended_{false};  ///< the poll has thrown in the round under way
 };
 
 }  // namespace starling

@@ -119,10 +119,13 @@ void MergedRows::replace_rounded(std::span<const float> rounded) {
     hashes_[i].rounded = hash_of(rounded.subspan(i * dimension_, dimension_));
 }
 
-std::uint64_t MergedRows::count() const {
+std::uint64_t MergedRows::count(Poll poll) const {
   if (!has_rounded_) return 0;
   std::vector<Hashes> sorted = hashes_;
-  std::ranges::sort(sorted);
+  std::ranges::sort(sorted, [&](const Hashes& a, const Hashes& b) {
+    poll.after_tiny_step();
+    return a < b;
+  });
   std::uint64_t merged = 0;
   for (auto first = sorted.begin(); first != sorted.end();) {
     const auto last = std::find_if(

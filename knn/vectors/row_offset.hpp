@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "starling/knn/base/poll.hpp"
 #include "starling/knn/words/metric.hpp"
 
 namespace starling {
@@ -69,7 +70,7 @@ class MergedRows {
   void add(std::span<const double> rows, std::span<const float> rounded);
   /// Replaces what all added rows are rounded to.
   void replace_rounded(std::span<const float> rounded);
-  std::uint64_t count() const;
+  std::uint64_t count(Poll poll = {}) const;
 
  private:
   struct Hashes {

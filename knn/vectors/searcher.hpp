@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "starling/knn/base/poll.hpp"
 #include "starling/knn/words/metric.hpp"
 
 namespace starling {
@@ -37,7 +38,8 @@ struct VectorSearch {
   /// not rows of the corpus.
   VectorRow first_self = no_row;
   SearchMethod method = SearchMethod::automatic;
-  /// Called now and then with the number of finished queries, on the thread that called search.
+  /// Called now and then with the number of finished queries, on the thread that called search. An
+  /// exception ends the search, which throws the same.
   std::function<void(std::uint64_t)> on_progress{};
 };
 
@@ -121,6 +123,11 @@ class VectorSearcher {
 
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual bool supports(SearchMethod method) const = 0;
+
+  /// From here on, every call of the searcher calls `poll` on the thread that made the call. An
+  /// exception of `poll` ends the call within milliseconds, as an error. A GPU does not call it:
+  /// its searches end where they call on_progress.
+  virtual void set_poll(Poll /*poll*/) {}
 
   /// Copies a corpus of prepared rows; the caller may free its rows afterwards. Metrics with the
   /// same recipe (knn/words/recipe.hpp) are treated alike. If set_corpus throws std::bad_alloc or a

@@ -114,7 +114,8 @@ void ManualServer::wait_until(const std::function<bool()>& done, const std::stri
                                (subscriber_->obstacle().empty() ? "; is --results right?"
                                                                 : ": " + subscriber_->obstacle()));
     subscriber_->poll(poll_ms);
-    if (subscriber_->lacks_right()) throw std::runtime_error(subscriber_->obstacle());
+    if (subscriber_->obstacle_code() == ErrorCode::not_allowed)
+      throw std::runtime_error(subscriber_->obstacle());
   }
 }
 

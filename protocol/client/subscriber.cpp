@@ -61,7 +61,7 @@ class Subscriber::Sockets {
   const SubscriptionState& state() const { return state_; }
   const HelloReply& server() const { return client_.server(); }
   const std::string& obstacle() const { return obstacle_.empty() ? silence_ : obstacle_; }
-  bool lacks_right() const { return lacks_right_; }
+  ErrorCode obstacle_code() const { return obstacle_code_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -180,12 +180,12 @@ class Subscriber::Sockets {
   /// Calls `request` and keeps its refusal or timeout as the obstacle.
   template <class Request>
   auto ask(const Request& request) -> decltype(request()) {
-    lacks_right_ = false;
+    obstacle_code_ = ErrorCode::none;
     try {
       auto answer = request();
       follow_server();
       obstacle_ = answer ? "" : answer.problem().sentence;
-      lacks_right_ = !answer && answer.problem().code == ErrorCode::not_allowed;
+      if (!answer) obstacle_code_ = answer.problem().code;
       return answer;
     } catch (const TimeoutError& error) {
       obstacle_ = error.what();
@@ -211,7 +211,7 @@ class Subscriber::Sockets {
   Clock::time_point retry_at_ = Clock::time_point::min();
   std::string obstacle_;  ///< of the last request
   std::string silence_;   ///< as of the last report
-  bool lacks_right_ = false;
+  ErrorCode obstacle_code_ = ErrorCode::none;
   bool is_refused_ = false;  ///< the last request was: libzmq no longer connects results_
 };
 
@@ -240,8 +240,8 @@ const std::string& Subscriber::obstacle() const {
   return sockets_->obstacle();
 }
 
-bool Subscriber::lacks_right() const {
-  return sockets_->lacks_right();
+ErrorCode Subscriber::obstacle_code() const {
+  return sockets_->obstacle_code();
 }
 
 }  // namespace starling::protocol

@@ -63,9 +63,9 @@ class Subscriber {
   /// or the server does not answer. If there is no snapshot yet, the text says why. If the server's
   /// messages do not come, the text names the endpoint. Returns an empty text if all is well.
   const std::string& obstacle() const;
-  /// Returns true if the obstacle is that the server's keys file gives this client no right to the
-  /// stream. Waiting does not help then: the file must change.
-  bool lacks_right() const;
+  /// Returns the code of the server's refusal, if the obstacle is one; else ErrorCode::none.
+  /// Waiting does not help against not_allowed: the server's keys file must change.
+  ErrorCode obstacle_code() const;
 
  private:
   class Sockets;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the client and the subscription of the C interface against a server in the test's process.
 // The lists are compared with a plain search.
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -322,6 +323,11 @@ TEST(CClientWithoutAServer, SaysThatNobodyAnswers) {
   EXPECT_EQ(starling_client_connect(&options, &client), STARLING_TIMED_OUT);
   EXPECT_EQ(client, nullptr);
   EXPECT_THAT(last_error().sentence, HasSubstr("tcp://127.0.0.1:1"));
+  options.timeout_ms = 60'000;
+  const auto since = std::chrono::steady_clock::now();
+  EXPECT_EQ(starling_client_connect(&options, &client), STARLING_TIMED_OUT);
+  EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds(30));
+  EXPECT_THAT(last_error().sentence, HasSubstr("nothing listens there"));
   options.commands = "nonsense";
   EXPECT_EQ(starling_client_connect(&options, &client), STARLING_UNAVAILABLE);
   EXPECT_THAT(last_error().sentence, HasSubstr("looks like tcp://"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls the batch k-NN of the C interface with arguments that no program should pass. Each call is
 // refused with a code and a sentence, writes nothing, and leaves the index as it was.
+#include <algorithm>
+
 #include "tests/c/calls.hpp"
 
 namespace starling::c_test {
@@ -269,6 +271,55 @@ TEST_F(HostileIndex, CopiesFromNoMemoryThatIsNotOfADevice) {
         EXPECT_TRUE(code == STARLING_UNAVAILABLE || code == STARLING_INVALID_ARGUMENT) << code;
       EXPECT_EQ(to[0], 0.0f);
     }
+}
+
+/// What a progress function has seen.
+struct Seen {
+  std::uint64_t calls = 0;
+  std::uint64_t total = 0;
+  std::uint64_t done_most = 0;
+  bool cancels = false;
+};
+
+std::int32_t follow(const starling_progress* progress) {
+  auto& seen = *static_cast<Seen*>(progress->context);
+  ++seen.calls;
+  seen.total = progress->total;
+  seen.done_most = std::max(seen.done_most, progress->done);
+  return seen.cancels ? 7 : 0;
+}
+
+TEST(IndexProgress, IsFollowedAndCancelsAndLeavesTheIndex) {
+  constexpr std::uint64_t count = 6000;
+  constexpr std::uint32_t dimension = 200;
+  std::vector<float> points(count * dimension);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = static_cast<float>(i * 2654435761U % 1009);
+  auto options = index_options();
+  options.metric = STARLING_JENSEN_SHANNON;  // takes seconds
+  options.threads = 2;
+  starling_index* index = nullptr;
+  EXPECT_FINE(starling_index_create(&options, points.data(), count, dimension, &index));
+  std::vector<std::uint32_t> rows(count);
+  const auto search = [&] {
+    return starling_index_search(index, points.data(), count, 1, 0, rows.data(), nullptr);
+  };
+  Seen seen;
+  EXPECT_FINE(starling_set_progress(&follow, &seen));
+  EXPECT_FINE(search());
+  EXPECT_GT(seen.calls, 0U);
+  EXPECT_EQ(seen.total, count);
+  EXPECT_GT(seen.done_most, 0U);
+  EXPECT_LE(seen.done_most, count);
+  const std::vector<std::uint32_t> found = rows;
+  seen.cancels = true;
+  EXPECT_REFUSED(STARLING_CANCELLED, search());
+  EXPECT_FINE(starling_set_progress(nullptr, nullptr));
+  const std::uint64_t calls = seen.calls;
+  EXPECT_FINE(search());
+  EXPECT_EQ(rows, found);
+  EXPECT_EQ(seen.calls, calls);
+  EXPECT_FINE(starling_index_destroy(index));
 }
 
 }  // namespace

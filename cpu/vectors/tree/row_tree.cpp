@@ -173,22 +173,24 @@ constexpr std::size_t search_grain = 256;
 HWY_EXPORT(search_tree_target);
 HWY_EXPORT(search_within_target);
 
-RowTree::RowTree(VectorsView corpus) : rows_(corpus.rows()) {
+RowTree::RowTree(VectorsView corpus, ThreadPool& pool) : rows_(corpus.rows()) {
   std::iota(rows_.begin(), rows_.end(), VectorRow{0});
   if (rows_.empty()) return;
   nodes_.push_back({.end = static_cast<std::uint32_t>(rows_.size())});
-  for (std::uint32_t node = 0; node < nodes_.size(); ++node) split(corpus, node);
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) split(corpus, node, pool);
   for (std::size_t axis = 0; axis < dimension_max; ++axis) {
     components_[axis].resize(rows_.size());
     if (axis >= corpus.dimension) continue;
-    for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      pool.poll_after_tiny_step();
       components_[axis][i] = corpus.row(rows_[i])[axis];
+    }
   }
 }
 
 /// Fits the node's box to its rows and, if there are many, adds two children. Equal components are
 /// split by row, so that many equal rows still have small nodes with small rows first.
-void RowTree::split(VectorsView corpus, std::uint32_t node) {
+void RowTree::split(VectorsView corpus, std::uint32_t node, ThreadPool& pool) {
   Node& box = nodes_[node];
   const auto begin = rows_.begin() + box.begin;
   const auto end = rows_.begin() + box.end;
@@ -198,6 +200,7 @@ void RowTree::split(VectorsView corpus, std::uint32_t node) {
     const auto component = [&](VectorRow row) { return corpus.row(row)[axis]; };
     box.low[axis] = box.high[axis] = component(*begin);
     for (auto row = begin; row != end; ++row) {
+      pool.poll_after_tiny_step();
       box.low[axis] = std::min(box.low[axis], component(*row));
       box.high[axis] = std::max(box.high[axis], component(*row));
     }
@@ -206,6 +209,7 @@ void RowTree::split(VectorsView corpus, std::uint32_t node) {
   if (box.end - box.begin <= leaf_rows_max) return;
   const std::uint32_t middle = box.begin + (box.end - box.begin) / 2;
   std::nth_element(begin, rows_.begin() + middle, end, [&](VectorRow a, VectorRow b) {
+    pool.poll_after_tiny_step();
     const float of_a = corpus.row(a)[widest];
     const float of_b = corpus.row(b)[widest];
     return of_a != of_b ? of_a < of_b : a < b;

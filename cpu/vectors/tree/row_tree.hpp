@@ -20,8 +20,9 @@ class RowTree {
   static constexpr std::uint32_t dimension_max = 3;
 
   RowTree() = default;
-  /// Copies the rows, whose dimension is at most dimension_max.
-  explicit RowTree(VectorsView corpus);
+  /// Copies the rows, whose dimension is at most dimension_max. Uses no thread of the pool, but its
+  /// poll.
+  RowTree(VectorsView corpus, ThreadPool& pool);
 
   bool is_empty() const { return rows_.empty(); }
 
@@ -51,7 +52,7 @@ class RowTree {
   std::span<const float> components(std::size_t axis) const { return components_[axis]; }
 
  private:
-  void split(VectorsView corpus, std::uint32_t node);
+  void split(VectorsView corpus, std::uint32_t node, ThreadPool& pool);
 
   std::vector<Node> nodes_;
   std::vector<VectorRow> rows_;

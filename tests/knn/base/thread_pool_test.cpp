@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,43 @@ TEST(ThreadPool, SplitsARangeWithoutGapOrOverlap) {
     });
     for (const std::atomic<int>& times : touched) ASSERT_EQ(times, 1);
   }
+}
+
+/// Returns a task that ends when the poll has thrown, and counts those that began.
+auto endless_task(ThreadPool& pool, std::atomic<int>& begun) {
+  return [&](std::size_t, unsigned thread) {
+    ++begun;
+    for (;;) pool.poll(thread);
+  };
+}
+
+TEST(ThreadPool, EndsAllTasksWithWhatItsPollThrows) {
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    ThreadPool pool(threads);
+    const auto caller = std::this_thread::get_id();
+    pool.set_poll(Poll([&] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      throw std::runtime_error("enough");
+    }));
+    std::atomic<int> begun = 0;
+    EXPECT_THROW(pool.run(1000, endless_task(pool, begun)), std::runtime_error);
+    EXPECT_LE(begun, static_cast<int>(threads));
+    pool.set_poll({});
+    std::atomic<int> runs = 0;
+    pool.run(20, [&](std::size_t, unsigned) { ++runs; });
+    EXPECT_EQ(runs, 20);
+  }
+}
+
+TEST(ThreadPool, PollsWhileItsCallerWaitsForOtherThreads) {
+  ThreadPool pool(2);
+  std::atomic<bool> is_polled = false;
+  pool.set_poll(Poll([&] { is_polled = true; }));
+  // Whichever thread has the task, the caller's must poll: in the task, or while it waits.
+  pool.run(2, [&](std::size_t, unsigned thread) {
+    while (!is_polled) pool.poll(thread);
+  });
+  EXPECT_TRUE(is_polled);
 }
 
 }  // namespace
