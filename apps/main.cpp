@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `starling` program: registers the commands, parses the command line and runs one of them.
-// Exit status: 0 done, 1 failed, 2 wrong usage.
+// Exit status: 0 done, 1 failed, 2 wrong usage, 130 and 143 stopped by a signal before the end.
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -25,6 +25,7 @@
 #include "starling/apps/serve.hpp"
 #include "starling/apps/shared/config_file.hpp"
 #include "starling/apps/shared/process/standard_streams.hpp"
+#include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/strict_numbers.hpp"
 #include "starling/apps/shared/unknown_word.hpp"
 #include "starling/apps/simulate/simulate.hpp"
@@ -108,6 +109,9 @@ int main(int argument_count, char** arguments) {
     const int status = run(argument_count, arguments);
     if (status == 0) starling::apps::flush_standard_output();
     return status;
+  } catch (const starling::apps::StoppedError& error) {
+    std::cerr << "starling: " << error.what() << '\n';
+    return error.exit_status;
   } catch (const std::filesystem::filesystem_error& error) {
     std::cerr << "starling: " << error.path1().string()
               << " cannot be opened: " << error.code().message() << '\n';

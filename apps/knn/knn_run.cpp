@@ -4,6 +4,7 @@
 #include "starling/apps/knn/knn_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -14,9 +15,11 @@
 #include <stdexcept>
 #include <vector>
 
+#include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/knn/vectors/row_offset.hpp"
 #include "starling/sim/files/errors.hpp"
+#include "starling/sim/files/text_output.hpp"
 #include "starling/sim/vectors/label_file.hpp"
 #include "starling/sim/vectors/value_file.hpp"
 #include "starling/sim/vectors/vector_file.hpp"
@@ -52,6 +55,7 @@ class KnnRun {
  public:
   explicit KnnRun(const KnnPlan& plan)
       : plan_(plan),
+        stopping_(ends_at_signal(plan) ? std::make_unique<Stopping>() : nullptr),
         points_(sim::open_vectors(plan.points)),
         dimension_(points_->dimension()),
         merged_(dimension_) {
@@ -78,6 +82,7 @@ class KnnRun {
       answer_points();
     progress_.clear();
     for (const auto& output : outputs_) output->finish();
+    stopping_.reset();  // from here on a signal waits: the files are complete and get their names
     for (const auto& output : outputs_) output->close();
     const std::string asked =
         plan_.radius ? "all " + std::to_string(neighbors_found_) + " neighbours within the radius"
@@ -92,6 +97,20 @@ class KnnRun {
   }
 
  private:
+  struct Stopping {
+    StopSignals signals;
+    EndAtSignal end{signals, [] {}};
+  };
+
+  /// Returns whether nothing is written before the end, so that a signal may say so.
+  static bool ends_at_signal(const KnnPlan& plan) {
+    return std::ranges::all_of(std::array{&plan.out, &plan.out_ids, &plan.out_distances,
+                                          &plan.out_votes, &plan.out_values},
+                               [](const std::string* path) {
+                                 return path->empty() || sim::TextOutput::is_ordinary(*path);
+                               });
+  }
+
   void open_queries() {
     queries_ = sim::open_vectors(plan_.queries);
     if (queries_->dimension() != dimension_)
@@ -312,6 +331,7 @@ class KnnRun {
   }
 
   const KnnPlan& plan_;
+  std::unique_ptr<Stopping> stopping_;  ///< null: a signal ends the program as it is
   std::unique_ptr<sim::VectorFile> points_;
   std::uint32_t dimension_;
   MergedRows merged_;                         ///< of the points

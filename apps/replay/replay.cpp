@@ -52,8 +52,10 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       "with the space of the trace");
   add_results_flag(command, flags.results);
   command
-      .add_option("--connect-timeout", flags.connect_timeout,
-                  "How long to wait for the first answer of that server")
+      .add_option(
+          "--connect-timeout", flags.connect_timeout,
+          "How long to wait for the first answer of that server. A refused connection fails "
+          "at once")
       ->capture_default_str();
   add_key_flags(command, flags.key);
   command
@@ -86,6 +88,12 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
   command.add_option("--tick", flags.tick, "The time from tick to tick, such as 100ms, 1s or 10s")
       ->capture_default_str();
   add_speed_flag(command, flags.speed);
+  command
+      .add_option("--progress-fd", flags.progress_fd,
+                  "For programs that run this one: write lines of progress to this open file "
+                  "descriptor, such as `replaying 30 60` for 30 of 60 ticks. A total of 0 is "
+                  "unknown. Without this flag, a terminal gets a bar")
+      ->check(CLI::NonNegativeNumber);
   command.add_option(
       "--out", flags.out,
       "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "
@@ -140,6 +148,7 @@ void add_journal_flag(CLI::App& command, ReplayFlags& flags) {
                            "--changes",
                            "--with",
                            "--every-tick",
+                           "--progress-fd",
                            "--on"})
     journal.excludes(command.get_option(flag));
 }

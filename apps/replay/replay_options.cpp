@@ -89,6 +89,7 @@ ReplayPlan plan_replay(const ReplayFlags& flags) {
   plan.origin = origin(flags.origin);
   plan.tick_us = positive_duration_us("--tick", flags.tick, 0);
   plan.speed = speed_of(flags.speed);
+  plan.progress_fd = flags.progress_fd;
   plan.k = flags.k;
   if (flags.queries != "all") plan.query_file = flags.queries;
   plan.age_max_us = positive_duration_us("--max-age", flags.max_age, Filter::any_age);

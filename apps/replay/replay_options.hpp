@@ -26,6 +26,7 @@ struct ReplayFlags : TraceFlags {
   std::string origin;
   std::string tick = "1s";
   std::string speed = "max";
+  std::optional<int> progress_fd;
   std::uint32_t k = 7;
   std::string queries = "all";
   std::string max_age;
@@ -52,7 +53,8 @@ struct ReplayPlan : TracePlan {
   double resolution_m = 0;
   Position origin{};
   std::int64_t tick_us = 0;
-  std::optional<double> speed;  ///< a multiple of real time; std::nullopt: as fast as possible
+  std::optional<double> speed;     ///< a multiple of real time; std::nullopt: as fast as possible
+  std::optional<int> progress_fd;  ///< gets the lines of ProgressLine
   std::uint32_t k = 0;
   std::string query_file;  ///< empty: every object is a query
   std::int64_t age_max_us = Filter::any_age;

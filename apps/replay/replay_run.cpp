@@ -129,7 +129,7 @@ class Replay {
   }
 
   void read_rows(const sim::Trace& trace, const Lattice& lattice) {
-    ProgressLine progress;
+    ProgressLine progress(plan_.progress_fd);
     sim::RowSorter sorter(plan_.sort);
     trace.read(lattice, object_names_, summary_.counts, [&](const sim::TraceRow& row) {
       sorter.add(row);
@@ -187,7 +187,7 @@ class Replay {
     if (writes)
       csv.emplace(plan_.out, query_names_, object_names_, columns(),
                   sim::TextOutput::Appears::when_closed);
-    ProgressLine progress;
+    ProgressLine progress(plan_.progress_fd);
     protocol::ListStore lists;
     if (!plan_.changes_only) lists = std::move(held_before_);
     const auto on_tick = [&](const sim::FinishedTick& tick, const sim::ReplayProgress& at) {

@@ -22,13 +22,20 @@ void warn_of_rows(const char* command, std::uint64_t count, const char* what,
 
 }  // namespace
 
-ProgressLine::ProgressLine()
-    : on_terminal_(isatty(STDERR_FILENO) == 1), due_(std::chrono::steady_clock::now()) {}
+ProgressLine::ProgressLine(std::optional<int> lines_to)
+    : lines_to_(lines_to),
+      on_terminal_(!lines_to && isatty(STDERR_FILENO) == 1),
+      due_(std::chrono::steady_clock::now()) {}
 
 void ProgressLine::show(std::string_view what, std::uint64_t done, std::uint64_t total,
                         std::string_view unit) {
-  if (!on_terminal_ || std::chrono::steady_clock::now() < due_) return;
+  if ((!on_terminal_ && !lines_to_) || std::chrono::steady_clock::now() < due_) return;
   due_ = std::chrono::steady_clock::now() + redraw_interval;
+  if (lines_to_) {
+    dprintf(*lines_to_, "%.*s %llu %llu\n", static_cast<int>(what.size()), what.data(),
+            static_cast<unsigned long long>(done), static_cast<unsigned long long>(total));
+    return;
+  }
   drawn_ = true;
   std::string bar;
   if (total > 0) {

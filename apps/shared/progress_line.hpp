@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows on stderr how far a command is, if stderr is a terminal. Describes the rows of a trace that
-// were skipped. Used by the commands that read files.
+// Shows on stderr how far a command is, if stderr is a terminal, or tells another program.
+// Describes the rows of a trace that were skipped. Used by the commands that read files.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,18 +15,21 @@ namespace starling::apps {
 
 class ProgressLine {
  public:
-  ProgressLine();
+  /// If `lines_to` is a descriptor, it gets lines such as "reading 4096 0" instead: what, done and
+  /// total.
+  explicit ProgressLine(std::optional<int> lines_to = std::nullopt);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Draws the line at most ten times a second. `total` 0 means that the total is not known; the
-  /// line then has no bar.
+  /// Draws or writes the line at most ten times a second. `total` 0 means that the total is not
+  /// known; the line then has no bar.
   void show(std::string_view what, std::uint64_t done, std::uint64_t total,
             std::string_view unit = "rows");
   void clear();
 
  private:
+  std::optional<int> lines_to_;
   bool on_terminal_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point due_;

@@ -260,8 +260,7 @@ class SimulateRun {
     const auto start = Clock::now();
     const std::uint64_t total = demand_.requests.size();
     while (simulation.step()) {
-      if (stop_.asked_to_stop())
-        throw std::runtime_error("stopped before the end; nothing was written");
+      if (stop_.asked_to_stop()) throw StoppedError(stop_);
       progress.show("simulating", simulation.rides().size(), total, "requests");
       if (plan_.pace) wait_until(due_at(start, simulated_us(simulation), *plan_.pace));
     }

@@ -79,7 +79,7 @@ class FileTest(OutputTest):
         trace = self.write("trace.csv", "id,time_us,x,y\n" + "".join(
             f"{row % 200},{row // 200 * 1_000_000},{row % 7},{row % 11}\n" for row in range(40_000)))
         self.write("lists.csv", "old")
-        for number, status in [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGHUP, -signal.SIGHUP),
+        for number, status in [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, -signal.SIGHUP),
                                (signal.SIGKILL, -signal.SIGKILL)]:
             with self.subTest(number):
                 program = self.start("replay", trace, "--engine", "cpu", "-k", 64, "--speed", "50",
@@ -94,10 +94,32 @@ class FileTest(OutputTest):
                 program.send_signal(number)
                 _, errors = program.communicate(timeout=PATIENCE_S)
                 self.assertEqual(program.returncode, status, errors)
-                if status == 1:
+                if status > 0:
                     self.assertIn("starling: stopped before the end; nothing was written\n", errors)
                 self.assertEqual((self.folder / "lists.csv").read_text(), "old")
                 self.assertEqual(self.names(), ["lists.csv", "trace.csv"])
+
+    def test_a_search_that_a_signal_ends_leaves_the_old_file_and_says_so(self):
+        points = self.write("points.csv", "".join(f"{row % 977},{row % 1009}\n" for row in range(200_000)))
+        self.write("lists.csv", "old")
+        for flags, number, status in [(["--out", "lists.csv"], signal.SIGINT, 130),
+                                      (["--out", "lists.csv"], signal.SIGTERM, 143),
+                                      (["--out", "-"], signal.SIGINT, -signal.SIGINT)]:
+            with self.subTest(flags, number=number):
+                program = self.start("knn", "--points", points, "--graph", "-k", 2000, "--engine", "cpu",
+                                     "--metric", "l1", *flags)
+                self.addCleanup(program.communicate)
+                self.addCleanup(program.kill)
+                time.sleep(0.5)  # any moment of the search will do
+                self.assertIsNone(program.poll(), "the program ended")
+                since = time.monotonic()
+                program.send_signal(number)
+                _, errors = program.communicate(timeout=PATIENCE_S)
+                self.assertLess(time.monotonic() - since, 5)
+                self.assertEqual(program.returncode, status, errors)
+                said = "starling: stopped before the end; nothing was written\n"
+                self.assertEqual(errors, said if status > 0 else "")
+                self.assertEqual((self.folder / "lists.csv").read_text(), "old")
 
     def test_a_replay_without_an_output_says_so(self):
         trace = self.trace()

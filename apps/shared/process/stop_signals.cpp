@@ -2,6 +2,7 @@
 // Blocks SIGINT and SIGTERM and polls for them with sigtimedwait: see stop_signals.hpp.
 #include "starling/apps/shared/process/stop_signals.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include <mutex>
 #include <stop_token>
 #include <utility>
+
+#include <unistd.h>
 
 namespace starling::apps {
 
@@ -22,16 +25,16 @@ StopSignals::StopSignals() {
 
 bool StopSignals::asked_to_stop() {
   const timespec no_wait{};
-  if (!asked_) asked_ = sigtimedwait(&signals_, nullptr, &no_wait) > 0;
-  return asked_;
+  if (signal_ == 0) signal_ = std::max(0, sigtimedwait(&signals_, nullptr, &no_wait));
+  return signal_ != 0;
 }
 
 bool StopSignals::wait_for(std::chrono::milliseconds longest) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
   const timespec wait{.tv_sec = seconds.count(),
                       .tv_nsec = std::chrono::nanoseconds(longest - seconds).count()};
-  if (!asked_) asked_ = sigtimedwait(&signals_, nullptr, &wait) > 0;
-  return asked_;
+  if (signal_ == 0) signal_ = std::max(0, sigtimedwait(&signals_, nullptr, &wait));
+  return signal_ != 0;
 }
 
 EndAtSignal::EndAtSignal(StopSignals& signals, std::function<void()> clean_up)
@@ -43,8 +46,10 @@ EndAtSignal::EndAtSignal(StopSignals& signals, std::function<void()> clean_up)
         while (!stop.stop_requested()) {
           if (signals.asked_to_stop()) {
             clean_up();
-            std::fputs("starling: stopped before the end; nothing was written\n", stderr);
-            std::_Exit(1);
+            const StoppedError error(signals);
+            const char* const erase_line = isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "";
+            std::fprintf(stderr, "%sstarling: %s\n", erase_line, error.what());
+            std::_Exit(error.exit_status);
           }
           never_notified.wait_for(lock, stop, look_again, [] { return false; });
         }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <stdexcept>
 #include <thread>
 
 namespace starling::apps {
@@ -20,14 +21,25 @@ class StopSignals {
   bool asked_to_stop();
   /// Waits until one of the signals has come, but not longer than this. Returns asked_to_stop().
   bool wait_for(std::chrono::milliseconds longest);
+  /// The exit status of a program that a signal has stopped before its end: 130 after SIGINT, 143
+  /// after SIGTERM.
+  int exit_status() const { return 128 + signal_; }
 
  private:
   sigset_t signals_;
-  bool asked_ = false;
+  int signal_ = 0;  ///< the one that has come
 };
 
-/// While this object exists, SIGINT and SIGTERM end the program at once, with exit status 1. Use
-/// this class in phases in which no loop calls asked_to_stop().
+/// Thrown by a loop that a signal ends before anything is written. main returns `exit_status`.
+struct StoppedError : std::runtime_error {
+  explicit StoppedError(const StopSignals& signals)
+      : std::runtime_error("stopped before the end; nothing was written"),
+        exit_status(signals.exit_status()) {}
+  int exit_status;
+};
+
+/// While this object exists, SIGINT and SIGTERM end the program within 50 ms, with exit_status() of
+/// the signals. Use this class in phases in which no loop calls asked_to_stop().
 class EndAtSignal {
  public:
   /// If a signal comes, the thread of this object calls `clean_up` and then ends the program.

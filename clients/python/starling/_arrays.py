@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from typing import Any, Optional, Union
+from typing import Any, Iterator, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ Reals = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+_BLOCK_BYTES = 4 << 20
 
 
 def now_us() -> int:
@@ -61,7 +62,29 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
         raise TypeError(f"{argument} must be real numbers, not {array.dtype}.")
     if array.ndim != axes:
         raise ValueError(f"{argument} must have {axes} axes, not the shape {array.shape}.")
-    return np.ascontiguousarray(array, dtype=floats_for(array.dtype))
+    return to_contiguous(array, floats_for(array.dtype))
+
+
+def blocks_of(array: npt.NDArray[Any]) -> Iterator[slice]:
+    """Yields slices of the first axis, of a few megabytes each: Ctrl-C acts between two of them."""
+    step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
+    for first in range(0, len(array), step):
+        yield slice(first, first + step)
+
+
+def to_copy(array: npt.NDArray[Any], dtype: Any = None) -> npt.NDArray[Any]:
+    """Returns a contiguous copy."""
+    copied = np.empty(array.shape, array.dtype if dtype is None else dtype)
+    for block in blocks_of(array):
+        copied[block] = array[block]
+    return copied
+
+
+def to_contiguous(array: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
+    """Returns the array itself if it is contiguous and of this type, else a copy."""
+    if array.dtype == dtype and array.flags.c_contiguous:
+        return array
+    return to_copy(array, dtype)
 
 
 def floats_for(dtype: np.dtype[Any]) -> Union[type[np.float32], type[np.float64]]:

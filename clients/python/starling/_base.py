@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _brute, _precomputed, _radius
+from . import _arrays, _brute, _precomputed, _radius
 from ._distances import Floats
 from ._estimator import BaseEstimator, check_fitted, check_rows, is_sparse, threads_of, to_dense
 from ._metrics import Metric, choose
@@ -48,7 +48,8 @@ class NeighborsBase(BaseEstimator):
         if is_sparse(rows) and metric.function is None and metric.name != "precomputed":
             rows = to_dense(rows, "X")
         if rows is X or is_sparse(rows) or rows.base is not None:
-            rows = rows.copy()  # the caller may change X after fit
+            # The caller may change X after fit.
+            rows = rows.copy() if is_sparse(rows) else _arrays.to_copy(rows)
         self._metric = metric
         self._fit_X = rows
         self._index: Optional[Index] = None
@@ -61,7 +62,7 @@ class NeighborsBase(BaseEstimator):
         self.n_samples_fit_ = rows.shape[0]
         self._fit_method = "brute"
         # A cosine distance to a row without a direction is the library's 1/2 or scikit-learn's 1.
-        self._has_zero_row = metric.engine == "cosine" and not rows.any(axis=1).all()
+        self._has_zero_row = metric.engine == "cosine" and not _all_have_direction(rows)
         if self._takes_library(rows, 1):
             self._search_index(warns=True)  # refuses rows that the metric does not allow
 
@@ -88,7 +89,7 @@ class NeighborsBase(BaseEstimator):
             return False
         if self._metric.engine != "cosine":
             return True
-        return not self._has_zero_row and bool(queries.any(axis=1).all())
+        return not self._has_zero_row and _all_have_direction(queries)
 
     def _search_index(self, warns: bool = False) -> Index:
         if self._index is None:
@@ -275,6 +276,11 @@ class RadiusNeighbors(NeighborsBase):
                     rows, self._fit_X, limit, self._metric, first, self._candidates(rows))
                 for rows, first in self._blocks(X)])
         return _radius.sort_lists(lists) if is_sorted else lists
+
+
+def _all_have_direction(rows: Array) -> bool:
+    """Whether no row has only zeros."""
+    return all(rows[block].any(axis=1).all() for block in _arrays.blocks_of(rows))
 
 
 def check_mode(mode: str) -> None:

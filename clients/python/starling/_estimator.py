@@ -112,7 +112,7 @@ def check_rows(
     if is_sparse(rows):
         rows = rows.astype(_arrays.floats_for(rows.dtype), copy=False)
     else:
-        rows = np.ascontiguousarray(rows, dtype=_arrays.floats_for(rows.dtype))
+        rows = _arrays.to_contiguous(rows, _arrays.floats_for(rows.dtype))
     if fits_float32:
         _check_range(rows.data if is_sparse(rows) else rows)
     return rows
@@ -152,7 +152,9 @@ def to_dense(rows: Any, argument: str) -> Any:
 
 def _check_range(floats: npt.NDArray[Any]) -> None:
     """Raises ValueError if a number is beyond float32."""
-    if floats.size and max(floats.max(), -floats.min()) > np.finfo(np.float32).max:
+    most = np.finfo(np.float32).max
+    if any(max(floats[block].max(), -floats[block].min()) > most
+           for block in _arrays.blocks_of(floats)):
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
 
 
@@ -170,7 +172,9 @@ def _check_plainly(estimator: Any, X: Any, fitting: bool, allows_nan: bool) -> A
         raise ValueError(f"Found array with shape {rows.shape}; at least 1 row and 1 feature are "
                          "required.")
     components = rows.data if is_sparse(rows) else rows
-    if np.isinf(components).any() or not allows_nan and np.isnan(components).any():
+    if any(np.isinf(components[block]).any()
+           or not allows_nan and np.isnan(components[block]).any()
+           for block in _arrays.blocks_of(components)):
         raise ValueError("Input X contains NaN or infinity.")
     if fitting:
         estimator.n_features_in_ = rows.shape[1]

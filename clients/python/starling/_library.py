@@ -162,6 +162,13 @@ class SubscriptionOptions(Sized):
 class Event(Sized):
     _fields_ = [
         ("size", c_size_t), ("kind", c_int32), ("ticks", c_uint64), ("obstacle", c_char_p),
+        ("obstacle_name", c_char_p),
+    ]
+
+
+class ProgressState(Sized):
+    _fields_ = [
+        ("size", c_size_t), ("context", c_void_p), ("done", c_uint64), ("total", c_uint64),
     ]
 
 
@@ -181,9 +188,11 @@ STRUCTS: dict[str, type[Sized]] = {
     "starling_server_info": ServerInfo,
     "starling_subscription_options": SubscriptionOptions,
     "starling_event": Event,
+    "starling_progress": ProgressState,
 }
 
 TakeStatistic = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_double)
+ProgressFunction = ctypes.CFUNCTYPE(c_int32, POINTER(ProgressState))
 
 _handle = c_void_p
 _out = POINTER(c_void_p)
@@ -236,6 +245,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "knn": (
         c_int32, [POINTER(IndexOptions), _array, c_uint64, _array, c_uint64, c_uint32, c_uint32,
                   _array, _array]),
+    "set_progress": (c_int32, [ProgressFunction, c_void_p]),
     "copy_from_device": (c_int32, [c_void_p, c_void_p, c_uint64, c_int32]),
     "client_options_init": (c_int32, [POINTER(ClientOptions), c_size_t]),
     "client_connect": (c_int32, [POINTER(ClientOptions), _out]),

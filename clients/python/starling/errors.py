@@ -22,6 +22,7 @@ class ErrorCode(enum.IntEnum):
     UNAVAILABLE = 7
     TICK_FAILED = 8
     INTERNAL = 9
+    CANCELLED = 10
 
 
 class Limit(NamedTuple):

@@ -4,29 +4,41 @@
 from __future__ import annotations
 
 import datetime
+import io
 import os
+import selectors
 import shutil
 import subprocess
 import tempfile
+import time
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Optional
+from typing import IO, TYPE_CHECKING, Any, Iterator, Optional
 
 import numpy as np
 
 from . import _arrays
+from ._progress import Bar, Progress, to_function
 from .errors import ErrorCode, InvalidArgument, StarlingError
 
 if TYPE_CHECKING:
     import pandas
 
+_READ_BYTES = 1 << 16  # what a pipe holds
+_PATIENCE = 0.1  # seconds between two calls of `progress`
 
-def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.DataFrame:
+
+def replay(
+    *traces: Any, program: Optional[str] = None, progress: Progress = None, **flags: Any
+) -> pandas.DataFrame:
     """Runs recorded traces through an engine and returns the neighbour lists of each tick.
 
     Args:
         traces: paths of files and folders; together they are one trace. docs/traces.md says which
             files are read.
         program: the path of `starling`; None: the variable STARLING_PROGRAM, else that on PATH.
+        progress: a function that is called a few times a second with the number of ticks that are
+            done and that of all, which is 0 while rows are read. What it raises ends the program.
+            None, True and False are those of `knn`.
         flags: those of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s",
             object_ttl="3s", changes=True. A duration may be a timedelta, and a list is several
             words.
@@ -48,18 +60,21 @@ def replay(*traces: Any, program: Optional[str] = None, **flags: Any) -> pandas.
     words = [path, "replay", *map(os.fspath, traces)]
     for name, value in flags.items():
         words += _words_of("--" + name.rstrip("_").replace("_", "-"), value)
-    with tempfile.TemporaryFile() as said:
-        with subprocess.Popen([*words, "--out", "-"], stdout=subprocess.PIPE, stderr=said) as running:
-            assert running.stdout is not None
+    with tempfile.TemporaryFile() as said, _Output(progress) as output:
+        with output.start([*words, "--out", "-"], said, follows="journal" not in flags) as running:
             try:
                 # pandas' default parser may be one unit in the last place off.
                 frame = pandas.read_csv(
-                    running.stdout, float_precision="round_trip", keep_default_na=False,
-                    na_values=[""], dtype={"query_id": str, "object_id": str, "rank": "Int64"})
+                    io.BufferedReader(output, _READ_BYTES), float_precision="round_trip",
+                    keep_default_na=False, na_values=[""],
+                    dtype={"query_id": str, "object_id": str, "rank": "Int64"})
             except pandas.errors.EmptyDataError:
                 frame = pandas.DataFrame()
-            finally:
-                running.stdout.close()
+            except BaseException:
+                running.kill()
+                output.check()
+                raise
+            output.check()
         said.seek(0)
         sentence = said.read().decode("utf-8", "replace").strip()
         if running.returncode != 0:
@@ -81,6 +96,81 @@ def _warnings_in(said: str) -> Iterator[str]:
             yield line[len("replay: warning: "):]
         elif line.startswith("replay: the first row "):
             yield "rows were skipped: " + line[len("replay: "):]
+
+
+class _Output(io.RawIOBase):
+    """The standard output of the program. Reads lines of progress in between.
+
+    An exception of a signal handler or of `progress` ends the program. `check` raises it, because
+    the parser that reads the output might replace it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = to_function(progress, "replaying")
+        self._error: Optional[BaseException] = None
+        self._selector = selectors.DefaultSelector()
+        self._line = b""
+        self._state = 0, 0
+        self._due = 0.0
+
+    def start(
+        self, words: list[str], said: IO[bytes], follows: bool
+    ) -> subprocess.Popen[bytes]:
+        """Starts the program. `said` gets its stderr."""
+        told, tells = os.pipe()
+        self._told = open(told, "rb", buffering=0)
+        with open(tells, "wb", buffering=0):
+            if follows:
+                words = [*words, "--progress-fd", str(tells)]
+            self._running = subprocess.Popen(
+                words, stdout=subprocess.PIPE, stderr=said, pass_fds=[tells])
+        assert self._running.stdout is not None
+        self._selector.register(self._running.stdout, selectors.EVENT_READ)
+        self._selector.register(self._told, selectors.EVENT_READ)
+        return self._running
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            while True:
+                ready = [key.fileobj for key, _ in self._selector.select(_PATIENCE)]
+                if self._told in ready:
+                    self._follow()
+                if time.monotonic() >= self._due:
+                    self._due = time.monotonic() + _PATIENCE
+                    self._progress(*self._state)
+                if self._running.stdout in ready:
+                    return os.readv(self._running.stdout.fileno(), [buffer])
+        except BaseException as error:
+            self._error = error
+            self._running.kill()
+            return 0
+
+    def _follow(self) -> None:
+        """Reads lines of what, done and total. Rows that are read have no total."""
+        read = self._told.read(4096)
+        if not read:
+            self._selector.unregister(self._told)
+            return
+        *lines, self._line = (self._line + read).split(b"\n")
+        for line in lines:
+            done, total = map(int, line.split()[-2:])
+            self._state = (done, total) if total else (0, 0)
+
+    def check(self) -> None:
+        """Raises what has ended the program, if anything has."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        if not self.closed:
+            self._selector.close()
+            if hasattr(self, "_told"):
+                self._told.close()
+            if isinstance(self._progress, Bar):
+                self._progress.clear()
+        super().close()
 
 
 def _words_of(flag: str, value: Any) -> list[str]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _arrays, _library
 from ._metrics import library_name
+from ._progress import Progress, Watch
 from ._results import RadiusLists, SearchResult
 from ._rows import Handle, index_of
 from .errors import RoundingWarning, check, text_of
@@ -34,6 +35,7 @@ def knn(
     backend: str = "auto",
     device: int = 0,
     threads: int = 0,
+    progress: Progress = None,
 ) -> SearchResult:
     """Finds the exact k nearest points of each query.
 
@@ -49,6 +51,10 @@ def knn(
         backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
         device: the number of the GPU.
         threads: that search on the CPU; 0: one per core.
+        progress: a function that is called a few times a second with the number of queries that
+            are answered and that of all, which is 0 while the points are prepared. What it raises
+            ends the search. None: a bar on stderr in searches that take more than two seconds, if
+            that is a terminal; True: in each search; False: none.
 
     Returns a result with .indices, the rows of points, int64 (m, k), and .distances, float64
     (m, k), nearest first. Equal scores are in the order of rows. If there are fewer than k points,
@@ -59,10 +65,11 @@ def knn(
     names its row and column, counted from 1.
     """
     rows = _arrays.to_vectors(points, "points")
-    with Index._made(rows, metric, backend, device, threads) as index:
+    made = Index._made(rows, metric, backend, device, threads, progress=progress)
+    with made as index:
         if queries is None:
-            return index.search(rows, k, first_row=0)
-        return index.search(queries, k)
+            return index.search(rows, k, first_row=0, progress=progress)
+        return index.search(queries, k, progress=progress)
 
 
 class Index:
@@ -81,38 +88,44 @@ class Index:
         backend: str = "auto",
         device: int = 0,
         threads: int = 0,
+        progress: Progress = None,
     ) -> None:
         rows = _arrays.to_vectors(points, "points")
         is_fresh = isinstance(points, (list, tuple)) or (
             isinstance(points, np.ndarray) and points.dtype != rows.dtype)
-        self._start(rows if is_fresh else rows.copy(), metric, backend, device, threads)
+        self._start(rows if is_fresh else _arrays.to_copy(rows), metric, backend, device, threads,
+            progress=progress)
 
     def _start(
         self, rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int,
-        warns: bool = True,
+        warns: bool = True, progress: Progress = None,
     ) -> None:
         """Makes the index of rows that nothing changes any more."""
         self._settings = (backend, device, threads)
         self._turn = threading.Lock()
-        self._take(rows, library_name(metric), warns)
+        self._take(rows, library_name(metric), warns, progress)
 
     @classmethod
     def _made(
         cls, rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int,
-        warns: bool = True,
+        warns: bool = True, progress: Progress = None,
     ) -> Index:
         index = cls.__new__(cls)
-        index._start(rows, metric, backend, device, threads, warns)
+        index._start(rows, metric, backend, device, threads, warns, progress)
         return index
 
-    def _take(self, rows: _arrays.Reals, metric: str, warns: bool) -> None:
+    def _take(
+        self, rows: _arrays.Reals, metric: str, warns: bool, progress: Progress = None
+    ) -> None:
         call = _library.library()
         options = make_options(metric, *self._settings)
         options.borrows = 1  # the rows stay as long as the handle
         raw = ctypes.c_void_p()
         create = call.index_create if rows.dtype == np.float32 else call.index_create_f64
-        check(create(
-            ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1], ctypes.byref(raw)))
+        with Watch(progress, "preparing the points") as watch:
+            watch.check(create(
+                ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1],
+                ctypes.byref(raw)))
         handle = Handle("index", call.index_destroy, works_in_child=True)
         handle.take(raw)
         if warns and rows.dtype != np.float32:
@@ -126,10 +139,11 @@ class Index:
         return self._count
 
     def search(
-        self, queries: Any, k: int = 1, *, first_row: Optional[int] = None
+        self, queries: Any, k: int = 1, *, first_row: Optional[int] = None,
+        progress: Progress = None,
     ) -> SearchResult:
         """Returns the rows and the distances of the k nearest points, as `knn`: .indices and
-        .distances, (m, k) each.
+        .distances, (m, k) each. `progress` is that of `knn`.
 
         If the queries are the points first_row, first_row + 1, ..., say so: then no point is its
         own neighbour."""
@@ -142,11 +156,12 @@ class Index:
         with self._turn:
             self._check_first(first, len(rows))
             search = self._call.index_search if is_small else self._call.index_search_f64
-            check(search(
-                self._handle.raw, rows.ctypes.data, len(rows), count, first, found.ctypes.data,
-                distances.ctypes.data))
+            with Watch(progress, "searching") as watch:
+                watch.check(search(
+                    self._handle.raw, rows.ctypes.data, len(rows), count, first,
+                    found.ctypes.data, distances.ctypes.data))
             has_missing = count > self._count - (first_row is not None)
-        nearest = found.astype(np.int64)
+        nearest = _arrays.to_copy(found, np.int64)
         if has_missing:
             missing = found == _library.NO_ROW
             nearest[missing] = -1
@@ -155,7 +170,7 @@ class Index:
 
     def radius(
         self, queries: Any, radius: float, *, first_row: Optional[int] = None,
-        sort_results: bool = True,
+        sort_results: bool = True, progress: Progress = None,
     ) -> RadiusLists:
         """Returns all points whose distance to a query is at most the radius, as lists.
 
@@ -165,6 +180,7 @@ class Index:
                 negative: -4 means products of 4 or more.
             sort_results: True: nearest first, equal scores in the order of rows. False: in the
                 order of rows.
+            progress: that of `knn`.
 
         The CPU answers, whatever the backend.
         """
@@ -178,9 +194,10 @@ class Index:
         with self._turn:
             self._check_first(first, len(rows))
             search = self._call.index_radius if is_small else self._call.index_radius_f64
-            check(search(
-                self._handle.raw, rows.ctypes.data, len(rows), float(radius), first, order,
-                ctypes.byref(raw)))
+            with Watch(progress, "searching") as watch:
+                watch.check(search(
+                    self._handle.raw, rows.ctypes.data, len(rows), float(radius), first, order,
+                    ctypes.byref(raw)))
         result = Handle("result", self._call.radius_result_destroy)
         result.take(raw)
         lists = _library.RadiusLists()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Follows long calls of the library: runs signal handlers, so that Ctrl-C ends a call, and shows how
+far it is."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any, Callable, Generator, Optional, Union
+
+from . import _library
+from .errors import check
+
+# None: a bar on stderr after two seconds, if that is a terminal; True: at once; False: none; or a
+# function of two numbers, done and total.
+Progress = Union[None, bool, Callable[[int, int], Any]]
+
+_BAR_AFTER = 2.0  # seconds
+_CELLS = 30
+
+_thread = threading.local()  # .watch: the innermost Watch of the thread
+
+
+class Bar:
+    """Draws one line on stderr again and again in place, if that is a terminal."""
+
+    def __init__(self, what: str, after: float = 0.0) -> None:
+        self._what = what
+        self._due = time.monotonic() + after
+        self._is_drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.monotonic() < self._due or sys.stderr is None or not sys.stderr.isatty():
+            return
+        self._due = time.monotonic() + 0.1
+        self._is_drawn = True
+        text = f"{self._what} {done:,}" if done else self._what
+        if total:
+            full = _CELLS * done // total
+            text += f" [{'#' * full:{_CELLS}}] {100 * done // total} %"
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._is_drawn:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+            self._is_drawn = False
+
+
+def to_function(progress: Progress, what: str) -> Callable[[int, int], Any]:
+    """Returns the function to call; a Bar unless the caller has given one. Raises TypeError."""
+    if callable(progress):
+        return progress
+    if progress is not None and not isinstance(progress, bool):
+        raise TypeError(
+            f"progress must be a function of two numbers, True, False or None, not {progress!r}.")
+    return Bar(what, float("inf") if progress is False else 0.0 if progress else _BAR_AFTER)
+
+
+class Watch:
+    """A `with` block around calls of the library. An exception of a signal handler or of `progress`
+    ends the call and is raised by `check`."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress = to_function(progress, what)
+        self._error: Optional[BaseException] = None
+        answers = self._answers()
+        next(answers)
+        # A generator: the handlers of signals that wait run where it goes on, within its `try`. In
+        # a function they would run before its first line, and ctypes would lose their exception.
+        self._function = _library.ProgressFunction(answers.send)
+
+    def _answers(self) -> Generator[int, Any, None]:
+        answer = 0
+        while True:
+            try:
+                while True:
+                    pointer = yield answer
+                    state = pointer.contents
+                    self._progress(state.done, state.total)
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self._error, answer = error, 1
+
+    def check(self, code: int) -> None:
+        """Raises what ended the call, or else the library's error if `code` is one."""
+        if self._error is not None:
+            raise self._error
+        check(code)
+
+    def __enter__(self) -> Watch:
+        self._outer: Optional[Watch] = getattr(_thread, "watch", None)
+        self._set(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self._set(self._outer)
+        self._error = None
+        if isinstance(self._progress, Bar):
+            self._progress.clear()
+
+    @staticmethod
+    def _set(watch: Optional[Watch]) -> None:
+        _thread.watch = watch
+        function = _library.ProgressFunction(0) if watch is None else watch._function
+        check(_library.library().set_progress(function, None))
