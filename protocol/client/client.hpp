@@ -39,15 +39,20 @@ struct ClientOptions {
   std::int64_t timeout_ms = 30'000;  ///< longest wait for one reply, reconnects included
   /// Longest wait for the reply to the first Hello, unless timeout_ms is shorter.
   std::int64_t connect_timeout_ms = 30'000;
+  /// Longest wait if the first connection is refused again and again, because nothing listens. A
+  /// server that is starting needs less.
+  std::int64_t refused_timeout_ms = 300;
   std::int64_t reconnect_after_ms = 5'000;  ///< reconnects after this long without a reply
 };
 
-/// Thrown if no reply comes within timeout_ms, or within connect_timeout_ms for the first hello.
+/// Thrown if no reply comes within timeout_ms, or within connect_timeout_ms for the first hello;
+/// and earlier if the first connection is refused.
 class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Thrown if ZeroMQ cannot connect to the endpoint, usually because the endpoint is malformed.
+/// Thrown if ZeroMQ cannot connect to the endpoint, because the endpoint is malformed or not that
+/// of a server's commands.
 class EndpointError : public std::runtime_error {
  public:
   EndpointError(const std::string& endpoint, const std::string& why);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -26,6 +27,9 @@ constexpr std::chrono::milliseconds end_wait_max{200};
 // A server that cannot read a handshake ends the connection without a word. libzmq needs about one
 // second for these attempts. A server that starts or stops ends fewer handshakes in a row.
 constexpr int cuts_max = 40;
+
+constexpr std::string_view start_advice =
+    "start a server with starling serve, or give the commands endpoint of a running one";
 
 // When time is over, fewer attempts are enough to name the key as the probable cause.
 constexpr int late_cuts_min = 5;
@@ -106,16 +110,40 @@ void Client::Connection::refuse_key(HandshakeWatch::Seen why) const {
                  "\", which the key file or --server-key names.");
 }
 
+void Client::Connection::check_first_connection(HandshakeWatch::Seen why) {
+  using Seen = HandshakeWatch::Seen;
+  const std::string advice(start_advice);
+  if (why != Seen::unreachable) unreachable_since_.reset();
+  if (is_connected_) return;
+  if (why == Seen::other_socket)
+    throw EndpointError(options_.commands,
+                        "another socket than that of a server's commands listens there, such as "
+                        "that of its results; " +
+                            advice);
+  if (why == Seen::cut && cut_count_ >= cuts_max && !options_.key)
+    throw TimeoutError(
+        "What listens at " + options_.commands + " has ended " + std::to_string(cut_count_) +
+        " handshakes, so it has no room, or is no server of this kind; " + advice + ".");
+  if (why != Seen::unreachable) return;
+  const auto now = Clock::now();
+  if (!unreachable_since_) unreachable_since_ = now;
+  if (now - *unreachable_since_ >= std::chrono::milliseconds(options_.refused_timeout_ms))
+    throw TimeoutError("No server can be reached at " + options_.commands +
+                       ": nothing listens there, or its name is unknown; " + advice + ".");
+}
+
 bool Client::Connection::wait_for_message(Clock::time_point until) {
   using Seen = HandshakeWatch::Seen;
   while (true) {
     const Seen seen = watch_.wait(socket_, until);
     if (seen == Seen::message) return true;
     if (seen == Seen::nothing) return false;
-    is_refused_ = seen != Seen::cut;
+    is_refused_ = seen == Seen::key_refused || seen == Seen::other_mechanism;
     if (is_refused_) refuse_key(seen);
     // Once a connection has worked, the key is right, and the server may be starting again.
-    if (++cut_count_ >= cuts_max && options_.key && !is_connected_) refuse_key(seen);
+    if (seen == Seen::cut && ++cut_count_ >= cuts_max && options_.key && !is_connected_)
+      refuse_key(seen);
+    check_first_connection(seen);
   }
 }
 
@@ -157,6 +185,11 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     }
     const Problem* problem = reply->problem();
     if (problem == nullptr) continue;
+    if (reply->decoded.problem && !is_connected_)
+      throw EndpointError(options_.commands,
+                          "what listens there does not answer as a server's commands endpoint of "
+                          "this version; " +
+                              std::string(start_advice));
     if (consumes_sequence(problem->code)) throw RefusedError(*problem);
     last_obstacle_ = problem->sentence;
     back_off(deadline);
@@ -205,8 +238,7 @@ void Client::Connection::check_deadline(Clock::time_point deadline) const {
     sentence += "; it ended " + std::to_string(cut_count_) +
                 " handshakes, so it may be no server of this kind, or may need another key";
   else if (!is_connected_)
-    sentence +=
-        "; start a server with starling serve, or give the commands endpoint of a running one";
+    sentence += "; " + std::string(start_advice);
   throw TimeoutError(sentence + ".");
 }
 

@@ -72,6 +72,8 @@ class Client::Connection {
   /// Returns false if no message comes in time. Throws KeyError.
   bool wait_for_message(Clock::time_point until);
   [[noreturn]] void refuse_key(HandshakeWatch::Seen why) const;
+  /// Throws if the first connection to the server has failed for good.
+  void check_first_connection(HandshakeWatch::Seen why);
   /// Waits for the next answer to an unanswered request; reconnects and resends where needed.
   ReceivedReply next_answer();
   /// Keeps the reply to the request that begin() sent, and counts the reply to a batch.
@@ -95,8 +97,9 @@ class Client::Connection {
   ClientSession session_;
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
-  HandshakeWatch watch_;     ///< until the server has answered a hello
-  int cut_count_ = 0;        ///< connections that ended within their handshake since a hello worked
+  HandshakeWatch watch_;  ///< until the server has answered a hello
+  int cut_count_ = 0;     ///< connections that ended within their handshake since a hello worked
+  std::optional<Clock::time_point> unreachable_since_{};
   bool is_refused_ = false;  ///< libzmq has given up: only a new socket connects again
   BatchTotals totals_;
   std::optional<std::uint64_t> begun_;  ///< the id of the request that begin() sent

@@ -6,15 +6,17 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
 namespace {
 
-constexpr int watched_events = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                               ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+constexpr int watched_events =
+    ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED |
+    ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 struct Event {
   std::uint16_t kind = 0;
@@ -43,6 +45,7 @@ void HandshakeWatch::start(zmq::context_t& context, zmq::socket_t& socket) {
   if (::zmq_socket_monitor(socket.handle(), address.c_str(), watched_events) != 0)
     throw zmq::error_t();
   watched_ = socket.handle();
+  is_lost_ = is_shaking_ = false;
   events_.connect(address);
 }
 
@@ -68,13 +71,20 @@ HandshakeWatch::Seen HandshakeWatch::wait(zmq::socket_t& socket,
     if (items[1].revents == 0) return Seen::nothing;
     const Seen failure = next_failure();
     if (failure != Seen::nothing) return failure;
+    if (std::chrono::steady_clock::now() >= until) return Seen::nothing;
   }
 }
 
 HandshakeWatch::Seen HandshakeWatch::next_failure() {
   Event event;
   if (!receive_event(events_, event)) return Seen::nothing;
+  const bool was_shaking = std::exchange(is_shaking_, event.kind == ZMQ_EVENT_CONNECTED);
   switch (event.kind) {
+    case ZMQ_EVENT_CONNECT_RETRIED:
+      return std::exchange(is_lost_, false) ? Seen::nothing : Seen::unreachable;
+    case ZMQ_EVENT_DISCONNECTED:
+      is_lost_ = true;
+      return was_shaking ? Seen::other_socket : Seen::nothing;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       return Seen::key_refused;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:

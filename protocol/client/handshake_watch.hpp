@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns from libzmq's monitor why the handshake of a socket with its server fails. libzmq itself
-// tells nobody: the socket waits until its user's time is over. Private to connection.cpp.
+// Learns from libzmq's monitor why a socket does not reach its server. libzmq itself reports it
+// nowhere else: the socket waits until its user's time is over. Private to connection.cpp.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,8 @@ class HandshakeWatch {
     key_refused,      ///< the server does not know the client's key
     other_mechanism,  ///< one side has a key, and the other side has none
     cut,              ///< the connection ended within the handshake; libzmq connects again
+    unreachable,      ///< the connection was refused, or the name is unknown; libzmq tries again
+    other_socket,     ///< a socket of another type listens there; libzmq does not try again
   };
 
   HandshakeWatch() = default;
@@ -33,7 +35,7 @@ class HandshakeWatch {
   /// still be called.
   void stop();
 
-  /// Waits for a message or for the next failure of a handshake.
+  /// Waits for a message or for the next failure to connect.
   Seen wait(zmq::socket_t& socket, std::chrono::steady_clock::time_point until);
 
  private:
@@ -41,6 +43,8 @@ class HandshakeWatch {
 
   void* watched_ = nullptr;  ///< the socket; valid while events_ is open
   zmq::socket_t events_;
+  bool is_lost_ = false;     ///< the last connection has ended, and libzmq has not tried again yet
+  bool is_shaking_ = false;  ///< connected, and the handshake has neither failed nor succeeded
 };
 
 }  // namespace starling::protocol

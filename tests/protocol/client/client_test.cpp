@@ -188,6 +188,30 @@ TEST_F(ClientTest, AServerThatIsNotThereIsGivenUpAfterTheTimeToConnect) {
   }
 }
 
+TEST_F(ClientTest, ARefusedConnectionIsToldLongBeforeTheTimeToConnect) {
+  try {
+    Client client(context, {.commands = "tcp://127.0.0.1:1", .refused_timeout_ms = 100});
+    FAIL() << "connected without a server";
+  } catch (const TimeoutError& error) {
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find("nothing listens there"), std::string::npos) << sentence;
+  }
+}
+
+TEST_F(ClientTest, AnotherSocketIsNoServerOfCommands) {
+  zmq::socket_t results(context, zmq::socket_type::xpub);
+  results.bind("tcp://127.0.0.1:*");
+  const std::string endpoint = results.get(zmq::sockopt::last_endpoint);
+  try {
+    Client client(context, {.commands = endpoint});
+    FAIL() << "connected to a socket of results";
+  } catch (const EndpointError& error) {
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find(endpoint), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("that of its results"), std::string::npos) << sentence;
+  }
+}
+
 TEST_F(ClientTest, NamesAreAnsweredInTheOrderAsked) {
   FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
     if (is_hello(request)) return hello_reply(7, 1);
