@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Mapping, Optional
@@ -16,9 +17,14 @@ from ._arrays import Time
 from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
-from .errors import check, text_of
+from .errors import ErrorCode, TimedOut, check, text_of
 from .lists import Batch, Lists, Result, Tick, make_answers, make_batch, make_tick
 from .subscription import COMMANDS, TIMEOUT, Path, Subscription, set_key, to_ms
+
+# A server may have two ticks under way when it acknowledges a row, so the third one that finishes
+# after that has the row for certain.
+_TICKS_UNTIL_SEEN = 3
+_TICK_POLL = 0.005  # seconds
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ class Client:
         server_key: the server's public key, or the path of a file with it, if the key file does not
             have it, or has another.
 
-    Raises TimedOut if no server answers, and StarlingError if it refuses, the key too.
+    Raises TimedOut if no server answers: at once if nothing listens at `commands`, else after
+    `timeout`. Raises StarlingError if `commands` is another endpoint, such as that of results, or
+    if the server refuses, the key too.
     """
 
     def __init__(
@@ -128,15 +136,40 @@ class Client:
         *,
         labels: Any = None,
         values: Any = None,
+        wait: bool = False,
     ) -> Batch:
         """Puts positions or vectors for the server's next tick. Arguments are those of
-        Engine.update. Texts among the ids become the objects' names."""
+        Engine.update. Texts among the ids become the objects' names.
+
+        With `wait`, returns when a tick has taken the rows, so that `neighbors` sees them: a few
+        ticks later. Raises TimedOut if that takes longer than the client's timeout, and ValueError
+        if the server's ticks are manual: call `advance` instead."""
+        if wait and self.info().manual_ticks:
+            raise ValueError(
+                "This server ticks only on request; call advance() instead of waiting.")
         rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
         counts = _library.Counts()
         check(self._call.client_update(
             self._handle.raw, ctypes.byref(rows.struct), ctypes.byref(counts)))
         self._put_names()
+        if wait:
+            self._await_tick()
         return make_batch(counts)
+
+    def _await_tick(self) -> None:
+        """Waits for a tick that has all acknowledged rows."""
+        give_up = time.monotonic() + self._timeout_ms / 1000
+        seen_at = self._ticks() + _TICKS_UNTIL_SEEN
+        while self._ticks() < seen_at:
+            if time.monotonic() > give_up:
+                raise TimedOut(
+                    ErrorCode.TIMED_OUT,
+                    f"No tick has taken the rows within {self._timeout_ms} ms. They are accepted, "
+                    "and are seen after the server's next ticks.")
+            time.sleep(_TICK_POLL)
+
+    def _ticks(self) -> float:
+        return self.stats()["starling_ticks_total"]
 
     def post(
         self,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _library
 from ._names import Names
 from ._rows import Handle, to_bytes
-from .errors import check, text_of
+from .errors import ErrorCode, StarlingError, check, text_of
 from .lists import Lists, Result, Tick, make_tick
 
 COMMANDS = "tcp://127.0.0.1:7411"
@@ -103,13 +103,16 @@ class Subscription:
         check(call.subscription_open(ctypes.byref(options), ctypes.byref(raw)))
         self._handle.take(raw)
         self.obstacle = ""
+        self._has_started = False
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
         """Waits for the next event: at most `timeout` seconds, or without end if it is None.
 
         Returns None if the time is up. `obstacle` says then why the last request to the server
-        failed, such as an unknown stream, or that no messages come from `results`; it is "" if all
-        is well."""
+        failed, or that no messages come from `results`; it is "" if all is well.
+
+        Raises StarlingError with the name "unknown_stream" if the server has no such stream and
+        this subscription has never had a snapshot of it. A later call asks again."""
         left_ms = None if timeout is None else to_ms(timeout)
         while True:
             wait_ms = _POLL_MS if left_ms is None else min(_POLL_MS, left_ms)
@@ -133,9 +136,13 @@ class Subscription:
         check(self._call.subscription_next(
             self._handle.raw, timeout_ms, ctypes.byref(raw_event), ctypes.byref(raw)))
         self.obstacle = text_of(raw_event.obstacle)
+        name = text_of(raw_event.obstacle_name)
         kind = _library.EVENTS[raw_event.kind]
         if kind == "none":
+            if name == "unknown_stream" and not self._has_started:
+                raise StarlingError(ErrorCode.REFUSED, self.obstacle, name)
             return None
+        self._has_started = True
         tick = make_tick(Result(raw, self.names)) if raw else None
         lists = None if tick is None else next(iter(tick.streams.values()), None)
         return Event(kind, lists, tick, int(raw_event.ticks) if kind == "lost" else 0)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 import unittest
 
 import numpy
@@ -167,15 +168,45 @@ class ManualServer(ServerCase):
         with self.assertRaises(starling.StarlingError) as caught:
             self.client.put_queries("s", 1, 5000, at=(0, 0))
         self.assertEqual(caught.exception.limit, ("k-max", 1024))
+
+    def test_an_unknown_stream_is_an_error_until_it_is_there(self):
         subscription = self.follow("nowhere")
-        self.assertIsNone(subscription.next(timeout=1))
+        with self.assertRaisesRegex(starling.StarlingError, 'no stream "nowhere"') as caught:
+            subscription.next()
+        self.assertEqual(caught.exception.name, "unknown_stream")
         self.assertIn("nowhere", subscription.obstacle)
+        self.client.put_stream("nowhere")
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                self.assertEqual(self.next(subscription).kind, "snapshot")
+                break
+            except starling.StarlingError:  # a later call asks again
+                self.assertLess(time.monotonic(), deadline)
+
+    def test_a_server_that_ticks_on_request_is_not_waited_for(self):
+        with self.assertRaisesRegex(ValueError, "call advance"):
+            self.client.update([1], [[0, 0]], wait=True)
+
+    def test_another_endpoint_of_the_server_is_told_at_once(self):
+        since = time.monotonic()
+        with self.assertRaisesRegex(starling.StarlingError, "that of its results") as caught:
+            starling.Client(self.endpoints["results"], self.endpoints["commands"], timeout=PATIENCE_S)
+        self.assertEqual(caught.exception.code, starling.ErrorCode.UNAVAILABLE)
+        http = self.endpoints["http"].replace("http://", "tcp://").rstrip("/")
+        with self.assertRaisesRegex(starling.StarlingError, "does not answer as a server's commands"):
+            starling.Client(http if "://" in http else "tcp://" + http, timeout=PATIENCE_S)
+        self.assertLess(time.monotonic() - since, PATIENCE_S / 2)
 
     def test_a_server_that_is_not_there_times_out(self):
         self.end(self.server)
         with self.assertRaises(starling.TimedOut) as caught:
             starling.Client(self.endpoints["commands"], timeout=0.3)
         self.assertIsInstance(caught.exception, TimeoutError)
+        since = time.monotonic()
+        with self.assertRaisesRegex(starling.TimedOut, "nothing listens there.*starling serve"):
+            starling.Client(self.endpoints["commands"], timeout=PATIENCE_S)
+        self.assertLess(time.monotonic() - since, PATIENCE_S / 2)
         with self.assertRaisesRegex(ValueError, "timeout is -1"):
             starling.Client(self.endpoints["commands"], timeout=-1)
         with self.assertRaises(starling.StarlingError):
@@ -290,6 +321,29 @@ class VectorServer(ServerCase):
             self.assertEqual((found.ids.tolist(), found.vote, found.mean), ([1, 2, 3], 7, 3.0))
             with self.assertRaisesRegex(ValueError, "positions has 3 columns"):
                 client.update([1], [[0, 1, 2]], 1)
+
+
+
+class TickingServer(ServerCase):
+    def test_rows_that_are_waited_for_are_seen(self):
+        self.serve("--tick", "20ms")
+        with starling.Client(self.endpoints["commands"], timeout=PATIENCE_S) as client:
+            for x in range(20):
+                client.update(["bus"], [[x, 0]], wait=True)
+                self.assertEqual(client.neighbors(at=(0, 0)).distances.tolist(), [x])
+
+        async def ask():
+            async with await aio.Client.connect(self.endpoints["commands"]) as client:
+                await client.update(["tram"], [[0, 0]], wait=True)
+                return await client.neighbors(at=(0, 0))
+
+        self.assertEqual(asyncio.run(ask())[0].texts.tolist(), ["tram"])
+
+    def test_a_wait_ends_with_the_timeout(self):
+        self.serve("--tick", "1h")
+        with starling.Client(self.endpoints["commands"], timeout=0.5) as client:
+            with self.assertRaisesRegex(starling.TimedOut, "are accepted"):
+                client.update(["bus"], [[0, 0]], wait=True)
 
 
 if __name__ == "__main__":
