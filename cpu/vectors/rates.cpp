@@ -18,7 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "starling/cpu/vectors/float_lanes-inl.hpp"
+#include "starling/cpu/vectors/lanes/float_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

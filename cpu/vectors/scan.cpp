@@ -13,7 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "starling/cpu/vectors/recipe_lanes-inl.hpp"
+#include "starling/cpu/vectors/lanes/recipe_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace starling::cpu {

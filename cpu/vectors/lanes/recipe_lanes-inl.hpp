@@ -8,7 +8,7 @@
 #define STARLING_CPU_RECIPE_LANES_INL_HPP
 #endif
 
-#include "starling/cpu/vectors/float_lanes-inl.hpp"
+#include "starling/cpu/vectors/lanes/float_lanes-inl.hpp"
 #include "starling/knn/words/recipe.hpp"
 
 HWY_BEFORE_NAMESPACE();
