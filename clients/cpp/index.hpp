@@ -91,6 +91,26 @@ class NearestRows {
   std::vector<double> distances_;
 };
 
+/// The rows within a distance of each query.
+class RowsWithin {
+ public:
+  /// Returns the list of a query, nearest first: rows counted from 0.
+  NeighborList<std::uint32_t> operator[](std::size_t query) const& {
+    const std::uint64_t first = lists_.offsets[query];
+    const std::uint64_t count = lists_.offsets[query + 1] - first;
+    return {{lists_.rows + first, count}, {lists_.distances + first, count}};
+  }
+  NeighborList<std::uint32_t> operator[](std::size_t query) const&& = delete;  // name the result
+
+  std::size_t size() const { return lists_.list_count; }          ///< queries
+  std::size_t entry_count() const { return lists_.entry_count; }  ///< neighbours of all queries
+
+ private:
+  friend class Index;
+  std::unique_ptr<starling_radius_result, detail::Destroy<starling_radius_result_destroy>> handle_;
+  starling_radius_lists lists_ = detail::sized<starling_radius_lists>();
+};
+
 /// Points that are searched several times.
 class Index {
  public:
@@ -117,9 +137,7 @@ class Index {
                      std::uint64_t first_row = STARLING_NOT_A_ROW) {
     constexpr std::uint32_t k_max = 2048;
     detail::check_argument(k >= 1 && k <= k_max, "k is ", k, "; it must be 1 to ", k_max, ".");
-    detail::check_argument(queries.dimension() == dimension_, "The queries have ",
-                           queries.dimension(), " components each, but the points ", dimension_,
-                           "; give queries of the same dimension.");
+    check_dimension(queries);
     NearestRows found;
     found.k_ = k;
     found.rows_.resize(queries.size() * k);
@@ -129,9 +147,30 @@ class Index {
     return found;
   }
 
+  /// Finds all points whose distance to a query is at most the radius, which may be infinite. By
+  /// inner_product it may be negative: -4 means products of 4 or more. `first_row` is that of
+  /// search(). The CPU answers, whatever the backend.
+  RowsWithin within(const Points& queries, double radius,
+                    std::uint64_t first_row = STARLING_NOT_A_ROW) {
+    check_dimension(queries);
+    starling_radius_result* made = nullptr;
+    detail::check(starling_index_radius(handle_.get(), queries.data(), queries.size(), radius,
+                                        first_row, STARLING_NEAREST_FIRST, &made));
+    RowsWithin found;
+    found.handle_.reset(made);
+    detail::check(starling_radius_result_lists(made, &found.lists_));
+    return found;
+  }
+
   starling_index* handle() const { return handle_.get(); }  ///< for functions of starling.h
 
  private:
+  void check_dimension(const Points& queries) const {
+    detail::check_argument(queries.dimension() == dimension_, "The queries have ",
+                           queries.dimension(), " components each, but the points ", dimension_,
+                           "; give queries of the same dimension.");
+  }
+
   std::uint32_t dimension_;
   std::unique_ptr<starling_index, detail::Destroy<starling_index_destroy>> handle_;
 };

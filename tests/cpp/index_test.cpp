@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <tuple>
@@ -104,6 +105,57 @@ TEST(CppIndex, AnswersSeveralSearchesByItsMetric) {
   EXPECT_EQ(none.size(), 0u);
 }
 
+TEST(CppIndex, FindsAllPointsWithinADistanceAlsoThoseAtIt) {
+  const std::vector<Point> queries = points_of(8, 7);
+  const std::vector<Point> points = points_of(7, 300);
+  Index index(points, on_one_thread);
+  for (const double radius : {0.0, 3.0, std::sqrt(50.0), 1e300}) {
+    const RowsWithin found = index.within(queries, radius);
+    ASSERT_EQ(found.size(), queries.size());
+    std::size_t entries = 0;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      List expected = nearest(points, queries[i], points.size());
+      std::erase_if(expected, [&](const auto& each) { return each.second > radius; });
+      EXPECT_EQ(list_of(found[i]), expected) << "radius " << radius;
+      entries += expected.size();
+    }
+    EXPECT_EQ(found.entry_count(), entries);
+  }
+  const RowsWithin others = index.within(points, 0, 0);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    for (const auto [row, distance] : others[i]) EXPECT_TRUE(row != i && points[row] == points[i]);
+  EXPECT_EQ(index.within(Points({}, 3), 1).size(), 0u);
+  for (const double radius : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THAT(refusal(STARLING_INVALID_ARGUMENT, [&] { index.within(points, radius); }),
+                HasSubstr("radius is "));
+}
+
+TEST(CppIndex, OfAGpuSearchesByRadiusOnTheCpuAndCanBeCancelled) {
+  const std::vector<Point> points = points_of(9, 200'000);
+  std::optional<Index> index;
+  try {
+    index.emplace(points, IndexOptions{.backend = Backend::cuda});
+  } catch (const Error& error) {
+    if (error.code() == STARLING_UNAVAILABLE) GTEST_SKIP() << error.what();
+    throw;
+  }
+  Index on_cpu(points, {.backend = Backend::cpu});
+  const std::span<const Point> queries = std::span(points).first(500);
+  const RowsWithin found = index->within(queries, 2);
+  const RowsWithin expected = on_cpu.within(queries, 2);
+  EXPECT_GT(found.entry_count(), queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    EXPECT_EQ(list_of(found[i]), list_of(expected[i]));
+  const starling_progress_function cancel = [](const starling_progress*) { return 1; };
+  ASSERT_EQ(starling_set_progress(cancel, nullptr), STARLING_OK);
+  for (Index* each : {&*index, &on_cpu})
+    EXPECT_NE(refusal(STARLING_CANCELLED, [&] { each->search(points, 100); }), "");
+  ASSERT_EQ(starling_set_progress(nullptr, nullptr), STARLING_OK);
+  const NearestRows after = index->search(queries, 3);
+  for (std::size_t i = 0; i < 10; ++i)
+    EXPECT_EQ(list_of(after[i]), nearest(points, points[i], 3));
+}
+
 TEST(CppIndex, RefusesArgumentsBySentencesThatNameThem) {
   const std::vector<float> seven(7);
   EXPECT_THAT(refusal(STARLING_INVALID_ARGUMENT, [&] { Points(seven, 3); }),
@@ -136,6 +188,8 @@ concept gives_rows = requires(Found found) {
 };
 static_assert(gives_rows<NearestRows&>);
 static_assert(!gives_rows<NearestRows>);
+static_assert(gives_rows<RowsWithin&>);
+static_assert(!gives_rows<RowsWithin>);
 
 static_assert(std::ranges::forward_range<NeighborList<std::uint32_t>>);
 static_assert(std::ranges::sized_range<NeighborList<std::uint32_t>>);
