@@ -81,10 +81,10 @@ typedef struct starling_progress {
  * use the handle of the call. */
 typedef int32_t (*starling_progress_function)(const starling_progress* progress);
 
-/* Sets the progress function of this thread; NULL: none. starling_index_create, _search and their
- * _f64, and starling_knn, call it about every 50 ms on the thread that they were called on. It need
- * not be called in a shorter call. An index stays usable if a search is cancelled; the entries of
- * `rows` and `distances` are then undefined. On a GPU the function is called between batches of
+/* Sets the progress function of this thread; NULL: none. starling_index_create, _search, _radius and
+ * their _f64, and starling_knn, call it about every 50 ms on the thread that they were called on. It
+ * need not be called in a shorter call. An index stays usable if a search is cancelled; the entries
+ * of `rows` and `distances` are then undefined. On a GPU the function is called between batches of
  * queries. */
 STARLING_API starling_code starling_set_progress(starling_progress_function function,
                                                  void* context);
