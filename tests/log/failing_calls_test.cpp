@@ -150,8 +150,11 @@ TEST_F(FailingCalls, LoseNothingThatWasDurableAndNameTheFileAndTheReason) {
         break;
       }
       ++failures;
-      EXPECT_THAT(outcome.sentence, HasSubstr(path_));
-      EXPECT_THAT(outcome.sentence, HasSubstr(std::generic_category().message(EIO)));
+      // A writer that cannot ask how much of the disk is free begins a segment of the usual length.
+      if (call != "fstatvfs" || !outcome.sentence.empty()) {
+        EXPECT_THAT(outcome.sentence, HasSubstr(path_));
+        EXPECT_THAT(outcome.sentence, HasSubstr(std::generic_category().message(EIO)));
+      }
       expect_durable(outcome);
     }
   EXPECT_GT(failures, 150);
