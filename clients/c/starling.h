@@ -81,11 +81,11 @@ typedef struct starling_progress {
  * use the handle of the call. */
 typedef int32_t (*starling_progress_function)(const starling_progress* progress);
 
-/* Sets the progress function of this thread; NULL: none. starling_index_create, _search, _radius and
- * their _f64, and starling_knn, call it about every 50 ms on the thread that they were called on. It
- * need not be called in a shorter call. An index stays usable if a search is cancelled; the entries
- * of `rows` and `distances` are then undefined. On a GPU the function is called between batches of
- * queries. */
+/* Sets the progress function of this thread; NULL: none. starling_index_create, _search, _radius
+ * and their _f64, and starling_knn, call it about every 50 ms on the thread that they were called
+ * on. It need not be called in a shorter call. An index stays usable if a search is cancelled; the
+ * entries of `rows` and `distances` are then undefined. On a GPU the function is called between
+ * batches of queries. */
 STARLING_API starling_code starling_set_progress(starling_progress_function function,
                                                  void* context);
 
@@ -393,7 +393,8 @@ typedef struct starling_index_options {
   int32_t device;
   uint32_t threads; /* that search on the CPU; 0: one per core */
   /* Not 0: the index may read the caller's rows in place, to save memory. They must stay as they
-   * are until it is destroyed. On a GPU it saves a copy on the host, which searches by radius read. */
+   * are until it is destroyed. On a GPU it saves a copy on the host, which searches by radius read.
+   */
   int32_t borrows;
   int32_t reserved; /* 0 */
 } starling_index_options;

@@ -152,8 +152,7 @@ TEST(CppIndex, OfAGpuSearchesByRadiusOnTheCpuAndCanBeCancelled) {
     EXPECT_NE(refusal(STARLING_CANCELLED, [&] { each->search(points, 100); }), "");
   ASSERT_EQ(starling_set_progress(nullptr, nullptr), STARLING_OK);
   const NearestRows after = index->search(queries, 3);
-  for (std::size_t i = 0; i < 10; ++i)
-    EXPECT_EQ(list_of(after[i]), nearest(points, points[i], 3));
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(list_of(after[i]), nearest(points, points[i], 3));
 }
 
 TEST(CppIndex, RefusesArgumentsBySentencesThatNameThem) {
