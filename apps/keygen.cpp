@@ -228,10 +228,11 @@ std::function<int()> add_keygen(CLI::App& program) {
                            ->excludes(token)
                            ->type_name("DIR");
   command
-      .add_option("--roles", flags->roles,
-                  "The roles of the client or token, with commas: publish, query, subscribe, tick, "
-                  "stats, admin. Without this flag, publish,query,subscribe,stats for a client, and "
-                  "query,subscribe,stats for a token")
+      .add_option(
+          "--roles", flags->roles,
+          "The roles of the client or token, with commas: publish, query, subscribe, tick, "
+          "stats, admin. Without this flag, publish,query,subscribe,stats for a client, and "
+          "query,subscribe,stats for a token")
       ->delimiter(',')
       ->check(CLI::Validator(check_role, ""))
       ->type_name("ROLES");

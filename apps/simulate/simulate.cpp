@@ -148,9 +148,10 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
       "with --tick manual");
   add_results_flag(command, flags.results);
   command
-      .add_option("--connect-timeout", flags.connect_timeout,
-                  "How long to wait for the first answer of that server. A refused connection fails "
-                  "at once")
+      .add_option(
+          "--connect-timeout", flags.connect_timeout,
+          "How long to wait for the first answer of that server. A refused connection fails "
+          "at once")
       ->capture_default_str();
   add_key_flags(command, flags.key);
   command
