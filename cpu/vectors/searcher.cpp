@@ -67,7 +67,7 @@ class CpuVectorSearcher final : public VectorSearcher {
   std::string_view name() const override { return "cpu"; }
   bool supports(SearchMethod method) const override { return method == SearchMethod::automatic; }
 
-  void set_poll(Poll poll) override { pool_.set_poll(std::move(poll)); }
+  void set_poll(const Poll& poll) override { pool_.set_poll(poll); }
 
   DeviceRates rates() override { return measure_rates(pool_); }
 

@@ -127,7 +127,7 @@ class VectorSearcher {
   /// From here on, every call of the searcher calls `poll` on the thread that made the call. An
   /// exception of `poll` ends the call within milliseconds, as an error. A GPU does not call it:
   /// its searches end where they call on_progress.
-  virtual void set_poll(Poll /*poll*/) {}
+  virtual void set_poll(const Poll& /*poll*/) {}
 
   /// Copies a corpus of prepared rows; the caller may free its rows afterwards. Metrics with the
   /// same recipe (knn/words/recipe.hpp) are treated alike. If set_corpus throws std::bad_alloc or a
