@@ -234,6 +234,7 @@ std::function<int()> add_keygen(CLI::App& program) {
           "stats, admin. Without this flag, publish,query,subscribe,stats for a client, and "
           "query,subscribe,stats for a token")
       ->delimiter(',')
+      ->allow_extra_args(false)  // the next word is the name
       ->check(CLI::Validator(check_role, ""))
       ->type_name("ROLES");
   command

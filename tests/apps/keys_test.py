@@ -6,6 +6,7 @@ import hashlib
 import http.client
 import os
 import re
+import shlex
 import signal
 import stat
 import subprocess
@@ -80,8 +81,8 @@ class KeygenTest(ServerCase):
     def test_roles_are_those_that_were_asked_for(self):
         asked, _ = self.keygen("--token", "board", "--roles", "stats,publish", "--out", self.folder / "1")
         self.assertEqual(asked["roles"], ["stats", "publish"])
-        asked, _ = self.keygen("a", "--roles", "tick", "--out", self.folder / "2")
-        self.assertEqual(asked["roles"], ["tick"])
+        asked, _ = self.keygen("--out", self.folder / "2", "--roles", "tick,stats", "a")
+        self.assertEqual((asked["name"], asked["roles"]), ("a", ["tick", "stats"]))
         done = self.run_program("keygen", "a", "--roles", "query,root", status=2)
         self.assertIn("the roles are publish, query", done.stderr)
 
@@ -116,6 +117,24 @@ class KeygenTest(ServerCase):
         self.run_program("keygen", "a", "--out", self.folder / "new", "--server-key", "x", status=2)
         self.run_program("keygen", "a", "--token", "--server-key", "x" * 40, status=2)
         self.assertFalse((self.folder / "new").exists())
+
+
+class ExamplesTest(ServerCase):
+    """The examples of `starling keygen --help`."""
+
+    def test_each_works_after_the_ones_before(self):
+        shown = self.run_program("keygen", "--help").stdout
+        examples = re.findall(r"^ *(starling keygen .*)$", shown, re.MULTILINE)
+        self.assertEqual(len(examples), 3, shown)
+        command = f"starling() {{ {shlex.quote(str(self.program))} \"$@\"; }}; "
+        for example in examples:
+            done = subprocess.run(["sh", "-c", command + example], cwd=self.folder, capture_output=True,
+                                  text=True, timeout=PATIENCE_S)
+            self.assertEqual(done.returncode, 0, (example, done.stderr))
+        keys = self.folder / "keys" / "keys.toml"
+        names = [each["name"] for each in tomllib.loads(keys.read_text())["principal"]]
+        self.assertEqual(names, ["dispatch", "dashboard", "rider", "prometheus"])
+        self.run_program("serve", "--keys", keys, "--check-config")
 
 
 class KeyCase(ServerCase):
