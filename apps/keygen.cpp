@@ -32,6 +32,7 @@ namespace {
 constexpr std::size_t name_bytes_max = 64;
 constexpr std::size_t token_bytes = 32;
 constexpr const char* server_name = "server";
+constexpr const char* dashboard_name = "dashboard";
 const std::vector<std::string> roles_of_keys{"publish", "query", "subscribe", "stats"};
 const std::vector<std::string> roles_of_tokens{"query", "subscribe", "stats"};  // the live page's
 
@@ -195,7 +196,7 @@ void make_server(const KeygenFlags& flags) {
       server_lines("server.key", server) + '\n' +
       principal_lines(name, "public", protocol::to_z85(client.public_key),
                       flags.roles.empty() ? roles_of_keys : flags.roles) +
-      '\n' + principal_lines("dashboard", "token_sha256", hash, roles_of_tokens);
+      '\n' + principal_lines(dashboard_name, "token_sha256", hash, roles_of_tokens);
   protocol::write_secret(
       {.kind = "keys file", .path = keys_path, .maker = "starling keygen --server DIR"}, lines);
   files.keep();
@@ -262,6 +263,9 @@ std::function<int()> add_keygen(CLI::App& program) {
   return [flags] {
     if (!flags->server_folder.empty() && flags->name == server_name)
       throw CLI::ValidationError("--server", "the server has a key of this name; name the client");
+    if (!flags->server_folder.empty() && flags->name == dashboard_name)
+      throw CLI::ValidationError(
+          "--server", "the token for HTTP has the name dashboard; give the client another one");
     if (flags->name == server_name && !flags->token &&
         !(flags->roles.empty() && flags->server_key.empty()))
       throw CLI::ValidationError("name",

@@ -184,7 +184,9 @@ class ServerFolderTest(ServerCase):
 
     def test_wrong_usage_writes_nothing(self):
         folder = self.folder / "keys"
-        for arguments, sentence in ((["server"], "name the client"), (["--token", "a"], "--token"),
+        for arguments, sentence in ((["server"], "name the client"),
+                                    (["dashboard"], "the token for HTTP has the name dashboard"),
+                                    (["--token", "a"], "--token"),
                                     (["--out", "a"], "--out"), (["--server-key", "x" * 40], "--server-key")):
             done = self.run_program("keygen", "--server", folder, *arguments, status=2)
             self.assertIn(sentence, done.stderr)
