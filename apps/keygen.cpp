@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <sodium.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/protocol/keys/key_file.hpp"
@@ -41,7 +42,7 @@ struct KeygenFlags {
   std::string out;
   std::string server_key;
   std::string server_folder;
-  std::vector<std::string> roles;  ///< empty: those of keys, or those of tokens
+  std::vector<std::string> roles;  ///< empty: the defaults roles_of_keys or roles_of_tokens
   bool token = false;
 };
 
@@ -81,12 +82,14 @@ std::string principal_lines(const std::string& name, const std::string& member,
   return lines + "]\n";
 }
 
-/// Prints lines for a keys file, and then what to do with them.
+/// Prints lines for a keys file, and then what to do. Lines that go to a file need no copying.
 void print_lines(const std::string& lines, const std::string& path, const std::string& then) {
   std::cout << lines << std::flush;
-  std::cerr << "starling keygen: wrote " << path
-            << " (mode 0600). Add the lines above to the keys file of the server (starling serve "
-               "--keys FILE)"
+  std::cerr << "starling keygen: wrote " << path << " (mode 0600). "
+            << (isatty(STDOUT_FILENO) == 1
+                    ? "Add the lines above to the keys file of the server (starling serve --keys "
+                      "FILE). "
+                    : "")
             << then << '\n';
 }
 
@@ -132,11 +135,11 @@ void make_key(const KeygenFlags& flags) {
   const protocol::KeyPair key = write_key(path, flags.name, server_key);
   if (flags.name == server_name)
     return print_lines(server_lines(path, key), path,
-                       "; it needs no [[principal]]. Give clients the public key.");
+                       "It needs no [[principal]]. Give clients the public key.");
   const std::string lines = principal_lines(flags.name, "public", protocol::to_z85(key.public_key),
                                             flags.roles.empty() ? roles_of_keys : flags.roles);
   print_lines(lines, path,
-              " and send the server SIGHUP. Then connect with --key " + path +
+              "Send the server SIGHUP. Then connect with --key " + path +
                   (server_key ? ""
                               : " and --server-key, or write the server's public key into the "
                                 "file as server = \"...\"") +
@@ -149,8 +152,8 @@ void make_token(const KeygenFlags& flags) {
   print_lines(principal_lines(flags.name, "token_sha256", hash,
                               flags.roles.empty() ? roles_of_tokens : flags.roles),
               path,
-              " and send the server SIGHUP. Then send the token with each request: " +
-                  with_token(path) + " https://...");
+              "Send the server SIGHUP. Then send the token with each request: " + with_token(path) +
+                  " https://...");
 }
 
 /// The files that were written so far; removed if a later one cannot be written.
@@ -255,11 +258,13 @@ std::function<int()> add_keygen(CLI::App& program) {
   command.footer(
       "Examples:\n"
       "  starling keygen --server keys dispatch\n"
-      "  starling keygen rider --server-key keys/server.key >> keys/keys.toml\n"
-      "  starling keygen --token --roles stats prometheus >> keys/keys.toml\n"
+      "  starling keygen rider --server-key keys/server.key --out keys/rider.key \\\n"
+      "      >> keys/keys.toml\n"
+      "  starling keygen --token --roles stats prometheus --out keys/prometheus.token \\\n"
+      "      >> keys/keys.toml\n"
       "Secrets go to files of mode 0600, the lines for the server's keys file to the standard\n"
-      "output. Whoever has a secret can act as its owner. To revoke one, remove its lines from\n"
-      "the keys file and send the server SIGHUP.");
+      "output. A secret's holder can act as its owner. To revoke one, remove its lines from the\n"
+      "keys file and send the server SIGHUP.");
   return [flags] {
     if (!flags->server_folder.empty() && flags->name == server_name)
       throw CLI::ValidationError("--server", "the server has a key of this name; name the client");

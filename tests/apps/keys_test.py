@@ -123,7 +123,7 @@ class ExamplesTest(ServerCase):
     """The examples of `starling keygen --help`."""
 
     def test_each_works_after_the_ones_before(self):
-        shown = self.run_program("keygen", "--help").stdout
+        shown = self.run_program("keygen", "--help").stdout.replace("\\\n", "")
         examples = re.findall(r"^ *(starling keygen .*)$", shown, re.MULTILINE)
         self.assertEqual(len(examples), 3, shown)
         command = f"starling() {{ {shlex.quote(str(self.program))} \"$@\"; }}; "
@@ -134,6 +134,8 @@ class ExamplesTest(ServerCase):
         keys = self.folder / "keys" / "keys.toml"
         names = [each["name"] for each in tomllib.loads(keys.read_text())["principal"]]
         self.assertEqual(names, ["dispatch", "dashboard", "rider", "prometheus"])
+        self.assertNotIn("Add the lines above", done.stderr)  # they are in the file
+        self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["keys"])
         self.run_program("serve", "--keys", keys, "--check-config")
 
 
