@@ -55,6 +55,7 @@ class TimeoutError : public std::runtime_error {
 /// of a server's commands.
 class EndpointError : public std::runtime_error {
  public:
+  explicit EndpointError(const std::string& sentence) : std::runtime_error(sentence) {}
   EndpointError(const std::string& endpoint, const std::string& why);
 };
 

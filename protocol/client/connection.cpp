@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds end_wait_max{200};
 constexpr int cuts_max = 40;
 
 constexpr std::string_view start_advice =
-    "start a server with starling serve, or give the commands endpoint of a running one";
+    "Start a server with `starling serve`, or give the commands endpoint of a running one.";
 
 // When time is over, fewer attempts are enough to name the key as the probable cause.
 constexpr int late_cuts_min = 5;
@@ -112,24 +112,19 @@ void Client::Connection::refuse_key(HandshakeWatch::Seen why) const {
 
 void Client::Connection::check_first_connection(HandshakeWatch::Seen why) {
   using Seen = HandshakeWatch::Seen;
-  const std::string advice(start_advice);
   if (why != Seen::unreachable) unreachable_since_.reset();
   if (is_connected_) return;
   if (why == Seen::other_socket)
-    throw EndpointError(options_.commands,
-                        "another socket than that of a server's commands listens there, such as "
-                        "that of its results; " +
-                            advice);
-  if (why == Seen::cut && cut_count_ >= cuts_max && !options_.key)
-    throw TimeoutError(
-        "What listens at " + options_.commands + " has ended " + std::to_string(cut_count_) +
-        " handshakes, so it has no room, or is no server of this kind; " + advice + ".");
+    throw EndpointError(
+        options_.commands +
+        " is not the commands endpoint of a server; it may be the results endpoint. "
+        "Give the commands endpoint, such as tcp://127.0.0.1:7411.");
   if (why != Seen::unreachable) return;
   const auto now = Clock::now();
   if (!unreachable_since_) unreachable_since_ = now;
   if (now - *unreachable_since_ >= std::chrono::milliseconds(options_.refused_timeout_ms))
-    throw TimeoutError("No server can be reached at " + options_.commands +
-                       ": nothing listens there, or its name is unknown; " + advice + ".");
+    throw TimeoutError("Nothing listens at " + options_.commands +
+                       ", or its host name is unknown. " + std::string(start_advice));
 }
 
 bool Client::Connection::wait_for_message(Clock::time_point until) {
@@ -186,10 +181,9 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     const Problem* problem = reply->problem();
     if (problem == nullptr) continue;
     if (reply->decoded.problem && !is_connected_)
-      throw EndpointError(options_.commands,
-                          "what listens there does not answer as a server's commands endpoint of "
-                          "this version; " +
-                              std::string(start_advice));
+      throw EndpointError(options_.commands +
+                          " does not answer as a server's commands endpoint of this version. Give "
+                          "the commands endpoint, such as tcp://127.0.0.1:7411.");
     if (consumes_sequence(problem->code)) throw RefusedError(*problem);
     last_obstacle_ = problem->sentence;
     back_off(deadline);
@@ -234,12 +228,13 @@ void Client::Connection::check_deadline(Clock::time_point deadline) const {
                          std::to_string(wait_ms()) + " ms";
   if (!last_obstacle_.empty())
     throw TimeoutError(sentence + "; its last refusal: " + last_obstacle_);
+  sentence += ".";
   if (cut_count_ >= cuts_max)
-    sentence += "; it ended " + std::to_string(cut_count_) +
-                " handshakes, so it may be no server of this kind, or may need another key";
+    sentence += " It ended " + std::to_string(cut_count_) +
+                " handshakes: it may have no room, be no server of this kind, or need another key.";
   else if (!is_connected_)
-    sentence += "; " + std::string(start_advice);
-  throw TimeoutError(sentence + ".");
+    sentence += " " + std::string(start_advice);
+  throw TimeoutError(sentence);
 }
 
 void Client::Connection::back_off(Clock::time_point deadline) {

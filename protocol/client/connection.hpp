@@ -97,7 +97,7 @@ class Client::Connection {
   ClientSession session_;
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
-  HandshakeWatch watch_;  ///< until the server has answered a hello
+  HandshakeWatch watch_;  ///< watches until a hello is answered
   int cut_count_ = 0;     ///< connections that ended within their handshake since a hello worked
   std::optional<Clock::time_point> unreachable_since_{};
   bool is_refused_ = false;  ///< libzmq has given up: only a new socket connects again

@@ -311,8 +311,8 @@ class PutAskTest(ServerCase):
                         ["put", "stream", "s"], ["remove", "object", "a"]):
             self.assertEqual(
                 self.ask_server(*command, "--timeout", "50ms", status=1).stderr,
-                f"starling: The server at {self.endpoints['commands']} did not answer within 50 ms; "
-                "start a server with starling serve, or give the commands endpoint of a running one.\n")
+                f"starling: The server at {self.endpoints['commands']} did not answer within 50 ms. "
+                "Start a server with `starling serve`, or give the commands endpoint of a running one.\n")
 
     def test_the_server_may_come_from_before_the_word_or_the_environment(self):
         self.serve()

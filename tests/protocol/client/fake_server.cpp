@@ -6,11 +6,11 @@
 
 namespace starling::protocol::test {
 
-FakeServer::FakeServer(zmq::context_t& context, Answer answer)
+FakeServer::FakeServer(zmq::context_t& context, Answer answer, const std::string& endpoint)
     : socket_(context, zmq::socket_type::router), answer_(std::move(answer)) {
   socket_.set(zmq::sockopt::linger, 0);
   socket_.set(zmq::sockopt::rcvtimeo, 20);
-  socket_.bind("tcp://127.0.0.1:*");
+  socket_.bind(endpoint);
   endpoint_ = socket_.get(zmq::sockopt::last_endpoint);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }

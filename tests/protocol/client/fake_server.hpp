@@ -26,7 +26,8 @@ class FakeServer {
   /// sends when it is destroyed.
   using Answer = std::function<std::optional<Frame>(const DecodedRequest&)>;
 
-  FakeServer(zmq::context_t& context, Answer answer);
+  FakeServer(zmq::context_t& context, Answer answer,
+             const std::string& endpoint = "tcp://127.0.0.1:*");
   ~FakeServer();
 
   std::string endpoint() const { return endpoint_; }
