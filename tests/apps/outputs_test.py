@@ -121,6 +121,18 @@ class FileTest(OutputTest):
                 self.assertEqual(errors, said if status > 0 else "")
                 self.assertEqual((self.folder / "lists.csv").read_text(), "old")
 
+    def test_a_signal_that_the_parent_ignores_ends_no_search(self):
+        os.mkfifo(self.folder / "points.csv")
+        program = self.start("knn", "--points", "points.csv", "--graph", "-k", 1, "--engine", "cpu", "--out",
+                             "lists.csv", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        self.addCleanup(program.communicate)
+        self.addCleanup(program.kill)
+        with open(self.folder / "points.csv", "w"):  # returns when the program opens it
+            program.send_signal(signal.SIGINT)
+            program.send_signal(signal.SIGTERM)
+            _, errors = program.communicate(timeout=PATIENCE_S)
+        self.assertEqual(program.returncode, 143, errors)
+
     def test_a_replay_without_an_output_says_so(self):
         trace = self.trace()
         self.assertIn("replay: without --out FILE no list is written; the replay only measures\n",

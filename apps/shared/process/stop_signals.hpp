@@ -13,8 +13,9 @@ namespace starling::apps {
 
 class StopSignals {
  public:
-  /// Blocks the signals. Create this object before any thread, because threads inherit the signal
-  /// mask.
+  /// Blocks the signals, but not those that the program's parent has set to be ignored, as a shell
+  /// does with SIGINT for a command in the background. Create this object before any thread,
+  /// because threads inherit the signal mask.
   StopSignals();
 
   /// True once one of the signals has come.
