@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/apps/knn/knn_run.hpp"
+#include "starling/apps/shared/config_file.hpp"
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/sim/files/errors.hpp"
@@ -19,7 +20,8 @@ namespace starling::apps {
 namespace {
 
 struct KnnFlags : KnnPlan {
-  bool names_k = false;
+  bool names_k = false;       ///< on the command line
+  bool names_radius = false;  ///< on the command line
   std::string metric_name = "l2";
   std::string weights_name;
   bool graph = false;
@@ -58,19 +60,12 @@ void add_input_flags(CLI::App& command, KnnFlags& flags) {
                      "One integer for each point, its class: .npy, .ivecs or .csv[.gz|.zst]");
   command.add_option("--values", flags.values,
                      "One number for each point, whose mean is wanted: .npy or .csv[.gz|.zst]");
-  command
-      .add_option_function<std::uint32_t>(
-          "-k,--k",
-          [&flags](std::uint32_t k) {
-            flags.k = k;
-            flags.names_k = true;
-          },
-          "The number of neighbours of each query")
+  command.add_option("-k,--k", flags.k, "The number of neighbours of each query")
       ->check(CLI::Range(std::uint32_t{1}, vector_k_max))
-      ->default_str(std::to_string(flags.k));
+      ->capture_default_str();
   command.add_option("--radius", flags.radius,
-                     "Find all points whose distance is at most this number, instead of k points. "
-                     "The lists go to --out. The cpu engine answers");
+                     "Find all points whose distance is at most this finite number, instead of k "
+                     "points. The lists go to --out. The cpu engine answers");
   command.add_option("--metric", flags.metric_name, "The metric that ranks neighbours")
       ->check(CLI::IsMember(metric_names()))
       ->capture_default_str();
@@ -121,7 +116,9 @@ void check_outputs(const KnnPlan& plan) {
   refuse_own_input({"--out-values", plan.out_values, "run"}, inputs);
   if (names.empty())
     throw sim::UsageError(
-        "no output is named: add --out, --out-ids, --out-distances, --out-votes or --out-values");
+        plan.radius ? "no output is named: add --out FILE"
+                    : "no output is named: add --out, --out-ids, --out-distances, --out-votes or "
+                      "--out-values");
   for (const char* ending : {".npy", ".ivecs", ".fvecs"})
     if (plan.out.ends_with(ending))
       throw sim::UsageError("--out: " + plan.out +
@@ -163,9 +160,10 @@ void plan_regression(const KnnFlags& flags, KnnPlan& plan) {
         "--out writes votes or values, not both: use --out-votes or --out-values for one of them");
 }
 
-/// Checks --radius. Lists that differ in length are no array, and the cuda engine has no search by
-/// radius.
+/// Checks --radius. A radius or k on the command line takes the place of the other one elsewhere.
+/// Lists that differ in length are no array, and the cuda engine has no search by radius.
 void plan_radius(const KnnFlags& flags, KnnPlan& plan) {
+  if (flags.names_k && !flags.names_radius) plan.radius.reset();
   if (!plan.radius) return;
   if (flags.names_k)
     throw sim::UsageError(
@@ -216,7 +214,13 @@ std::function<int()> add_knn(CLI::App& program) {
   add_simd_flag(*command, flags->searcher);
   add_output_flags(*command, *flags);
   command->footer(examples);
-  return [flags] {
+  return [flags, &program, command] {
+    const auto names = [&](const char* name) {
+      const CLI::Option& option = *command->get_option(name);
+      return source_of(program, *command, option, option.results()) == "command line";
+    };
+    flags->names_k = names("--k");
+    flags->names_radius = names("--radius");
     try {
       run_knn(plan_knn(*flags));
     } catch (const sim::UsageError& error) {

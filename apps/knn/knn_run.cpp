@@ -85,7 +85,7 @@ class KnnRun {
     stopping_.reset();  // from here on a signal waits: the files are complete and get their names
     for (const auto& output : outputs_) output->close();
     const std::string asked =
-        plan_.radius ? "all " + std::to_string(neighbors_found_) + " neighbours within the radius"
+        plan_.radius ? std::to_string(neighbors_found_) + " neighbours within the radius in all"
                      : std::to_string(plan_.k) + " neighbours each";
     std::fprintf(stderr,
                  "knn: %llu queries, %s, of %u points with %u components by %s; "
@@ -341,12 +341,12 @@ class KnnRun {
   std::vector<double> values_;
   SearcherChoice choice_;
   std::vector<std::unique_ptr<sim::ListWriter>> outputs_;
-  sim::ListTextWriter* text_ = nullptr;  ///< that of --out, among outputs_
+  sim::ListTextWriter* text_ = nullptr;  ///< the writer of --out, owned by outputs_
   std::uint32_t point_count_ = 0;
   std::vector<float> prepared_;  ///< the points, if they cannot be used in place
   VectorsView corpus_;           ///< the points, until nothing needs them on the host
   std::uint64_t queries_done_ = 0;
-  std::uint64_t neighbors_found_ = 0;  ///< by radius
+  std::uint64_t neighbors_found_ = 0;  ///< neighbours found by radius
   ProgressLine progress_;
 };
 

@@ -2,6 +2,7 @@
 """Runs `starling knn` as a program and compares it with NumPy: lists, graphs, votes, and the files that it
 reads and writes. Run by ctest with the path of the program as the only argument."""
 
+import os
 import subprocess
 import unittest
 
@@ -117,7 +118,7 @@ class RadiusTest(KnnTest):
                     found = self.rows("--points", points_file, "--queries", asked_file, "--metric", metric,
                                       f"--radius={radius}")
                     self.assertEqual(found, self.expected(truth, float(radius)), (metric, radius))
-                    self.assertIn(f"90 queries, all {len(found)} neighbours within the radius, of 500", self.said)
+                    self.assertIn(f"90 queries, {len(found)} neighbours within the radius in all, of 500", self.said)
             found = self.rows("--points", files[0][0], "--graph", "--metric", metric, "--radius", 4)
             self.assertEqual(found, self.expected(of_points, 4, True), metric)
 
@@ -150,7 +151,22 @@ class RadiusTest(KnnTest):
         for radius, why in ((-1, "a distance by l2 is at least 0"), ("nan", "not a finite number")):
             said = self.knn("--points", points, "--graph", f"--radius={radius}", "--out", out, status=2).stderr
             self.assertIn(why, said)
+        said = self.knn("--points", points, "--graph", "--radius", 1, status=2).stderr
+        self.assertIn("no output is named: add --out FILE", said)
+        self.assertNotIn("--out-ids", said)
         self.assertFalse(out.exists())
+
+    def test_the_command_line_chooses_between_k_and_a_radius_from_elsewhere(self):
+        points = self.save("p.npy", numpy.arange(5)[:, None])
+        config = self.folder / "starling.toml"
+        for name, arguments, lengths in (("k", ["--radius", 1], [1, 2, 2, 2, 1]), ("radius", ["-k", 3], [3] * 5)):
+            config.write_text(f"[knn]\n{name} = 1\n")
+            for more, env in ((["--config", config], {}), ([], {f"STARLING_KNN_{name.upper()}": "1"})):
+                self.knn("--points", points, "--graph", *arguments, *more, "--out", self.folder / "o.csv",
+                         env={**os.environ, **env})
+                rows = (self.folder / "o.csv").read_text().splitlines()[1:]
+                found = [sum(row.startswith(f"{query},") for row in rows) for query in range(5)]
+                self.assertEqual(found, lengths, (name, more))
 
 
 class RoundingTest(KnnTest):
