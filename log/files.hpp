@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -72,5 +73,14 @@ class Files {
   /// Returns the free bytes of the folder's file system.
   virtual std::uint64_t free_bytes() const = 0;
 };
+
+/// Returns Files::free_bytes(), or std::nullopt if the system does not say it.
+inline std::optional<std::uint64_t> free_bytes_if_known(const Files& files) {
+  try {
+    return files.free_bytes();
+  } catch (const IoError&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace starling::log

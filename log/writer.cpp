@@ -15,15 +15,6 @@ std::uint64_t first_bytes(const WriterOptions& options) {
   return std::min(options.first_segment_bytes, options.segment_bytes);
 }
 
-/// Returns all if the system does not say it.
-std::uint64_t free_bytes(const Files& files) {
-  try {
-    return files.free_bytes();
-  } catch (const IoError&) {
-    return std::numeric_limits<std::uint64_t>::max();
-  }
-}
-
 }  // namespace
 
 Writer::Writer(Files& files, const NewLog& log, WriterOptions options)
@@ -92,8 +83,9 @@ void Writer::check_has_begun(const PendingGroup& group) const {
 }
 
 std::uint64_t Writer::next_segment_bytes() const {
-  const std::uint64_t bytes =
-      std::min({2 * segment_end_, options_.segment_bytes, free_bytes(files_) / 4});
+  const std::uint64_t free_bytes =
+      free_bytes_if_known(files_).value_or(std::numeric_limits<std::uint64_t>::max());
+  const std::uint64_t bytes = std::min({2 * segment_end_, options_.segment_bytes, free_bytes / 4});
   return std::max(bytes, first_bytes(options_));
 }
 

@@ -28,15 +28,6 @@ constexpr std::uint64_t behind_bytes = std::uint64_t{32} << 20;
 /// More than the records of a new session, and of all that end at one moment.
 constexpr std::uint64_t session_bytes = std::uint64_t{8} << 20;
 
-/// Returns 0 if the system does not say it.
-std::uint64_t free_bytes(const log::Files& files) {
-  try {
-    return files.free_bytes();
-  } catch (const log::IoError&) {
-    return 0;
-  }
-}
-
 log::CommitPolicy policy_of(const JournalOptions& options) {
   return options.durability == Durability::sync ? log::CommitPolicy::sync : log::CommitPolicy::tick;
 }
@@ -395,7 +386,7 @@ void Journal::snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot) {
 Journal::Counts Journal::counts() const {
   return {.tail_bytes = tail_bytes_,
           .tail_age_us = executor_.now_us() - tail_since_us_,
-          .free_bytes = free_bytes(*files_),
+          .free_bytes = log::free_bytes_if_known(*files_).value_or(0),
           .waiting_records = end_ - durable_,
           .commits = commit_count_,
           .full_us = refusal_ ? std::optional(executor_.now_us() - full_since_us_) : std::nullopt,
