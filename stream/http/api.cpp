@@ -14,6 +14,7 @@
 #include "starling/stream/http/replies.hpp"
 #include "starling/stream/json/json_text.hpp"
 #include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {
 
@@ -89,7 +90,9 @@ void HttpApi::handle(HttpRequest request, HttpRespond respond) {
 
 void HttpApi::get_health(HttpCall call) {
   constexpr std::array<std::string_view, 1> known{"ready"};
-  const bool asks_readiness = call.query == "ready" || Parameters(call.query, known).has("ready");
+  const bool asks_readiness =
+      call.query == "ready" ||
+      Parameters(call.query, known).get("ready", parse_bool, "true or false").value_or(false);
   const std::string error = parts_.last_error();
   if (!error.empty())
     return call.respond({.status = 503, .body = "the last tick failed: " + error + "\n"});

@@ -240,6 +240,9 @@ TEST_F(DiskFaults, WithoutRoomTheServerLivesAndIsNotReady) {
   const std::string answer = health("/healthz?ready");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 503")) << answer;
   EXPECT_THAT(answer, ::testing::HasSubstr("free space there"));
+  EXPECT_TRUE(health("/healthz?ready=true").starts_with("HTTP/1.1 503"));
+  EXPECT_TRUE(health("/healthz?ready=false").starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(health("/healthz?ready=no").starts_with("HTTP/1.1 400"));
   EXPECT_TRUE(health("/healthz?redy").starts_with("HTTP/1.1 400"));
   disk->is_full = false;
   EXPECT_TRUE(happens([&] { return health("/healthz?ready").starts_with("HTTP/1.1 200"); }));
