@@ -38,14 +38,15 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return distances.back();
 }
 
-/// Returns an empty text if no name is near.
+/// Returns an empty text if no name is near: at least half of its letters must be right.
 std::string nearest_name(std::string_view word, std::span<const std::string> names) {
   const auto distance_to = [word](const std::string& name) { return edit_distance(word, name); };
   const auto nearest = std::ranges::min_element(names, {}, distance_to);
   if (nearest == names.end()) return {};
   const std::size_t distance = distance_to(*nearest);
-  return distance <= suggested_distance_max && distance < nearest->size() ? *nearest
-                                                                          : std::string();
+  const std::size_t letters =
+      nearest->size() - std::min(nearest->find_first_not_of('-'), nearest->size());
+  return distance <= suggested_distance_max && 2 * distance <= letters ? *nearest : std::string();
 }
 
 /// The flags that --help shows, those of the commands above included.
