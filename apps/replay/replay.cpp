@@ -2,11 +2,14 @@
 // Adds the flags of `starling replay`: see replay.hpp.
 #include "starling/apps/replay/replay.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 
 #include "starling/apps/replay/journal_replay.hpp"
 #include "starling/apps/replay/replay_options.hpp"
@@ -64,6 +67,18 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       ->capture_default_str();
 }
 
+/// Refuses what this program cannot write to.
+std::string check_descriptor(const std::string& text) {
+  int descriptor = -1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, descriptor);
+  const int mode = error == std::errc() && rest == end ? fcntl(descriptor, F_GETFL) : -1;
+  if (mode != -1 && (mode & O_ACCMODE) != O_RDONLY) return {};
+  return text +
+         " is not a file descriptor that is open for writing; open one for this program, such as "
+         "--progress-fd 3 with 3>progress.txt";
+}
+
 void add_result_flags(CLI::App& command, ReplayFlags& flags) {
   command.add_option("-k,--k", flags.k, "The number of neighbours of each query")
       ->check(CLI::Range(std::uint32_t{1}, k_max))
@@ -93,7 +108,7 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
                   "For programs that run this one: write lines of progress to this open file "
                   "descriptor, such as `replaying 30 60` for 30 of 60 ticks. A total of 0 is "
                   "unknown. Without this flag, a terminal gets a bar")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Validator(check_descriptor, ""));
   command.add_option(
       "--out", flags.out,
       "Write the lists to this CSV file[.gz|.zst], which appears when it is complete; - is the "
