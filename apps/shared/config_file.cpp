@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "starling/apps/shared/unknown_word.hpp"
+#include "starling/sim/files/number_text.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 
 namespace starling::apps {
@@ -49,10 +50,27 @@ std::vector<std::string> key_names(const CLI::App& command) {
   return names;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
-  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+/// Removes the comments behind the names of sections. CLI11 does not know them there.
+std::string without_section_comments(std::string_view file) {
+  std::string text;
+  while (!file.empty()) {
+    std::string_view line = file.substr(0, std::min(file.find('\n'), file.size() - 1) + 1);
+    file.remove_prefix(line.size());
+    const std::size_t end = line.find(']');
+    if (sim::trim(line).starts_with('[') && end != std::string_view::npos &&
+        sim::trim(line.substr(end + 1)).starts_with('#')) {
+      text.append(line.substr(0, end + 1)).append("\n");
+    } else {
+      text.append(line);
+    }
+  }
+  return text;
+}
+
+std::string_view unquoted(std::string_view key) {
+  const bool is_quoted =
+      key.size() > 1 && key.front() == key.back() && (key[0] == '"' || key[0] == '\'');
+  return is_quoted ? key.substr(1, key.size() - 2) : key;
 }
 
 /// Returns the number of the line, from 1, that sets the key `path`, such as "serve.tick", or that
@@ -60,14 +78,15 @@ std::string_view trimmed(std::string_view text) {
 std::size_t line_of(std::string_view file, const std::string& path) {
   std::string section;
   for (std::size_t number = 1; !file.empty(); ++number) {
-    const std::string_view line = trimmed(file.substr(0, file.find('\n')));
+    const std::string_view line = sim::trim(file.substr(0, file.find('\n')));
     file.remove_prefix(std::min(file.find('\n'), file.size() - 1) + 1);
     if (line.starts_with('[') && line.ends_with(']')) {
       section = line.substr(1, line.size() - 2);
       if (section == path) return number;
       section += '.';
     } else if (line.find('=') != std::string_view::npos) {
-      if (section + std::string(trimmed(line.substr(0, line.find('=')))) == path) return number;
+      if (section + std::string(unquoted(sim::trim(line.substr(0, line.find('='))))) == path)
+        return number;
     }
   }
   return 0;
@@ -80,7 +99,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
   explicit FileBelowEnvironment(const CLI::App& program) : program_(program) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    text_.assign(std::istreambuf_iterator<char>(input), {});
+    text_ = without_section_comments(std::string(std::istreambuf_iterator<char>(input), {}));
     std::istringstream text(text_);
     auto found = CLI::ConfigTOML::from_config(text);
     for (const CLI::ConfigItem& item : found) check(item);

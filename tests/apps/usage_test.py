@@ -16,11 +16,11 @@ COMMANDS = ("ask, bench, convert, info, journal, keygen, knn, put, remove, repla
 
 
 class UsageTest(FolderCase):
-    def run_program(self, *arguments, status=2, environment=()):
+    def run_program(self, *arguments, status=2, environment=(), stdin=None):
         variables = {name: value for name, value in os.environ.items()
                      if not name.startswith("STARLING_")}
         done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
-                              timeout=PATIENCE_S, env={**variables, **dict(environment)})
+                              stdin=stdin, timeout=PATIENCE_S, env={**variables, **dict(environment)})
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
@@ -51,6 +51,7 @@ class UsageTest(FolderCase):
                 (["put", "stream", "rider", "--conect", "x"],
                  "starling put stream: unknown flag '--conect'; did you mean --connect? starling put "
                  "stream --help shows all flags\n"),
+                (["knn", "-q", "x"], "starling knn: unknown flag '-q'; starling knn --help shows all flags\n"),
                 (["info", "--frobnicate"],
                  "starling info: unknown flag '--frobnicate'; starling info --help shows all flags\n")]:
             self.assertEqual(self.run_program(*arguments).stderr, sentence)
@@ -61,6 +62,8 @@ class UsageTest(FolderCase):
                  "[serve] has the unknown key 'jurnal'; did you mean journal?"),
                 ('[replay]\nk = 3\n[serve]\norigin = [1.0,\n 2.0]\nobject_ttl="3s"', 6,
                  "[serve] has the unknown key 'object_ttl'; did you mean object-ttl?"),
+                ('[serve]  # mine\n"jurnal" = "log"  # too\n', 2,
+                 "[serve] has the unknown key 'jurnal'; did you mean journal?"),
                 ('[knn]\nk = 3\nfrobnicate = 1\n', 3, "[knn] has the unknown key 'frobnicate'"),
                 ('serve.tik = "1s"\n', 1, "[serve] has the unknown key 'tik'; did you mean tick?"),
                 ('[knn]\nk = 3\n\n[serv]\ntick = "1s"\n', 4,
@@ -95,6 +98,13 @@ class UsageTest(FolderCase):
         self.assertRegex(self.run_program("bench", "tick", "--engine", "cpu", "--simd", "MMX").stderr,
                          "--simd: there is no instruction set 'MMX' in this build and on this machine; "
                          "choose one of best, .*portable")
+
+    def test_progress_needs_a_descriptor_that_is_open_for_writing(self):
+        trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\n")
+        with open(trace) as to_read:
+            for text in ("99", "-1", "x", "0"):
+                self.assertIn(f"--progress-fd: {text} is not a file descriptor that is open for writing",
+                              self.run_program("replay", trace, "--progress-fd", text, stdin=to_read).stderr)
 
     def test_the_old_name_of_a_flag_is_not_taken_beside_the_new_one(self):
         for command in ("serve", "knn", "replay"):
