@@ -26,7 +26,7 @@ struct WriterOptions {
   /// to `segment_bytes`, but at most a quarter of the free disk and at least that of the first.
   std::uint64_t segment_bytes = std::uint64_t{256} << 20;
   std::uint64_t first_segment_bytes = std::uint64_t{16} << 20;
-  std::function<std::int64_t()> wall_us = &wall_now_us;  ///< for the segments' time of creation
+  std::function<std::int64_t()> wall_us = &wall_now_us;  ///< clock for the segments' creation times
 };
 
 struct NewLog {

@@ -52,7 +52,7 @@ struct Gauges {
   double journal_waiting_records = 0;   ///< that are not on the disk yet
   double journal_commits = 0;           ///< so far
   double journal_full = 0;              ///< 1: the disk is full, and changes are refused
-  double journal_full_s = 0;            ///< for how long; 0: it is not
+  double journal_full_s = 0;            ///< seconds without room; 0: it has room
   double journal_snapshot_bytes = 0;    ///< of the last snapshot
   double journal_snapshots = 0;         ///< that were made so far
   double journal_snapshots_failed = 0;  ///< so far

@@ -145,8 +145,8 @@ struct Ticker::State {
     timer->wait_until(due_us, [this, due_us, used_ns = process_cpu_ns()] {
       if (stopping) return;
       const std::int64_t late_us = executor.now_us() - due_us;
-      // Nothing on the loop waits but for threads of the server, so work that made it late has used
-      // a processor.
+      // The loop only ever waits for the server's own threads. If work made it late, that work used
+      // processor time.
       const bool is_stalled = process_cpu_ns() - used_ns < late_us * 1000 / 2;
       const bool begins_none = is_busy();
       const auto decision = clock->poll(executor.now_us(), time_of_tick(), begins_none);

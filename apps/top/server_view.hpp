@@ -38,8 +38,8 @@ struct ServerView {
   double interval_s = 0;      ///< between the samples; 0: there is only one sample
   bool is_restarted = false;  ///< the server was restarted between the samples
   double objects = 0, queries = 0, streams = 0, sessions = 0, subscriptions = 0;
-  double log_full_s = 0;      ///< for how long the log has had no room; 0: it has, or there is none
-  double log_free_bytes = 0;  ///< of the log's disk
+  double log_full_s = 0;  ///< seconds without room in the log; 0: it has room, or there is no log
+  double log_free_bytes = 0;  ///< free bytes on the log's disk
   Counted ticks, skipped, failed;
   std::vector<Stage> stages;  ///< in the order in which a tick has them
   Counted accepted, late, rejected;

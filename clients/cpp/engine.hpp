@@ -77,9 +77,9 @@ class Engine {
                    .tags = {tags ? &*tags : nullptr, tags ? 1U : 0U}})
                .late == 0;
   }
-  /// Puts many objects. Rows are independent: the others count even if one is refused, and then
-  /// Error names the first of these. With `statuses` (n), refused rows are told there, and do not
-  /// throw.
+  /// Puts many objects. Rows are independent: the others count even if one is refused. Error names
+  /// the first refused row (counted from 0). If `statuses` (n) is given, it receives each refused
+  /// row's reason, and no exception is thrown.
   starling_counts update(const Rows& rows, std::span<starling_row_status> statuses = {}) {
     const std::size_t count = rows.ids.size();
     const bool is_f32 = !rows.coordinates_f32.empty();
@@ -198,7 +198,8 @@ class Engine {
   }
 
   const char* backend() const { return starling_engine_name(handle()); }  ///< "cpu" or "cuda"
-  starling_engine* handle() const { return handle_.get(); }  ///< for functions of starling.h
+  /// Returns the handle that functions of starling.h take.
+  starling_engine* handle() const { return handle_.get(); }
 
  private:
   /// Calls `function`, and throws for the first row that was refused, unless statuses were asked

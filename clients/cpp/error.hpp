@@ -28,7 +28,8 @@ class Error : public std::runtime_error {
   Error(starling_code code, const std::string& sentence, std::string name = {})
       : std::runtime_error(sentence), code_(code), name_(std::move(name)) {}
   starling_code code() const noexcept { return code_; }
-  const std::string& name() const noexcept { return name_; }  ///< such as "unknown_stream", or ""
+  /// Returns the wire's code, "unknown_stream" for example; "" without one.
+  const std::string& name() const noexcept { return name_; }
 
  private:
   starling_code code_;
@@ -106,7 +107,7 @@ inline const char* remedy_of(starling_row_status status) {
   }
 }
 
-/// Throws Error for the first row that was refused. A late row was not.
+/// Throws Error for the first refused row. Late rows do not count as refused.
 [[noreturn]] inline void refuse(std::span<const starling_row_status> statuses, const char* row,
                                 std::span<const std::uint64_t> ids) {
   const auto refused = std::ranges::find_if(statuses, [](starling_row_status status) {

@@ -29,7 +29,7 @@ inline constexpr std::uint32_t components_of<std::array<float, components>> = co
 
 }  // namespace detail
 
-/// Rows of float32 components, one behind the other: a view of the caller's array.
+/// Contiguous rows of float32 components: a view of the caller's array.
 class Points {
  public:
   /// Throws Error unless `components` has whole rows of `dimension` components.
@@ -162,7 +162,8 @@ class Index {
     return found;
   }
 
-  starling_index* handle() const { return handle_.get(); }  ///< for functions of starling.h
+  /// Returns the handle that functions of starling.h take.
+  starling_index* handle() const { return handle_.get(); }
 
  private:
   void check_dimension(const Points& queries) const {

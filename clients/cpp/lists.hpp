@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of neighbours as ranges: those of a batch, of a tick, of questions.
+// Neighbour lists as ranges, for batches, ticks and questions.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ class Iterator {
 
 template <class Id>
 struct Neighbor {
-  Id id{};  ///< of an object, or the number of a row
-  double distance = std::numeric_limits<double>::quiet_NaN();  ///< metres, or that of the metric
+  Id id{};                                                     ///< object id, or row number
+  double distance = std::numeric_limits<double>::quiet_NaN();  ///< metres; or the metric's value
 };
 
 /// A list of neighbours, nearest first: a range of Neighbor<Id>.
@@ -74,8 +74,8 @@ struct NeighborList {
 
 /// A list of a tick or of a question: a range of Neighbor. A list is whole; the result owns it.
 struct List : NeighborList<std::uint64_t> {
-  std::string_view stream;               ///< "" of questions
-  std::uint64_t query = 0;               ///< id; of questions the index of the question
+  std::string_view stream;               ///< "" in answers to questions
+  std::uint64_t query = 0;               ///< query id, or the question's index
   std::optional<std::uint64_t> subject;  ///< the object of this list of an every-object query
   bool is_removed = false;               ///< the list is gone
   bool is_unknown = false;               ///< the tick does not have the object of `follow`

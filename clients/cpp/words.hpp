@@ -44,8 +44,8 @@ enum class Backend : starling_backend {
 /// When a stream reports a list.
 enum class ReportOn : starling_report_on {
   membership = STARLING_ON_MEMBERSHIP,  ///< an object entered or left
-  order = STARLING_ON_ORDER,            ///< ... or two objects swapped places
-  distance = STARLING_ON_DISTANCE,      ///< ... or a distance changed
+  order = STARLING_ON_ORDER,            ///< membership, or two objects swapped places
+  distance = STARLING_ON_DISTANCE,      ///< order, or a distance changed
 };
 
 enum class Weights : starling_weights {
@@ -72,26 +72,28 @@ struct Position {
 /// Without a value, an option is the library's default.
 struct EngineOptions {
   Space space = Space::planar2;
-  std::optional<double> resolution_m{};  ///< of the lattice to which positions are rounded (1 cm)
-  Position origin{};                     ///< metres, subtracted first; zeros for wgs84
-  std::uint32_t dimension = 0;           ///< 1 to 4096 in a vector space, else 0
-  Metric metric = Metric::l2;            ///< of a vector space
+  /// Lattice spacing to which positions are rounded; 1 cm by default.
+  std::optional<double> resolution_m{};
+  Position origin{};            ///< metres, subtracted first; zeros for wgs84
+  std::uint32_t dimension = 0;  ///< 1 to 4096 in a vector space, else 0
+  Metric metric = Metric::l2;   ///< read in vector spaces only
   Backend backend = Backend::automatic;
   std::int32_t device = 0;           ///< the number of the GPU
   std::uint32_t threads = 0;         ///< threads that compute on the CPU; 0: one per core
   std::uint32_t update_threads = 1;  ///< threads that take rows
   std::optional<std::uint64_t> objects_max{};
   std::optional<std::uint64_t> queries_max{};
-  std::optional<std::uint64_t> neighbors_max{};    ///< in all lists together
+  std::optional<std::uint64_t> neighbors_max{};    ///< sum over all lists
   std::optional<std::int64_t> object_ttl_us{};     ///< age at which an object expires (never)
   std::optional<std::int64_t> tombstone_ttl_us{};  ///< how long a removal keeps late rows out
 };
 
 /// Objects that are updated together. Arrays other than `ids` and one of coordinates may be empty.
 struct Rows {
-  std::span<const std::uint64_t> ids{};      ///< n
-  std::span<const double> coordinates{};     ///< n rows of 2 or 3 numbers
-  std::span<const float> coordinates_f32{};  ///< or these; in a vector space n * dimension
+  std::span<const std::uint64_t> ids{};   ///< n
+  std::span<const double> coordinates{};  ///< n rows of 2 or 3 numbers
+  /// float32 instead of `coordinates`; in a vector space n * dimension.
+  std::span<const float> coordinates_f32{};
   std::span<const std::int64_t> times_us{};  ///< n; empty: now
   std::span<const std::uint32_t> tags{};     ///< n; empty: tags stay as they are
   std::span<const std::int64_t> labels{};    ///< n; empty: labels stay; only in a vector space
@@ -101,14 +103,14 @@ struct Rows {
 /// A standing query, or a question that is asked once. It stands at `at` (in a vector space at
 /// `vector`), follows an object, or gives every object a list.
 struct Query {
-  std::uint64_t id = 0;  ///< unique within its stream; not read of a question
+  std::uint64_t id = 0;  ///< unique within its stream; ignored in questions
   std::uint32_t k = 1;   ///< 1 to 1024
   Position at{};
   std::span<const float> vector{};
   std::optional<std::uint64_t> follow{};  ///< an object, which is not in its list
   bool every_object = false;
-  std::uint32_t tags_required = 0;   ///< neighbours have all of these bits ...
-  std::uint32_t tags_forbidden = 0;  ///< ... and none of these
+  std::uint32_t tags_required = 0;   ///< neighbours have all of these bits
+  std::uint32_t tags_forbidden = 0;  ///< neighbours have none of these bits
   double distance_max = std::numeric_limits<double>::infinity();
   std::int64_t age_max_us = std::numeric_limits<std::int64_t>::max();
   std::uint32_t subject_required = 0;  ///< bits of the objects that get a list

@@ -35,8 +35,8 @@ KeyPair new_key_pair(std::string name);
 KeyPair read_key_file(const std::string& path);
 
 /// Returns the public key that `text` is, in Z85, or that the file of this name holds: a key file,
-/// a part of it with the line public = "...", or the key alone. Anybody may read the file. Throws
-/// std::runtime_error with one sentence, which tells what to do, if the text is neither.
+/// a part of it with the line public = "...", or the key alone. The file's mode is not checked.
+/// Throws std::runtime_error with one sentence, which tells what to do, if the text is neither.
 CurveKey public_key_from(const std::string& text);
 
 /// Writes a new file with mode 0600. Throws std::runtime_error with one sentence if the file exists

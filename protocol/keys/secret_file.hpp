@@ -41,7 +41,7 @@ inline constexpr std::size_t secret_bytes_max = 4096;
 /// secret_bytes_max, or may be read or written by anybody but its owner.
 void read_secret(const SecretFile& file, SecretText& secret);
 
-/// Does the same without looking at who may read or write the file, which holds nothing secret.
+/// Like read_secret, but without the mode check, for files without secrets.
 void read_public(const SecretFile& file, SecretText& text);
 
 /// Writes a new file with mode 0600. Throws std::runtime_error with one sentence if the file exists

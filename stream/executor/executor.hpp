@@ -32,8 +32,9 @@ class Threads {
 
 enum class ThreadPriority : std::uint8_t {
   normal,
-  // Both give way to other threads, and so do the threads that they start. Beside threads that keep
-  // all cores busy, `low` has a tenth of what one of them has, and `lowest` nothing for seconds.
+  // Both give way to other threads, and so do the threads that they start. On a machine whose cores
+  // are all busy, a `low` thread gets about a tenth of a normal thread's time; a `lowest` thread
+  // may wait for seconds.
   low,
   lowest,
 };

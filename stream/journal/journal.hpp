@@ -129,15 +129,14 @@ class Journal {
   bool wants_pause() const { return make_snapshot_ && !is_making_snapshot_ && is_snapshot_due(); }
 
   struct Counts {
-    std::uint64_t tail_bytes = 0;       ///< of the records behind the last snapshot
-    std::int64_t tail_age_us = 0;       ///< since the last snapshot, or the begin of the log
-    std::uint64_t free_bytes = 0;       ///< of the folder's file system
-    std::uint64_t waiting_records = 0;  ///< that are not on the disk yet
-    std::uint64_t commits = 0;          ///< so far
-    std::optional<std::int64_t>
-        full_us{};                     ///< for how long the disk has had no room, if it has none
-    std::uint64_t snapshot_bytes = 0;  ///< of the last snapshot
-    std::uint64_t snapshots = 0;       ///< that were made so far
+    std::uint64_t tail_bytes = 0;           ///< of the records behind the last snapshot
+    std::int64_t tail_age_us = 0;           ///< since the last snapshot, or the begin of the log
+    std::uint64_t free_bytes = 0;           ///< of the folder's file system
+    std::uint64_t waiting_records = 0;      ///< that are not on the disk yet
+    std::uint64_t commits = 0;              ///< so far
+    std::optional<std::int64_t> full_us{};  ///< time without room on the disk; none: it has room
+    std::uint64_t snapshot_bytes = 0;       ///< of the last snapshot
+    std::uint64_t snapshots = 0;            ///< that were made so far
     std::uint64_t snapshots_failed = 0;
   };
   Counts counts() const;
@@ -190,7 +189,7 @@ class Journal {
   std::uint64_t durable_ = 0;
   std::multimap<std::uint64_t, std::function<void()>> waiting_;  ///< by the place they wait for
   std::optional<std::string> refusal_;
-  std::int64_t full_since_us_ = 0;  ///< on the steady clock, while there is a refusal
+  std::int64_t full_since_us_ = 0;  ///< begin of the refusal on the steady clock
   std::function<void()> changed_;
   SnapshotMaker make_snapshot_;
   bool is_making_snapshot_ = false;

@@ -18,7 +18,7 @@ inline std::int64_t cpu_ns(clockid_t clock) {
 inline std::int64_t thread_cpu_ns() {
   return cpu_ns(CLOCK_THREAD_CPUTIME_ID);
 }
-/// Returns that of all threads together.
+/// Returns the processor time of the whole process.
 inline std::int64_t process_cpu_ns() {
   return cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

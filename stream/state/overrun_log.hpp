@@ -56,7 +56,7 @@ class OverrunLog {
   std::optional<std::int64_t> logged_us_;
   std::uint64_t due_ = 0;  ///< since the last sentence, like all members below
   std::uint64_t skipped_ = 0;
-  std::uint64_t stalled_ = 0;  ///< of the skipped ones
+  std::uint64_t stalled_ = 0;  ///< skipped ticks that a stall explains
   std::int64_t late_us_ = 0;   ///< the longest time for which the system did not run the server
   double slowest_ms_ = 0;      ///< the time of the slowest tick
   Stage slowest_stage_;        ///< the slowest stage of that tick
