@@ -210,7 +210,9 @@ TEST_F(ClientTest, ARefusedConnectionIsToldLongBeforeTheTimeToConnect) {
 TEST_F(ClientTest, ManyCutHandshakesDoNotEndTheFirstConnection) {
   constexpr int cuts = 60;
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof(address);
   ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), length), 0);
   ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
