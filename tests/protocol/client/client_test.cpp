@@ -210,6 +210,8 @@ TEST_F(ClientTest, ARefusedConnectionIsToldLongBeforeTheTimeToConnect) {
 TEST_F(ClientTest, ManyCutHandshakesDoNotEndTheFirstConnection) {
   constexpr int cuts = 60;
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int reuse = 1;  // so that the server can have the port after the proxy
+  ASSERT_EQ(::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)), 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
