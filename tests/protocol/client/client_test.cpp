@@ -227,7 +227,12 @@ TEST_F(ClientTest, ManyCutHandshakesDoNotEndTheFirstConnection) {
     server.emplace(
         context, [](const DecodedRequest&) { return hello_reply(7, 1); }, endpoint);
   });
-  const Client client(context, {.commands = endpoint, .refused_timeout_ms = 10'000});
+  try {
+    const Client client(context, {.commands = endpoint, .refused_timeout_ms = 10'000});
+  } catch (const TimeoutError& error) {
+    ::shutdown(listener, SHUT_RDWR);  // ends the proxy
+    ADD_FAILURE() << error.what();
+  }
 }
 
 TEST_F(ClientTest, AnotherSocketIsNoServerOfCommands) {
