@@ -116,7 +116,7 @@ class TopTest(ServerCase):
 
     def test_failures_are_sentences(self):
         self.end(self.serve())
-        self.assertIn("did not answer within 50 ms; start a server with starling serve",
+        self.assertIn("did not answer within 50 ms. Start a server with `starling serve`",
                       self.ask_server("top", "--timeout", "50ms", status=1).stderr)
         self.assertIn("is not a duration", self.ask_server("top", "--refresh", "0s", status=2).stderr)
 
