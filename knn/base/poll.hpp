@@ -7,10 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace starling {
 
+/// Copies of a Poll count as one: together they call the function once an interval. One thread at a
+/// time may call them.
 class Poll {
  public:
   /// Between two calls of the caller's function.
@@ -18,15 +21,15 @@ class Poll {
 
   Poll() = default;  ///< calls nothing
   /// An exception of `ask` ends the computation.
-  explicit Poll(std::function<void()> ask) : ask_(std::move(ask)), due_(Clock::now() + interval) {}
+  explicit Poll(std::function<void()> ask) : state_(std::make_shared<State>(std::move(ask))) {}
 
-  explicit operator bool() const { return static_cast<bool>(ask_); }
+  explicit operator bool() const { return state_ != nullptr; }
 
   /// Call this between steps of microseconds to milliseconds. Throws what `ask` throws.
   void operator()() {
-    if (!ask_ || Clock::now() < due_) return;
-    ask_();
-    due_ = Clock::now() + interval;
+    if (!state_ || Clock::now() < state_->due) return;
+    state_->ask();
+    state_->due = Clock::now() + interval;
   }
 
   /// The same for steps of nanoseconds: looks at the clock in one of 4,096 calls.
@@ -37,8 +40,13 @@ class Poll {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::function<void()> ask_;
-  Clock::time_point due_;
+  struct State {
+    explicit State(std::function<void()> function) : ask(std::move(function)) {}
+    std::function<void()> ask;
+    Clock::time_point due = Clock::now() + interval;
+  };
+
+  std::shared_ptr<State> state_;
   std::uint32_t tiny_steps_ = 0;
 };
 

@@ -22,8 +22,8 @@ constexpr std::size_t ranges_per_thread = 8;  // several, because some ranges ta
 // microseconds apart, but waking a thread takes tens of microseconds.
 constexpr std::chrono::microseconds spin_time{100};
 
-/// Ends a task on another thread than the caller's, which reports why.
-struct EndedByPoll {};
+/// Ends a task after another one, or the poll, has thrown what `run` throws again.
+struct RoundEnded {};
 
 template <class Condition>
 bool spin_until(const Condition& holds) {
@@ -83,7 +83,6 @@ void ThreadPool::wake() {
 }
 
 void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, unsigned)>& task) {
-  is_ended_ = false;
   if (chunks <= 1 || workers_.empty()) {
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
       poll(0);
@@ -105,6 +104,7 @@ void ThreadPool::run(std::size_t chunks, const std::function<void(std::size_t, u
   take_chunks(0);
   open_ = false;
   wait_for_workers();
+  is_ended_ = false;
   const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
@@ -115,29 +115,25 @@ void ThreadPool::wait_for_workers() {
   std::unique_lock lock(mutex_);
   while (poll_ && !is_ended_ && !done_.wait_for(lock, Poll::interval, all_done)) {
     lock.unlock();
-    std::exception_ptr error;
     try {
-      poll_on(0);
+      poll_();
     } catch (...) {
-      error = std::current_exception();
+      end_round();
     }
     lock.lock();
-    if (error && !error_) error_ = error;
   }
   done_.wait(lock, all_done);
 }
 
 void ThreadPool::poll_on(unsigned thread) {
-  if (thread != 0) {
-    if (is_ended_) throw EndedByPoll();
-    return;
-  }
-  try {
-    poll_();
-  } catch (...) {
-    is_ended_ = true;
-    throw;
-  }
+  if (is_ended_) throw RoundEnded();
+  if (thread == 0) poll_();
+}
+
+void ThreadPool::end_round() {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::current_exception();
+  is_ended_ = true;
 }
 
 void ThreadPool::for_ranges(std::size_t count, std::size_t grain,
@@ -182,10 +178,9 @@ void ThreadPool::take_chunks(unsigned thread) {
         (*task_)(chunk, thread);
       }
     }
-  } catch (const EndedByPoll&) {  // the caller's thread has the exception
+  } catch (const RoundEnded&) {  // error_ has the exception
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
+    end_round();
   }
 }
 

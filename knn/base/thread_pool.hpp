@@ -55,13 +55,13 @@ class ThreadPool {
 
   /// From here on, run and for_ranges call `poll` on the thread that called them: between chunks,
   /// and while they wait for other threads. for_ranges then makes as many ranges as `grain` allows.
-  /// If `poll` throws, run calls no further task, waits for the tasks under way and throws the
-  /// same.
+  /// If `poll` or a task throws, run calls no further task, waits for the tasks under way and
+  /// throws the same.
   void set_poll(Poll poll) { poll_ = std::move(poll); }
   bool has_poll() const { return static_cast<bool>(poll_); }
   /// Tasks that take more than a few milliseconds call this in between, with their thread. It
-  /// throws if the poll has thrown or throws now, which ends the task. The owner of the pool may
-  /// call it outside of run, with thread 0.
+  /// throws if the poll throws now, or if the poll or a task has thrown, and so ends the task. The
+  /// owner of the pool may call it outside of run, with thread 0.
   void poll(unsigned thread) {
     if (poll_) poll_on(thread);
   }
@@ -70,6 +70,8 @@ class ThreadPool {
 
  private:
   void poll_on(unsigned thread);
+  /// Keeps the exception that is being handled for `run`, and ends the tasks that poll.
+  void end_round();
   void wait_for_workers();
   void end_workers();
   void work(unsigned thread);
@@ -94,14 +96,14 @@ class ThreadPool {
   std::atomic<std::uint64_t> round_{0};
   std::uint64_t wakes_ = 0;  ///< guarded by mutex_
   std::atomic<bool> stop_{false};
-  std::mutex
-      mutex_;  ///< guards error_ and wakes_; makes sure that a sleeping thread misses no wake-up
+  /// Guards error_ and wakes_. Makes sure that a sleeping thread misses no wake-up.
+  std::mutex mutex_;
   std::condition_variable start_;
   std::condition_variable done_;
   std::exception_ptr error_;
 
   Poll poll_;
-  std::atomic<bool> is_ended_{false};  ///< the poll has thrown in the round under way
+  std::atomic<bool> is_ended_{false};  ///< the round under way has an exception
 };
 
 }  // namespace starling

@@ -4,6 +4,7 @@
 #include "starling/knn/base/thread_pool.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -77,6 +78,35 @@ TEST(ThreadPool, EndsAllTasksWithWhatItsPollThrows) {
     pool.run(20, [&](std::size_t, unsigned) { ++runs; });
     EXPECT_EQ(runs, 20);
   }
+}
+
+TEST(ThreadPool, EndsAllTasksWithWhatATaskThrows) {
+  for (const bool is_caller : {true, false}) {
+    ThreadPool pool(2);
+    pool.set_poll(Poll([] {}));
+    std::atomic<int> begun = 0;
+    EXPECT_THROW(pool.run(2,
+                          [&](std::size_t, unsigned thread) {
+                            ++begun;
+                            while (begun < 2) pool.poll(thread);
+                            if ((thread == 0) == is_caller) throw std::runtime_error("unlucky");
+                            for (;;) pool.poll(thread);
+                          }),
+                 std::runtime_error);
+    EXPECT_NO_THROW(pool.poll(0));
+  }
+}
+
+TEST(Poll, CallsItsFunctionOnceAnIntervalForAllItsCopies) {
+  int calls = 0;
+  Poll one([&] { ++calls; });
+  Poll other = one;
+  const auto begin = std::chrono::steady_clock::now();
+  while (calls < 3) {
+    one();
+    other();
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 3 * Poll::interval);
 }
 
 TEST(ThreadPool, PollsWhileItsCallerWaitsForOtherThreads) {
