@@ -43,8 +43,9 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 /// 12.6 MB a thread at the largest k.
 ///
 /// The searcher has a search by radius, which scores all rows, or finds those of up to three
-/// components in a tree. It holds lists of about 4 million entries of 20 bytes at a time, or those
-/// of four queries. If the searcher keeps shadows, the scan needs panels, as for a k too large.
+/// components in a tree. It holds lists of about 8 million entries of 20 bytes at a time and, for
+/// each thread, those of one part of the rows (512 KB); or the lists of four queries. If the
+/// searcher keeps shadows, the scan needs panels, as for a k too large.
 std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads);
 
 /// Returns the names of the instruction sets that this build has code for and this machine runs,

@@ -12,10 +12,14 @@
 namespace starling::cpu {
 namespace {
 
-// The lists of the queries under way should have about this many entries: 20 bytes each.
+// The lists of the queries under way should have about this many entries: 20 bytes each. At
+// entries_max the scan ends and begins again with fewer queries.
 constexpr std::uint64_t entries_wanted = std::uint64_t{1} << 22;
+constexpr std::uint64_t entries_max = 2 * entries_wanted;
 // The first queries are few, because the length of their lists is unknown.
 constexpr std::uint32_t growth_max = 8;
+// A thread polls after this many matches that it counts or copies.
+constexpr std::size_t matches_a_poll = std::size_t{1} << 14;
 constexpr std::size_t tasks_per_thread = 4;
 
 float score_max_of(Metric metric, double radius) {
@@ -30,28 +34,38 @@ void RadiusScan::start(Metric metric, const RadiusSearch& search) {
   search_ = &search;
   score_max_ = score_max_of(metric, search.radius);
   first_ = count_ = 0;
+  entries_ = 0;
 }
 
 bool RadiusScan::next_queries() {
   const std::uint32_t queries = search_->queries.rows();
   const std::uint32_t few = QueryBlocks::queries_min * pool_.threads();
   std::uint32_t wanted = few;
-  if (count_ > 0) {
+  const bool is_again = is_too_long();
+  if (is_again) {
+    wanted = std::max<std::uint32_t>(count_ / growth_max, QueryTiles::tile_queries);
+    found_.clear();
+  } else if (count_ > 0) {
     const std::uint64_t length = neighbors_.size() / count_ + 1;
     const std::uint32_t many = QueryBlocks::queries_max * QueryBlocks::per_thread * pool_.threads();
     const std::uint64_t limit = std::min<std::uint64_t>(many, std::uint64_t{count_} * growth_max);
     wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
         entries_wanted / length, QueryTiles::tile_queries, std::max<std::uint64_t>(limit, few)));
   }
-  first_ += count_;
+  if (!is_again) first_ += count_;
   count_ = std::min(wanted, queries - first_);
   blocks_ = QueryBlocks::of(count_, pool_.threads());
   ranges_ = 0;
+  entries_ = 0;
   if (count_ > 0) return true;
   found_ = {};
   offsets_ = {};
   neighbors_ = {};
   return false;
+}
+
+bool RadiusScan::is_too_long() const {
+  return entries_ > entries_max && count_ > QueryTiles::tile_queries;
 }
 
 std::size_t RadiusScan::add_ranges(std::size_t count, VectorRow first_row) {
@@ -82,40 +96,61 @@ void RadiusScan::add_panels(const VectorPanels& panels, VectorRow first_row) {
     QueryTiles& tiles = scratch_[thread].tiles;
     tiles.pack(search_->queries, first_ + blocks_.first(block), blocks_.count_of(block));
     const std::size_t end = std::min(parts.count(), (range + 1) * parts_each);
-    for (std::size_t part = range * parts_each; part < end; ++part)
-      scan({metric_, panels, parts.part(part), tiles}, found(begin + range, block).rows);
+    RowsWithin& rows = found(begin + range, block).rows;
+    for (std::size_t part = range * parts_each; part < end && !is_too_long(); ++part) {
+      pool_.poll(thread);
+      const std::size_t before = rows.matches().size();
+      scan({metric_, panels, parts.part(part), tiles}, rows);
+      entries_ += rows.matches().size() - before;
+    }
   });
 }
 
 void RadiusScan::add_tree(const RowTree& tree) {
   const std::size_t range = add_ranges(1, 0);
   is_by_row_ = false;
-  pool_.run(blocks_.count(), [&](std::size_t block, unsigned) {
-    tree.within(search_->queries, first_ + blocks_.first(block), blocks_.count_of(block),
-                score_max_, found(range, block).rows.matches());
+  pool_.run(blocks_.count(), [&](std::size_t block, unsigned thread) {
+    std::vector<VectorMatch>& matches = found(range, block).rows.matches();
+    for (std::uint32_t query = 0; query < blocks_.count_of(block) && !is_too_long(); ++query) {
+      std::size_t counted = matches.size();
+      const auto goes_on = [&] {
+        pool_.poll(thread);
+        entries_ += matches.size() - counted;
+        counted = matches.size();
+        return !is_too_long();
+      };
+      tree.within(search_->queries, first_ + blocks_.first(block), query, score_max_, goes_on,
+                  matches);
+      entries_ += matches.size() - counted;
+    }
   });
 }
 
 template <class Act>
-void RadiusScan::for_matches(std::size_t block, const Act& act) {
+void RadiusScan::for_matches(std::size_t block, unsigned thread, const Act& act) {
   const std::uint32_t first = blocks_.first(block);
   const std::uint64_t first_self = search_->first_self == no_row
                                        ? std::uint64_t{no_row} + 1
                                        : std::uint64_t{search_->first_self} + first_;
   for (std::size_t range = 0; range < ranges_; ++range) {
     Found& place = found(range, block);
-    for (const VectorMatch& match : place.rows.matches()) {
-      const std::uint32_t query = first + match.query;
-      const VectorRow row = match.row.row + place.first_row;
-      if (row != first_self + query) act(query, VectorNeighbor{match.row.score, row});
+    const std::span<const VectorMatch> matches = place.rows.matches();
+    for (std::size_t begin = 0; begin < matches.size(); begin += matches_a_poll) {
+      pool_.poll(thread);
+      const std::size_t count = std::min(matches_a_poll, matches.size() - begin);
+      for (const VectorMatch& match : matches.subspan(begin, count)) {
+        const std::uint32_t query = first + match.query;
+        const VectorRow row = match.row.row + place.first_row;
+        if (row != first_self + query) act(query, VectorNeighbor{match.row.score, row});
+      }
     }
   }
 }
 
 RadiusLists RadiusScan::gather() {
   offsets_.assign(std::size_t{count_} + 1, 0);
-  pool_.run(blocks_.count(), [&](std::size_t block, unsigned) {
-    for_matches(block, [&](std::uint32_t query, VectorNeighbor) { ++offsets_[query + 1]; });
+  pool_.run(blocks_.count(), [&](std::size_t block, unsigned thread) {
+    for_matches(block, thread, [&](std::uint32_t query, VectorNeighbor) { ++offsets_[query + 1]; });
   });
   for (std::uint32_t query = 0; query < count_; ++query) offsets_[query + 1] += offsets_[query];
   neighbors_.resize(offsets_[count_]);
@@ -125,13 +160,15 @@ RadiusLists RadiusScan::gather() {
     const std::uint32_t count = blocks_.count_of(block);
     std::vector<std::uint64_t>& next = scratch_[thread].keys;
     next.assign(offsets_.begin() + first, offsets_.begin() + first + count);
-    for_matches(block, [&](std::uint32_t query, VectorNeighbor neighbor) {
+    for_matches(block, thread, [&](std::uint32_t query, VectorNeighbor neighbor) {
       neighbors_[next[query - first]++] = neighbor;
     });
     if (is_in_order) return;
-    for (std::uint32_t query = first; query < first + count; ++query)
+    for (std::uint32_t query = first; query < first + count; ++query) {
+      pool_.poll(thread);
       sort(std::span(neighbors_).subspan(offsets_[query], offsets_[query + 1] - offsets_[query]),
            scratch_[thread].keys);
+    }
   });
   return {offsets_, neighbors_};
 }

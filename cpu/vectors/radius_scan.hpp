@@ -4,6 +4,7 @@
 // bounded. CpuVectorSearcher owns a RadiusScan.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,7 +21,7 @@
 namespace starling::cpu {
 
 /// Call start; then, as long as next_queries returns true: add_panels for each strip of the corpus
-/// in the order of its rows, or add_tree; and gather.
+/// in the order of its rows, or add_tree; and gather, unless is_too_long returns true.
 class RadiusScan {
  public:
   explicit RadiusScan(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
@@ -28,13 +29,18 @@ class RadiusScan {
   /// `search` must live until the last gather.
   void start(Metric metric, const RadiusSearch& search);
 
-  /// Begins with the next queries. Returns false, and frees the memory, if there are none left.
+  /// Begins with the next queries, or again with fewer of them if their lists were too long.
+  /// Returns false, and frees the memory, if there are none left.
   bool next_queries();
   std::uint32_t first_query() const { return first_; }
 
   /// Finds rows in panels whose first row has the number `first_row` in the corpus.
   void add_panels(const VectorPanels& panels, VectorRow first_row);
   void add_tree(const RowTree& tree);
+
+  /// Returns whether the lists of several queries need more memory than allowed. Then some rows
+  /// are missing.
+  bool is_too_long() const;
 
   /// Returns the lists of these queries, valid until the next call of next_queries or start.
   RadiusLists gather();
@@ -55,22 +61,23 @@ class RadiusScan {
   }
   /// Makes room for `count` more ranges of each block. Returns the number of the first one.
   std::size_t add_ranges(std::size_t count, VectorRow first_row);
-  /// Calls act(query, row) for the matches of a block, without those of a query with itself.
+  /// Calls act(query, row) for the matches of a block, except matches of a query with itself.
   template <class Act>
-  void for_matches(std::size_t block, const Act& act);
+  void for_matches(std::size_t block, unsigned thread, const Act& act);
   void sort(std::span<VectorNeighbor> list, std::vector<std::uint64_t>& keys) const;
 
   ThreadPool& pool_;
-  std::vector<Scratch> scratch_;  ///< by thread
+  std::vector<Scratch> scratch_;  ///< one per thread
   Metric metric_ = Metric::l2;
   const RadiusSearch* search_ = nullptr;
   float score_max_ = 0;
-  std::uint32_t first_ = 0;  ///< of the queries under way
+  std::uint32_t first_ = 0;  ///< first query under way
   std::uint32_t count_ = 0;
   QueryBlocks blocks_;
   std::size_t ranges_ = 0;
-  bool is_by_row_ = true;     ///< the matches of a query are in the order of rows
-  std::vector<Found> found_;  ///< by range and block
+  bool is_by_row_ = true;                  ///< the matches of a query are in the order of rows
+  std::vector<Found> found_;               ///< one per range and block
+  std::atomic<std::uint64_t> entries_{0};  ///< number of matches in found_
   std::vector<std::uint64_t> offsets_;
   std::vector<VectorNeighbor> neighbors_;
 };

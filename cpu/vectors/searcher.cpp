@@ -114,6 +114,7 @@ class CpuVectorSearcher final : public VectorSearcher {
         for_strips([&](const VectorPanels& strip, VectorRow first) {
           radius_scan_.add_panels(strip, first);
         });
+      if (radius_scan_.is_too_long()) continue;
       take(radius_scan_.first_query(), radius_scan_.gather());
     }
     if (search.on_progress) search.on_progress(search.queries.rows());

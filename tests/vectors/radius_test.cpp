@@ -196,6 +196,31 @@ TEST_P(Radii, OfManyQueriesWithLongListsAreExact) {
   EXPECT_EQ(entries, 20'000'000u);
 }
 
+// The first queries have no neighbours, so the searcher has many queries under way when the long
+// lists begin.
+TEST_P(Radii, OfLongListsAfterEmptyOnesAreExactAndBounded) {
+  constexpr std::uint32_t rows = 100'000;
+  constexpr std::uint32_t far = 2000;
+  for (const std::uint32_t dimension : {1u, 5u}) {
+    const std::vector<float> corpus(std::size_t{rows} * dimension, 1.0f);
+    std::vector<float> queries(std::size_t{far} * dimension, 100.0f);
+    queries.resize(std::size_t{far + 150} * dimension, 1.0f);
+    searcher().set_corpus(Metric::l2, {corpus, dimension});
+    std::uint32_t next = 0;
+    searcher().search_radius(
+        {.queries = {queries, dimension}, .radius = 1, .order = ListOrder::by_row},
+        [&](std::uint32_t first, const RadiusLists& lists) {
+          ASSERT_EQ(first, next);
+          EXPECT_LE(lists.neighbors.size(), 9'000'000u);
+          for (std::size_t i = 0; i + 1 < lists.offsets.size(); ++i, ++next)
+            ASSERT_EQ(lists.offsets[i + 1] - lists.offsets[i], next < far ? 0 : rows);
+          for (std::size_t i = 0; i < lists.neighbors.size(); ++i)
+            ASSERT_EQ(lists.neighbors[i], (VectorNeighbor{0, static_cast<VectorRow>(i % rows)}));
+        });
+    EXPECT_EQ(next, far + 150);
+  }
+}
+
 TEST_P(Radii, ThatMeanNothingAreRefusedByASentence) {
   const std::vector<float> rows{1, 2, 3, 4};
   const auto refusal = [&](const RadiusSearch& search) -> std::string {

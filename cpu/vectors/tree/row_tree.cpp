@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -22,6 +23,8 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
 using Point = std::array<float, RowTree::dimension_max>;
+
+constexpr std::size_t leaves_a_turn = 64;
 
 /// The recipe of squared differences. Components beyond the dimension are 0 and change no bit.
 HWY_INLINE float score_of(const Point& query, float x, float y, float z) {
@@ -130,27 +133,27 @@ void search_tree_target(const RowTree& tree, const VectorSearch& search, std::si
 }
 
 void search_within_target(const RowTree& tree, VectorsView queries, std::uint32_t first,
-                          std::uint32_t count, float score_max, std::vector<VectorMatch>& matches) {
+                          std::uint32_t number, float score_max,
+                          const std::function<bool()>& goes_on, std::vector<VectorMatch>& matches) {
   const float* const x = tree.components(0).data();
   const float* const y = tree.components(1).data();
   const float* const z = tree.components(2).data();
   const std::uint64_t key_max = std::uint64_t{ordered_of(score_max)} << 32 | no_row;
-  std::vector<std::uint32_t> waiting;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Point query = point_of(queries, first + i);
-    for (waiting.assign(1, 0); !waiting.empty();) {
-      const RowTree::Node& node = tree.nodes()[waiting.back()];
-      waiting.pop_back();
-      if (least_key(node, query) > key_max) continue;
-      if (node.left != 0) {
-        waiting.push_back(node.left);
-        waiting.push_back(node.left + 1);
-        continue;
-      }
-      for (std::uint32_t at = node.begin; at < node.end; ++at) {
-        const float score = score_of(query, x[at], y[at], z[at]);
-        if (score <= score_max) matches.push_back({i, {score, tree.rows()[at]}});
-      }
+  const Point query = point_of(queries, first + number);
+  std::size_t leaves = 0;
+  for (std::vector<std::uint32_t> waiting{0}; !waiting.empty();) {
+    const RowTree::Node& node = tree.nodes()[waiting.back()];
+    waiting.pop_back();
+    if (least_key(node, query) > key_max) continue;
+    if (node.left != 0) {
+      waiting.push_back(node.left);
+      waiting.push_back(node.left + 1);
+      continue;
+    }
+    if (leaves++ % leaves_a_turn == 0 && !goes_on()) return;
+    for (std::uint32_t at = node.begin; at < node.end; ++at) {
+      const float score = score_of(query, x[at], y[at], z[at]);
+      if (score <= score_max) matches.push_back({number, {score, tree.rows()[at]}});
     }
   }
 }
@@ -233,9 +236,11 @@ void RowTree::search(const VectorSearch& search, ThreadPool& pool,
   }
 }
 
-void RowTree::within(VectorsView queries, std::uint32_t first, std::uint32_t count, float score_max,
+void RowTree::within(VectorsView queries, std::uint32_t first, std::uint32_t number,
+                     float score_max, const std::function<bool()>& goes_on,
                      std::vector<VectorMatch>& matches) const {
-  HWY_DYNAMIC_DISPATCH(search_within_target)(*this, queries, first, count, score_max, matches);
+  HWY_DYNAMIC_DISPATCH(search_within_target)
+  (*this, queries, first, number, score_max, goes_on, matches);
 }
 
 }  // namespace starling::cpu

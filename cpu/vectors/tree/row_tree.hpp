@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,10 +31,11 @@ class RowTree {
   /// has rows. Calls on_progress, but not for the last queries.
   void search(const VectorSearch& search, ThreadPool& pool, std::span<VectorNeighbor> lists) const;
 
-  /// Appends to `matches` the rows whose scores are at most score_max, for each of `count` queries
-  /// from `first` on. VectorMatch::query counts from `first`. Matches are in the order of queries.
-  void within(VectorsView queries, std::uint32_t first, std::uint32_t count, float score_max,
-              std::vector<VectorMatch>& matches) const;
+  /// Appends to `matches` the rows whose scores for query `first` + `number` are at most score_max,
+  /// with VectorMatch::query `number`. Calls `goes_on` every few microseconds, and ends if it
+  /// returns false.
+  void within(VectorsView queries, std::uint32_t first, std::uint32_t number, float score_max,
+              const std::function<bool()>& goes_on, std::vector<VectorMatch>& matches) const;
 
   /// A box around rows that lie side by side. All rows of an inner node are in its two children.
   struct Node {
