@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,12 @@ constexpr std::size_t part_bytes = std::size_t{16} << 20;
                                       ": " + sentence_of(fault) + ".");
 }
 
+std::string text_of(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+
 void check_dimension(std::uint32_t dimension) {
   if (dimension < 1 || dimension > dimension_max)
     fail(STARLING_INVALID_ARGUMENT, "dimension is " + std::to_string(dimension) +
@@ -49,12 +56,16 @@ struct RadiusHandle final : Handle {
   std::vector<std::uint32_t> rows;
   std::vector<double> distances;
 
-  void add(Metric metric, const RadiusLists& lists) {
-    for (const std::uint64_t offset : lists.offsets.subspan(1))
-      offsets.push_back(rows.size() + offset);
-    for (const VectorNeighbor& neighbor : lists.neighbors) {
-      rows.push_back(neighbor.row);
-      distances.push_back(distance_of(metric, neighbor.score));
+  void add(Metric metric, const RadiusLists& lists, Poll& poll) {
+    for (std::size_t i = 0; i + 1 < lists.offsets.size(); ++i) {
+      poll();
+      const std::uint64_t begin = lists.offsets[i];
+      for (const VectorNeighbor& neighbor :
+           lists.neighbors.subspan(begin, lists.offsets[i + 1] - begin)) {
+        rows.push_back(neighbor.row);
+        distances.push_back(distance_of(metric, neighbor.score));
+      }
+      offsets.push_back(rows.size());
     }
   }
 };
@@ -111,10 +122,11 @@ class IndexHandle final : public Handle {
   template <class Number>
   std::unique_ptr<RadiusHandle> radius(std::span<const Number> queries, double radius,
                                        std::uint64_t first_row, ListOrder order) {
-    if (std::isnan(radius) || (radius < 0 && metric_ != Metric::inner_product))
-      fail(STARLING_INVALID_ARGUMENT, "radius is " + std::to_string(radius) +
-                                          "; it must be a number, and at least 0 unless the "
-                                          "metric is inner_product.");
+    if (std::isnan(radius)) fail(STARLING_INVALID_ARGUMENT, "radius is not a number.");
+    if (radius < 0 && metric_ != Metric::inner_product)
+      fail(STARLING_INVALID_ARGUMENT, "radius is " + text_of(radius) +
+                                          "; it must be at least 0. Only an inner product may be "
+                                          "negative.");
     Followed followed(*this, queries.size() / dimension_);
     check_queries(queries, 0);
     auto found = std::make_unique<RadiusHandle>();
@@ -124,7 +136,7 @@ class IndexHandle final : public Handle {
                                        .first_self = first_self_of(first_row, first),
                                        .order = order},
                                       [&](std::uint32_t, const RadiusLists& lists) {
-                                        found->add(metric_, lists);
+                                        found->add(metric_, lists, poll_);
                                         followed.progress.set_done(found->offsets.size() - 1);
                                         poll_();
                                       });
@@ -133,16 +145,13 @@ class IndexHandle final : public Handle {
   }
 
  private:
-  /// Lets the progress function of this thread follow a call. Polls of this index are of the call.
+  /// Lets the progress function of this thread follow a call. While it exists, the index's polls
+  /// report this call.
   struct Followed {
     Followed(IndexHandle& index, std::uint64_t total) : progress(total), index_(index) {
-      index_.poll_ = progress.poll();
-      index_.searcher_->set_poll(index_.poll_);
+      index_.set_poll(progress.poll());
     }
-    ~Followed() {
-      index_.poll_ = {};
-      index_.searcher_->set_poll({});
-    }
+    ~Followed() { index_.set_poll({}); }
     Followed(const Followed&) = delete;
     Followed& operator=(const Followed&) = delete;
     Progress progress;
@@ -158,6 +167,12 @@ class IndexHandle final : public Handle {
         row_count_(row_count),
         threads_(options.threads),
         searcher_(make_searcher({options.backend, options.device, options.threads})) {}
+
+  void set_poll(const Poll& poll) {
+    poll_ = poll;
+    searcher_->set_poll(poll);
+    if (cpu_searcher_) cpu_searcher_->set_poll(poll);
+  }
 
   /// Chooses the offset, and fills rounded_.
   void round_points(std::span<const double> rows) {
@@ -228,6 +243,7 @@ class IndexHandle final : public Handle {
     if (searcher_->supports_radius()) return *searcher_;
     if (!cpu_searcher_) {
       auto searcher = make_searcher({STARLING_BACKEND_CPU, 0, threads_});
+      searcher->set_poll(poll_);
       searcher->borrow_raw_corpus(metric_, points_);
       cpu_searcher_ = std::move(searcher);
     }
@@ -282,9 +298,9 @@ class IndexHandle final : public Handle {
   std::uint64_t merged_rows_ = 0;
   std::uint32_t threads_;
   std::unique_ptr<VectorSearcher> searcher_;
-  std::unique_ptr<VectorSearcher>
-      cpu_searcher_;  ///< null until the first search by radius needs it
-  Poll poll_;         ///< of the call under way
+  /// Null until the first search by radius needs it.
+  std::unique_ptr<VectorSearcher> cpu_searcher_;
+  Poll poll_;  ///< the running call's poll
   std::vector<float> raw_;
   std::vector<float> prepared_;
   std::vector<VectorNeighbor> lists_;

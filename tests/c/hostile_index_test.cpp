@@ -322,5 +322,61 @@ TEST(IndexProgress, IsFollowedAndCancelsAndLeavesTheIndex) {
   EXPECT_FINE(starling_index_destroy(index));
 }
 
+/// Cancels in its nth call alone, so that a cancel that is lost lets the call finish.
+struct CancelOnce {
+  int nth;
+  int calls = 0;
+};
+
+std::int32_t cancel_once(const starling_progress* progress) {
+  auto& cancel = *static_cast<CancelOnce*>(progress->context);
+  return ++cancel.calls == cancel.nth ? 1 : 0;
+}
+
+TEST(IndexProgress, OneCancelEndsEveryKindOfCall) {
+  constexpr std::uint64_t count = 300'000;
+  std::vector<float> points(count * 100);  // also read as more points of 3 components
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = static_cast<float>(i * 2654435761U % 1009);
+  auto options = index_options();
+  options.threads = 2;
+  const auto expect_cancelled = [&](int nth, const auto& call) {
+    CancelOnce cancel{nth};
+    EXPECT_FINE(starling_set_progress(&cancel_once, &cancel));
+    EXPECT_REFUSED(STARLING_CANCELLED, call());
+    EXPECT_FINE(starling_set_progress(nullptr, nullptr));
+    EXPECT_EQ(cancel.calls, nth);
+  };
+  for (const std::uint32_t dimension : {100U, 3U}) {
+    SCOPED_TRACE(dimension);
+    const std::uint64_t rows = dimension == 3 ? 3'000'000 : count;
+    starling_index* index = nullptr;
+    const auto create = [&] {
+      return starling_index_create(&options, points.data(), rows, dimension, &index);
+    };
+    expect_cancelled(1, create);
+    EXPECT_EQ(index, nullptr);
+    EXPECT_FINE(create());
+    std::vector<std::uint32_t> found(200'000 * 5);
+    starling_radius_result* result = nullptr;
+    const auto search = [&](std::uint64_t queries) {
+      return starling_index_search(index, points.data(), queries, 5, 0, found.data(), nullptr);
+    };
+    const auto radius = [&](starling_list_order order) {
+      return starling_index_radius(index, points.data(), 300, 1e9, 0, order, &result);
+    };
+    for (const int nth : {1, 2, 4}) {
+      SCOPED_TRACE(nth);
+      expect_cancelled(nth, [&] { return search(200'000); });
+      for (const auto order : {STARLING_NEAREST_FIRST, STARLING_BY_ROW})
+        expect_cancelled(nth, [&] { return radius(order); });
+      EXPECT_EQ(result, nullptr);
+    }
+    EXPECT_FINE(search(2));
+    EXPECT_EQ(std::count(found.begin(), found.begin() + 5, 0U), 0) << "a query found itself";
+    EXPECT_FINE(starling_index_destroy(index));
+  }
+}
+
 }  // namespace
 }  // namespace starling::c_test

@@ -148,8 +148,10 @@ TEST(CppIndex, OfAGpuSearchesByRadiusOnTheCpuAndCanBeCancelled) {
     EXPECT_EQ(list_of(found[i]), list_of(expected[i]));
   const starling_progress_function cancel = [](const starling_progress*) { return 1; };
   ASSERT_EQ(starling_set_progress(cancel, nullptr), STARLING_OK);
-  for (Index* each : {&*index, &on_cpu})
+  for (Index* each : {&*index, &on_cpu}) {
     EXPECT_NE(refusal(STARLING_CANCELLED, [&] { each->search(points, 100); }), "");
+    EXPECT_NE(refusal(STARLING_CANCELLED, [&] { each->within(points, 1000); }), "");
+  }
   ASSERT_EQ(starling_set_progress(nullptr, nullptr), STARLING_OK);
   const NearestRows after = index->search(queries, 3);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(list_of(after[i]), nearest(points, points[i], 3));
