@@ -35,7 +35,8 @@ class HandleTable {
     Object& object = find<Object>(handle);
     if (object.in_use)
       fail(STARLING_IN_USE,
-           "Another thread is in a call with this handle; use a handle from one thread at a time.");
+           "A call with this handle is under way, in another thread or with a progress function of "
+           "this one; use the handle after that call.");
     object.in_use = true;
     return object;
   }
@@ -51,7 +52,8 @@ class HandleTable {
     Object& object = find<Object>(handle);
     if (object.in_use)
       fail(STARLING_IN_USE,
-           "Another thread is in a call with this handle; destroy it after that call.");
+           "A call with this handle is under way, in another thread or with a progress function of "
+           "this one; destroy the handle after that call.");
     auto node = live_.extract(static_cast<const Handle*>(&object));
     return std::move(node.mapped());
   }
