@@ -93,11 +93,12 @@ class NeighborsBase(BaseEstimator):
 
     def _search_index(self, warns: bool = False) -> Index:
         if self._index is None:
-            self._index = Index._made(
+            index = Index._made(
                 self._fit_X, self._metric.engine or "l2", self.backend, 0,
                 threads_of(self.n_jobs), warns)
             if RadiusFilter.takes(self._metric):
-                self._radius_filter = RadiusFilter(self._metric, self._fit_X, self._index)
+                self._radius_filter = RadiusFilter(self._metric, self._fit_X, index)
+            self._index = index  # last, because Ctrl-C may end any line before
         return self._index
 
     def _candidates(self, queries: Any) -> Optional[RadiusFilter]:
@@ -105,7 +106,7 @@ class NeighborsBase(BaseEstimator):
         if not self._takes_library(queries, 1):
             return None
         self._search_index()
-        return self._radius_filter
+        return getattr(self, "_radius_filter", None)  # a pickle of an older version has none
 
     def _blocks(self, X: Any) -> Iterator[tuple[Any, Optional[int]]]:
         """Yields queries and the row number of the first one: the fitted rows if X is None, else
