@@ -55,7 +55,7 @@ class Client:
         name: str = "python",
         restore: bool = True,
         key: Optional[Path] = None,
-        server_key: Optional[str] = None,
+        server_key: Optional[Path] = None,
     ) -> Client:
         """Connects, and waits for the server for at most `timeout` seconds."""
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starling")

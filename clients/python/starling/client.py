@@ -88,7 +88,7 @@ class Client:
         name: str = "python",
         restore: bool = True,
         key: Optional[Path] = None,
-        server_key: Optional[str] = None,
+        server_key: Optional[Path] = None,
     ) -> None:
         call = _library.library()
         self._call = call
@@ -141,12 +141,15 @@ class Client:
         """Puts positions or vectors for the server's next tick. Arguments are those of
         Engine.update. Texts among the ids become the objects' names.
 
-        With `wait`, returns when a tick has taken the rows, so that `neighbors` sees them: a few
-        ticks later. Raises TimedOut if that takes longer than the client's timeout, and ValueError
-        if the server's ticks are manual: call `advance` instead."""
-        if wait and self.info().manual_ticks:
-            raise ValueError(
-                "This server ticks only on request; call advance() instead of waiting.")
+        With `wait`, returns when a tick has taken the rows, so that `neighbors` sees them: up to
+        three ticks later. On a server with keys the client then needs the role stats, without which
+        no row is sent. Raises TimedOut if waiting takes longer than the client's timeout, and
+        ValueError if the server's ticks are manual: call `advance` instead."""
+        if wait:
+            if self.info().manual_ticks:
+                raise ValueError(
+                    "This server ticks only on request; call advance() instead of waiting.")
+            self._ticks()
         rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
         counts = _library.Counts()
         check(self._call.client_update(

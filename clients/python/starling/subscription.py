@@ -28,7 +28,7 @@ _POLL_MS = 200  # how long one wait in the library lasts, so that Ctrl-C is seen
 def set_key(
     options: Union[_library.ClientOptions, _library.SubscriptionOptions],
     key: Optional[Path],
-    server_key: Optional[str],
+    server_key: Optional[Path],
 ) -> None:
     """Sets the members of a key. Without `key`, the key file is that of STARLING_KEY, if that is
     set."""
@@ -36,7 +36,7 @@ def set_key(
     if path is not None:
         options.key_file = to_bytes(path, "key")
     if server_key is not None:
-        options.server_key = to_bytes(server_key, "server_key")
+        options.server_key = to_bytes(os.fspath(server_key), "server_key")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Subscription:
         timeout: float = TIMEOUT,
         name: str = "python",
         key: Optional[Path] = None,
-        server_key: Optional[str] = None,
+        server_key: Optional[Path] = None,
         queries: Optional[npt.ArrayLike] = None,
         subjects: Optional[npt.ArrayLike] = None,
         names: Optional[Names] = None,

@@ -46,6 +46,7 @@ class KeysWithoutAServer(Keys):
         path, public = self.make_key("rider")
         self.assertIn("names no server", self.refusal("INVALID_ARGUMENT", key=path))
         self.assertIn("is no key", self.refusal("INVALID_ARGUMENT", key=path, server_key="x"))
+        self.assertIn("is no key", self.refusal("INVALID_ARGUMENT", key=path, server_key=self.folder / "x"))
         path.chmod(0o640)
         for key in (path, str(path)):
             self.assertIn("run chmod 600 on it", self.refusal("INVALID_ARGUMENT", key=key))
@@ -81,6 +82,29 @@ class KeysOfNoUse(Keys):
             starling.Subscription("near", commands=self.endpoints["commands"],
                                   results=self.endpoints["results"], key=path)
         self.assertEqual(self.connect().info().restarts, 0)
+
+
+class KeysWithoutTheRoleOfStatistics(Keys):
+    def test_rows_that_cannot_be_waited_for_are_not_sent(self):
+        _, server = self.make_key("server")
+        key, public = self.make_key("rider", server)
+        keys = self.folder / "keys.toml"
+        keys.write_text(f"""
+[server]
+key = "server.key"
+[[principal]]
+name = "rider"
+public = "{public}"
+roles = ["publish", "query"]
+""")
+        keys.chmod(0o600)
+        self.serve("--keys", keys, "--tick", "20ms")
+        client = self.connect(key=key)
+        with self.assertRaises(starling.StarlingError) as caught:
+            client.update(["bus"], [[10, 20]], wait=True)
+        self.assertIn("stats", caught.exception.sentence)
+        # Had the row been sent, this one of an earlier time would be late.
+        self.assertEqual(client.update(["bus"], [[10, 20]], 1).accepted, 1)
 
 
 class KeysOfAServer(Keys):
