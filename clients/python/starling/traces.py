@@ -36,9 +36,9 @@ def replay(
         traces: paths of files and folders; together they are one trace. docs/traces.md says which
             files are read.
         program: the path of `starling`; None: the variable STARLING_PROGRAM, else that on PATH.
-        progress: a function that is called a few times a second with the number of ticks that are
-            done and that of all, which is 0 while rows are read. What it raises ends the program.
-            None, True and False are those of `knn`.
+        progress: a function that gets two numbers a few times a second, `done` and `total` ticks;
+            both are 0 while rows are read. What it raises ends the program. None, True and False
+            are those of `knn`.
         flags: those of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s",
             object_ttl="3s", changes=True. A duration may be a timedelta, and a list is several
             words.
@@ -60,8 +60,9 @@ def replay(
     words = [path, "replay", *map(os.fspath, traces)]
     for name, value in flags.items():
         words += _words_of("--" + name.rstrip("_").replace("_", "-"), value)
+    follows = progress is not False and "journal" not in flags
     with tempfile.TemporaryFile() as said, _Output(progress) as output:
-        with output.start([*words, "--out", "-"], said, follows="journal" not in flags) as running:
+        with output.start([*words, "--out", "-"], said, follows) as running:
             try:
                 # pandas' default parser may be one unit in the last place off.
                 frame = pandas.read_csv(
