@@ -26,7 +26,8 @@ class Neighbors(NamedTuple):
 
 
 class RadiusLists(NamedTuple):
-    """Lists of any length as compressed rows: list i has the entries offsets[i] to offsets[i + 1].
+    """Lists of any length as compressed rows. The rows of list i are
+    indices[offsets[i]:offsets[i + 1]], and its distances are at the same places.
 
     Attributes:
         offsets: int64 (m + 1,).
@@ -40,7 +41,7 @@ class RadiusLists(NamedTuple):
 
     @property
     def owners(self) -> Rows:
-        """Returns the list of each entry, int64."""
+        """Returns int64, one for each entry: owners[j] is the query of entry j."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
