@@ -14,9 +14,10 @@ from typing import Any, Callable, Mapping, Optional, Union
 import numpy as np
 
 from ._library import METRICS
+from ._rows import guess
 
 # Other names of the library's metrics.
-_OTHER_NAMES = {
+OTHER_NAMES = {
     "euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "infinity": "chebyshev",
     "correlation": "pearson", "jensenshannon": "jensen-shannon",
 }
@@ -72,7 +73,7 @@ class Metric:
 
 def library_name(metric: Any) -> Any:
     """Returns the library's name of a metric, and any other value as it is."""
-    return _OTHER_NAMES.get(metric, metric) if isinstance(metric, str) else metric
+    return OTHER_NAMES.get(metric, metric) if isinstance(metric, str) else metric
 
 
 def choose(
@@ -135,10 +136,10 @@ def _named(name: Any, parameters: dict[str, Any]) -> Metric:
         return Metric(name, engine="l2" if is_squared else None, is_squared=is_squared,
                       p=2.0 if is_squared else None)
     if name not in _BY_PEERS:
-        allowed = ", ".join(
-            ("minkowski", *_OTHER_NAMES, *METRICS, *_OWN, *_BY_PEERS))
+        allowed = "minkowski", *OTHER_NAMES, *METRICS, *_OWN, *_BY_PEERS
         raise ValueError(
-            f"metric is {name!r}; it must be a function of two rows, or one of {allowed}.")
+            f"metric is {name!r}; it must be a function of two rows, or one of "
+            f"{', '.join(allowed)}.{guess(name, allowed)}")
     if name in _NEEDS:
         if not any(parameters.get(needed) is not None for needed in _NEEDS[name]):
             raise ValueError(

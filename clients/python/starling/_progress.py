@@ -9,13 +9,13 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Any, Callable, Generator, Optional, Union
+from typing import Any, Callable, Generator, Optional, TextIO, Union
 
 from . import _library
 from .errors import check
 
-# None: a bar on stderr after two seconds, if that is a terminal; True: at once; False: none; or a
-# function of two numbers, done and total.
+# None: in the main thread a bar on stderr after two seconds, if that is a terminal; True: at once, in
+# any thread; False: none; or a function of two numbers, done and total.
 Progress = Union[None, bool, Callable[[int, int], Any]]
 
 _BAR_AFTER = 2.0  # seconds
@@ -30,10 +30,11 @@ class Bar:
     def __init__(self, what: str, after: float = 0.0) -> None:
         self._what = what
         self._due = time.monotonic() + after
+        self._terminal = _terminal()
         self._is_drawn = False
 
     def __call__(self, done: int, total: int) -> None:
-        if time.monotonic() < self._due or sys.stderr is None or not sys.stderr.isatty():
+        if self._terminal is None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + 0.1
         self._is_drawn = True
@@ -41,14 +42,29 @@ class Bar:
         if total:
             full = _CELLS * done // total
             text += f" [{'#' * full:{_CELLS}}] {100 * done // total} %"
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()
+        self._write(text)
 
     def clear(self) -> None:
         if self._is_drawn:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            self._write("")
             self._is_drawn = False
+
+    def _write(self, text: str) -> None:
+        if self._terminal is None:
+            return
+        try:
+            self._terminal.write(f"\r\033[K{text}")
+            self._terminal.flush()
+        except (OSError, ValueError):  # a closed terminal does not end the call
+            self._terminal = None
+
+
+def _terminal() -> Optional[TextIO]:
+    """Returns stderr if it is a terminal."""
+    try:
+        return sys.stderr if sys.stderr.isatty() else None
+    except (AttributeError, OSError, ValueError):  # None, closed, or an object that only has `write`
+        return None
 
 
 def to_function(progress: Progress, what: str) -> Callable[[int, int], Any]:
@@ -58,15 +74,18 @@ def to_function(progress: Progress, what: str) -> Callable[[int, int], Any]:
     if progress is not None and not isinstance(progress, bool):
         raise TypeError(
             f"progress must be a function of two numbers, True, False or None, not {progress!r}.")
+    if progress is None and threading.current_thread() is not threading.main_thread():
+        progress = False
     return Bar(what, float("inf") if progress is False else 0.0 if progress else _BAR_AFTER)
 
 
 class Watch:
     """A `with` block around calls of the library. An exception of a signal handler or of `progress`
-    ends the call and is raised by `check`."""
+    ends the call and is raised by `check`. `total` is the number of queries, if there are any."""
 
-    def __init__(self, progress: Progress, what: str) -> None:
+    def __init__(self, progress: Progress, what: str, total: int = 0) -> None:
         self._progress = to_function(progress, what)
+        self._total = total
         self._error: Optional[BaseException] = None
         answers = self._answers()
         next(answers)
@@ -88,10 +107,13 @@ class Watch:
                 self._error, answer = error, 1
 
     def check(self, code: int) -> None:
-        """Raises what ended the call, or else the library's error if `code` is one."""
+        """Raises what ended the call, or else the library's error if `code` is one. Else tells the
+        caller's function that all queries are done."""
         if self._error is not None:
             raise self._error
         check(code)
+        if self._total and not isinstance(self._progress, Bar):
+            self._progress(self._total, self._total)
 
     def __enter__(self) -> Watch:
         self._outer: Optional[Watch] = getattr(_thread, "watch", None)

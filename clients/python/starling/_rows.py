@@ -5,8 +5,10 @@ share it."""
 from __future__ import annotations
 
 import ctypes
+import difflib
 import os
-from typing import Any, Optional
+from contextlib import contextmanager
+from typing import Any, Iterable, Iterator, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,17 @@ class Handle:
 
     def take(self, raw: ctypes.c_void_p) -> None:
         self._raw = raw
+
+    @contextmanager
+    def taking(self) -> Iterator[ctypes.c_void_p]:
+        """Yields a place for a handle, and takes the one that is there at the end, also if a signal
+        handler raises after the library has put it there."""
+        raw = ctypes.c_void_p()
+        try:
+            yield raw
+        finally:
+            if raw:
+                self._raw = raw
 
     @property
     def raw(self) -> ctypes.c_void_p:
@@ -131,11 +144,22 @@ def make_stream(
     return stream
 
 
-def index_of(value: str, allowed: tuple[str, ...], argument: str) -> int:
-    """Returns the number of a word. Raises ValueError with the allowed words."""
+def index_of(
+    value: str, allowed: tuple[str, ...], argument: str, other_names: Iterable[str] = ()
+) -> int:
+    """Returns the number of a word. Raises ValueError with the allowed words, and with one of them or
+    of their other names if the value is like it."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{argument} is {value!r}; it must be one of {', '.join(allowed)}.")
+        raise ValueError(
+            f"{argument} is {value!r}; it must be one of {', '.join(allowed)}."
+            + guess(value, (*allowed, *other_names)))
     return allowed.index(value)
+
+
+def guess(value: Any, allowed: Iterable[str]) -> str:
+    """Returns a question that ends a sentence, or "" if no word is like the value."""
+    near = difflib.get_close_matches(value, allowed, 1) if isinstance(value, str) else []
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def to_bytes(text: Any, argument: str) -> bytes:

@@ -10,17 +10,18 @@ import sys
 import threading
 import warnings
 import zipfile
+from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Iterator, Optional, Union
 
 import numpy as np
 
 from . import _arrays, _library
-from ._metrics import library_name
+from ._metrics import OTHER_NAMES, library_name
 from ._progress import Progress, Watch
 from ._results import RadiusLists, SearchResult
 from ._rows import Handle, index_of
-from .errors import RoundingWarning, check, text_of
+from .errors import ErrorCode, RoundingWarning, StarlingError, check, text_of
 
 K_MAX = 2048
 DIMENSION_MAX = 4096
@@ -51,10 +52,11 @@ def knn(
         backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
         device: the number of the GPU.
         threads: that search on the CPU; 0: one per core.
-        progress: a function that is called a few times a second with the number of queries that
-            are answered and that of all, which is 0 while the points are prepared. What it raises
-            ends the search. None: a bar on stderr in searches that take more than two seconds, if
-            that is a terminal; True: in each search; False: none.
+        progress: a function that gets two numbers a few times a second and at the end, `done` and
+            `total` queries; both are 0 while points are prepared. What it raises ends the search.
+            It must not use the index. None: a bar on stderr in searches of the main thread that
+            take more than two seconds, if that is a terminal; True: in each search that takes more
+            than 0.05 seconds; False: none.
 
     Returns a result with .indices, the rows of points, int64 (m, k), and .distances, float64
     (m, k), nearest first. Equal scores are in the order of rows. If there are fewer than k points,
@@ -65,6 +67,7 @@ def knn(
     names its row and column, counted from 1.
     """
     rows = _arrays.to_vectors(points, "points")
+    _check_queries(queries)
     made = Index._made(rows, metric, backend, device, threads, progress=progress)
     with made as index:
         if queries is None:
@@ -102,8 +105,25 @@ class Index:
     ) -> None:
         """Makes the index of rows that nothing changes any more."""
         self._settings = (backend, device, threads)
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+        self._caller: Optional[int] = None  # the thread that has the lock
         self._take(rows, library_name(metric), warns, progress)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Waits until no other thread uses the index. Raises StarlingError if this thread does."""
+        thread = threading.get_ident()
+        if self._caller == thread:
+            raise StarlingError(
+                ErrorCode.IN_USE,
+                "A call of this thread with this index is under way: a progress function or a "
+                "signal handler must not use the index. Use it after that call.")
+        with self._lock:
+            try:
+                self._caller = thread
+                yield
+            finally:
+                self._caller = None
 
     @classmethod
     def _made(
@@ -120,14 +140,12 @@ class Index:
         call = _library.library()
         options = make_options(metric, *self._settings)
         options.borrows = 1  # the rows stay as long as the handle
-        raw = ctypes.c_void_p()
         create = call.index_create if rows.dtype == np.float32 else call.index_create_f64
-        with Watch(progress, "preparing the points") as watch:
+        handle = Handle("index", call.index_destroy, works_in_child=True)
+        with handle.taking() as raw, Watch(progress, "preparing the points") as watch:
             watch.check(create(
                 ctypes.byref(options), rows.ctypes.data, len(rows), rows.shape[1],
                 ctypes.byref(raw)))
-        handle = Handle("index", call.index_destroy, works_in_child=True)
-        handle.take(raw)
         if warns and rows.dtype != np.float32:
             _warn_of_merged_rows(handle, len(rows))
         # Nothing fails from here on.
@@ -147,16 +165,17 @@ class Index:
 
         If the queries are the points first_row, first_row + 1, ..., say so: then no point is its
         own neighbour."""
+        _check_queries(queries)
         rows = _arrays.to_vectors(queries, "queries", self.dimension)
         count = to_count(k, "k", K_MAX)
         first = _library.NOT_A_ROW if first_row is None else operator.index(first_row)
         found = np.empty((len(rows), count), dtype=np.uint32)
         distances = np.empty((len(rows), count), dtype=np.float64)
         is_small = rows.dtype == np.float32
-        with self._turn:
+        with self._turn():
             self._check_first(first, len(rows))
             search = self._call.index_search if is_small else self._call.index_search_f64
-            with Watch(progress, "searching") as watch:
+            with Watch(progress, "searching", len(rows)) as watch:
                 watch.check(search(
                     self._handle.raw, rows.ctypes.data, len(rows), count, first,
                     found.ctypes.data, distances.ctypes.data))
@@ -189,19 +208,17 @@ class Index:
             raise TypeError(f"radius must be a number, not {radius!r}.")
         first = _library.NOT_A_ROW if first_row is None else operator.index(first_row)
         order = _library.NEAREST_FIRST if sort_results else _library.BY_ROW
-        raw = ctypes.c_void_p()
         is_small = rows.dtype == np.float32
-        with self._turn:
+        result = Handle("result", self._call.radius_result_destroy)
+        with self._turn():
             self._check_first(first, len(rows))
             search = self._call.index_radius if is_small else self._call.index_radius_f64
-            with Watch(progress, "searching") as watch:
+            with result.taking() as raw, Watch(progress, "searching", len(rows)) as watch:
                 watch.check(search(
                     self._handle.raw, rows.ctypes.data, len(rows), float(radius), first, order,
                     ctypes.byref(raw)))
-        result = Handle("result", self._call.radius_result_destroy)
-        result.take(raw)
         lists = _library.RadiusLists()
-        check(self._call.radius_result_lists(raw, ctypes.byref(lists)))
+        check(self._call.radius_result_lists(result.raw, ctypes.byref(lists)))
         entries = (int(lists.entry_count),)
         found = RadiusLists(
             _arrays.view(lists.offsets, (len(rows) + 1,), np.uint64, result).astype(np.int64),
@@ -224,7 +241,7 @@ class Index:
     def _offset(self) -> _arrays.Reals:
         """Returns what the index subtracts from all rows, float64 (dimension,)."""
         offset = np.zeros(self.dimension)
-        with self._turn:
+        with self._turn():
             check(self._call.index_rounding(self._handle.raw, offset.ctypes.data, None))
         return offset
 
@@ -233,7 +250,7 @@ class Index:
 
         The index is made again from all its points, so add many at a time."""
         more = _arrays.to_vectors(points, "points", self.dimension)
-        with self._turn:
+        with self._turn():
             self._handle.raw  # raises if the index is closed
             self._take(np.concatenate((self._rows, more)), self.metric, True)
 
@@ -245,7 +262,7 @@ class Index:
         numbers = np.atleast_1d(_arrays.as_array(rows))
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" and numbers.size:
             raise TypeError(f"rows must be row numbers, not {rows!r}.")
-        with self._turn:
+        with self._turn():
             self._handle.raw
             bad = numbers[(numbers < 0) | (numbers >= self._count)]
             if bad.size:
@@ -255,7 +272,7 @@ class Index:
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes the points and the metric to a file, which `Index.load` reads."""
-        with self._turn:
+        with self._turn():
             self._handle.raw
             with open(path, "wb") as file:
                 np.savez(file, starling_index=1, metric=np.array(self.metric), points=self._rows)
@@ -285,13 +302,13 @@ class Index:
         return cls._made(rows, metric, backend, device, threads, warns=False)
 
     def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any, ...]]:
-        with self._turn:
+        with self._turn():
             self._handle.raw
             return _remade, (type(self), self._rows, self.metric, *self._settings)
 
     def close(self) -> None:
         """Frees the copy of the points."""
-        with self._turn:
+        with self._turn():
             self._handle.close()
             self._rows = self._rows[:0].copy()
 
@@ -308,6 +325,11 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<Index: {self._count} points of {self.dimension} components, {self.metric}>"
+
+
+def _check_queries(queries: Any) -> None:
+    if isinstance(queries, (int, np.integer)):
+        raise TypeError(f"queries is {queries}; to set the number of neighbours, write k={queries}.")
 
 
 def _remade(
@@ -341,7 +363,7 @@ def make_options(metric: str, backend: str, device: int, threads: int) -> _libra
     """Returns a starling_index_options. Raises ValueError for an unknown word."""
     options = _library.IndexOptions()
     check(_library.library().index_options_init(ctypes.byref(options), options.size))
-    options.metric = index_of(library_name(metric), _library.METRICS, "metric")
+    options.metric = index_of(library_name(metric), _library.METRICS, "metric", OTHER_NAMES)
     options.backend = index_of(backend, _library.BACKENDS, "backend")
     _library.set_member(options, "device", device)
     _library.set_member(options, "threads", threads)

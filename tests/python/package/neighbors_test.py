@@ -183,6 +183,7 @@ class Plain(unittest.TestCase):
                 ("Expected n_neighbors > 0", ValueError, lambda: fitted.kneighbors(self.asked, 0)),
                 ("integer", TypeError, lambda: fitted.kneighbors(self.asked, 1.5)),
                 ("metric is 'l3'", ValueError, lambda: fit(metric="l3").fit(self.rows)),
+                ("Did you mean canberra", ValueError, lambda: fit(metric="canbera").fit(self.rows)),
                 ("p is 0", ValueError, lambda: fit(p=0).fit(self.rows)),
                 ("p is 'x'", ValueError, lambda: fit(p="x").fit(self.rows)),
                 ("algorithm is 'tree'", ValueError, lambda: fit(algorithm="tree").fit(self.rows)),
