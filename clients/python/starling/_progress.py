@@ -14,8 +14,8 @@ from typing import Any, Callable, Generator, Optional, TextIO, Union
 from . import _library
 from .errors import check
 
-# None: in the main thread a bar on stderr after two seconds, if that is a terminal; True: at once, in
-# any thread; False: none; or a function of two numbers, done and total.
+# None: in the main thread a bar on stderr after two seconds, if that is a terminal; True: at once,
+# in any thread; False: none; or a function of two numbers, done and total.
 Progress = Union[None, bool, Callable[[int, int], Any]]
 
 _BAR_AFTER = 2.0  # seconds
@@ -63,7 +63,7 @@ def _terminal() -> Optional[TextIO]:
     """Returns stderr if it is a terminal."""
     try:
         return sys.stderr if sys.stderr.isatty() else None
-    except (AttributeError, OSError, ValueError):  # None, closed, or an object that only has `write`
+    except (AttributeError, OSError, ValueError):  # None, closed, or an object without `isatty`
         return None
 
 

@@ -147,8 +147,8 @@ def make_stream(
 def index_of(
     value: str, allowed: tuple[str, ...], argument: str, other_names: Iterable[str] = ()
 ) -> int:
-    """Returns the number of a word. Raises ValueError with the allowed words, and with one of them or
-    of their other names if the value is like it."""
+    """Returns the number of a word. Raises ValueError with the allowed words, and with one of them
+    or of their other names if the value is like it."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(
             f"{argument} is {value!r}; it must be one of {', '.join(allowed)}."

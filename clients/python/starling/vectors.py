@@ -329,7 +329,8 @@ class Index:
 
 def _check_queries(queries: Any) -> None:
     if isinstance(queries, (int, np.integer)):
-        raise TypeError(f"queries is {queries}; to set the number of neighbours, write k={queries}.")
+        raise TypeError(
+            f"queries is {queries}; to set the number of neighbours, write k={queries}.")
 
 
 def _remade(
