@@ -34,12 +34,6 @@ class UsageTest(FolderCase):
         self.assertEqual(self.run_program("frobnicate").stderr,
                          f"starling: unknown command 'frobnicate'; the commands are {COMMANDS}\n")
 
-    def test_so_is_an_unknown_benchmark(self):
-        done = self.run_program("bench", "tik")
-        self.assertIn("starling bench: unknown command 'tik'; did you mean 'tick'? The commands are ",
-                      done.stderr)
-        self.assertNotIn("dense", done.stderr)  # "dense" is an old name
-
     def test_an_unknown_flag_is_named_with_the_nearest(self):
         for arguments, sentence in [
                 (["serve", "--jurnal", "log"],
@@ -93,11 +87,6 @@ class UsageTest(FolderCase):
             "STARLING_REPLAY_K": "1", "STARLING_SERVE_TIK": "1s", "STARLING_TRACES": "/nowhere",
             "STARLING_SANITIZE": "address", "STARLING_REPLAYS": "1"})
         self.run_program("replay", "--help", status=0, environment={"STARLING_REPLAY_KK": "3"})
-
-    def test_an_instruction_set_that_is_not_there_is_refused_with_those_that_are(self):
-        self.assertRegex(self.run_program("bench", "tick", "--engine", "cpu", "--simd", "MMX").stderr,
-                         "--simd: there is no instruction set 'MMX' in this build and on this machine; "
-                         "choose one of best, .*portable")
 
     def test_progress_needs_a_descriptor_that_is_open_for_writing(self):
         trace = self.write("trace.csv", "id,time_us,x,y\na,0,0,0\n")
