@@ -65,7 +65,7 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
     return to_contiguous(array, floats_for(array.dtype))
 
 
-def blocks_of(array: npt.NDArray[Any]) -> Iterator[slice]:
+def slices_of(array: npt.NDArray[Any]) -> Iterator[slice]:
     """Yields slices of the first axis, of a few megabytes each: Ctrl-C acts between two of them."""
     step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
     for first in range(0, len(array), step):
@@ -75,7 +75,7 @@ def blocks_of(array: npt.NDArray[Any]) -> Iterator[slice]:
 def to_copy(array: npt.NDArray[Any], dtype: Any = None) -> npt.NDArray[Any]:
     """Returns a contiguous copy."""
     copied = np.empty(array.shape, array.dtype if dtype is None else dtype)
-    for block in blocks_of(array):
+    for block in slices_of(array):
         copied[block] = array[block]
     return copied
 

@@ -281,7 +281,7 @@ class RadiusNeighbors(NeighborsBase):
 
 def _all_have_direction(rows: Array) -> bool:
     """Whether no row has only zeros."""
-    return all(rows[block].any(axis=1).all() for block in _arrays.blocks_of(rows))
+    return all(rows[block].any(axis=1).all() for block in _arrays.slices_of(rows))
 
 
 def check_mode(mode: str) -> None:

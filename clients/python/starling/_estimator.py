@@ -154,7 +154,7 @@ def _check_range(floats: npt.NDArray[Any]) -> None:
     """Raises ValueError if a number is beyond float32."""
     most = np.finfo(np.float32).max
     if any(max(floats[block].max(), -floats[block].min()) > most
-           for block in _arrays.blocks_of(floats)):
+           for block in _arrays.slices_of(floats)):
         raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
 
 
@@ -174,7 +174,7 @@ def _check_plainly(estimator: Any, X: Any, fitting: bool, allows_nan: bool) -> A
     components = rows.data if is_sparse(rows) else rows
     if any(np.isinf(components[block]).any()
            or not allows_nan and np.isnan(components[block]).any()
-           for block in _arrays.blocks_of(components)):
+           for block in _arrays.slices_of(components)):
         raise ValueError("Input X contains NaN or infinity.")
     if fitting:
         estimator.n_features_in_ = rows.shape[1]

@@ -11,6 +11,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ._arrays import slices_of
 from ._distances import blocks_of, distances, distances_of_pairs, prepared
 from ._metrics import Metric
 from ._results import RadiusLists, Rows
@@ -89,9 +90,9 @@ class RadiusFilter:
         return float(reach * reach / 2 * (1 + _STEP) if is_cosine else reach)
 
     def _bound(self, rows: Any) -> Optional[float]:
-        """Returns a bound of |x - x'| for all rows; None if there is none."""
+        """Returns a number that |x - x'| of no row exceeds; None if rounding has no bound."""
         least, most = np.inf, 0.0
-        for block in blocks_of(len(rows), rows.shape[1]):
+        for block in slices_of(rows):
             less = rows[block].astype(np.float64) - self._offset
             norms = np.linalg.norm(less, ord=self._metric.p or 2, axis=1)
             least, most = min(least, norms.min()), max(most, norms.max())

@@ -24,6 +24,21 @@ class Keys(ServerCase):
             capture_output=True, check=True, timeout=PATIENCE_S).stdout
         return path, re.search(r'public = "(.*)"', said).group(1)
 
+    def write_keys(self, public, *roles):
+        """Returns the path of a keys file with the key of rider."""
+        keys = self.folder / "keys.toml"
+        words = ", ".join(f'"{role}"' for role in roles)
+        keys.write_text(f"""
+[server]
+key = "server.key"
+[[principal]]
+name = "rider"
+public = "{public}"
+roles = [{words}]
+""")
+        keys.chmod(0o600)
+        return keys
+
     def connect(self, **options):
         client = starling.Client(self.endpoints["commands"], self.endpoints["results"], PATIENCE_S,
                                  **options)
@@ -88,16 +103,7 @@ class KeysWithoutTheRoleOfStatistics(Keys):
     def test_rows_that_cannot_be_waited_for_are_not_sent(self):
         _, server = self.make_key("server")
         key, public = self.make_key("rider", server)
-        keys = self.folder / "keys.toml"
-        keys.write_text(f"""
-[server]
-key = "server.key"
-[[principal]]
-name = "rider"
-public = "{public}"
-roles = ["publish", "query"]
-""")
-        keys.chmod(0o600)
+        keys = self.write_keys(public, "publish", "query")
         self.serve("--keys", keys, "--tick", "20ms")
         client = self.connect(key=key)
         with self.assertRaises(starling.StarlingError) as caught:
@@ -113,16 +119,7 @@ class KeysOfAServer(Keys):
         _, server = self.make_key("server")
         self.key, public = self.make_key("rider", server)
         self.stranger, _ = self.make_key("stranger", server)
-        keys = self.folder / "keys.toml"
-        keys.write_text(f"""
-[server]
-key = "server.key"
-[[principal]]
-name = "rider"
-public = "{public}"
-roles = ["publish", "query", "subscribe", "tick", "stats"]
-""")
-        keys.chmod(0o600)
+        keys = self.write_keys(public, "publish", "query", "subscribe", "tick", "stats")
         self.serve("--keys", keys, "--tick", "manual")
 
     def test_a_client_and_its_subscription_are_admitted(self):
