@@ -290,13 +290,13 @@ std::int32_t follow(const starling_progress* progress) {
 }
 
 TEST(IndexProgress, IsFollowedAndCancelsAndLeavesTheIndex) {
-  constexpr std::uint64_t count = 6000;
+  constexpr std::uint64_t count = 3000;
   constexpr std::uint32_t dimension = 200;
   std::vector<float> points(count * dimension);
   for (std::size_t i = 0; i < points.size(); ++i)
     points[i] = static_cast<float>(i * 2654435761U % 1009);
   auto options = index_options();
-  options.metric = STARLING_JENSEN_SHANNON;  // takes seconds
+  options.metric = STARLING_JENSEN_SHANNON;  // takes a second
   options.threads = 2;
   starling_index* index = nullptr;
   EXPECT_FINE(starling_index_create(&options, points.data(), count, dimension, &index));
@@ -365,7 +365,7 @@ TEST(IndexProgress, OneCancelEndsEveryKindOfCall) {
     const auto radius = [&](starling_list_order order) {
       return starling_index_radius(index, points.data(), 300, 1e9, 0, order, &result);
     };
-    for (const int nth : {1, 2, 4}) {
+    for (const int nth : {1, 3}) {
       SCOPED_TRACE(nth);
       expect_cancelled(nth, [&] { return search(200'000); });
       for (const auto order : {STARLING_NEAREST_FIRST, STARLING_BY_ROW})
