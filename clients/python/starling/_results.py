@@ -41,7 +41,7 @@ class RadiusLists(NamedTuple):
 
     @property
     def owners(self) -> Rows:
-        """Returns int64, one for each entry: owners[j] is the query of entry j."""
+        """Returns the query of each entry, as int64."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
