@@ -45,45 +45,45 @@ struct RequestHandler::LongRequest {
 /// Begins to apply a request in slices. Returns false, and does nothing, if the request is short.
 bool RequestHandler::apply_in_slices(const Caller& caller, PreparedRequest& prepared) {
   if (rows_of(prepared) < long_rows_min) return false;
-  let_grow(prepared.received.bytes.size());
+  parts_.tables.growth().let_grow(prepared.received.bytes.size());
   const auto work = std::make_shared<LongRequest>(LongRequest{caller, std::move(prepared)});
   prepared.credit = {};
-  const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
+  const std::int64_t time_us_max = parts_.time.event_max_us();
   std::visit(
       Overloaded{
           [&](const protocol::UpdateTags&, protocol::RowSet<TagUpdate>& set) {
             work->object_statuses.resize(set.rows.size());
             slice(work, set.rows.size(), [this, work, &set, time_us_max](auto first, auto count) {
-              parts_.processor.update_tags(std::span(set.rows).subspan(first, count), time_us_max,
-                                           std::span(work->object_statuses).subspan(first, count),
-                                           tag_owner(work->caller));
+              parts_.tables.processor().update_tags(
+                  std::span(set.rows).subspan(first, count), time_us_max,
+                  std::span(work->object_statuses).subspan(first, count), tag_owner(work->caller));
             });
           },
           [&](const protocol::RemoveObjects&, protocol::RowSet<ObjectRemoval>& set) {
             work->object_statuses.resize(set.rows.size());
             slice(work, set.rows.size(), [this, work, &set, time_us_max](auto first, auto count) {
-              parts_.processor.remove_objects(
+              parts_.tables.processor().remove_objects(
                   std::span(set.rows).subspan(first, count), time_us_max,
                   std::span(work->object_statuses).subspan(first, count));
             });
           },
           [&](const protocol::PutQueries& body, protocol::RowSet<QueryDefinition>& set) {
-            const auto stream = settled().queries().find_stream(body.stream);
+            const auto stream = parts_.tables.settled().queries().find_stream(body.stream);
             if (!stream) return end_long(*work, unknown_stream(body.stream));
-            if (auto refusal = protocol::set_leases(body, parts_.ticker.base_time_us(), set))
+            if (auto refusal = protocol::set_leases(body, parts_.time.base_us(), set))
               return end_long(*work, protocol::ErrorReply{std::move(*refusal), 0});
             let_grow_for(set);
             work->query_statuses.resize(set.rows.size());
             slice(work, set.rows.size(),
                   [this, work, &set, stream = *stream](auto first, auto count) {
-                    parts_.processor.put_queries(
+                    parts_.tables.processor().put_queries(
                         stream, std::span(set.rows).subspan(first, count),
                         std::span(work->query_statuses).subspan(first, count),
                         query_owner(work->caller));
                   });
           },
           [&](const protocol::RemoveQueries& body, std::monostate) {
-            const auto stream = settled().queries().find_stream(body.stream);
+            const auto stream = parts_.tables.settled().queries().find_stream(body.stream);
             if (!stream) return end_long(*work, unknown_stream(body.stream));
             work->reasons.resize(body.ids.size());
             slice(work, body.ids.size(),
@@ -99,10 +99,12 @@ bool RequestHandler::apply_in_slices(const Caller& caller, PreparedRequest& prep
             });
           },
           [&](const protocol::RemoveStream& body, std::monostate) {
-            const StreamId stream = *settled().queries().find_stream(body.name);
+            const StreamId stream = *parts_.tables.settled().queries().find_stream(body.name);
             begin_remove_stream(stream);
-            slices_.start(
-                [this, stream] { return parts_.processor.remove_some(stream, rows_per_step); },
+            parts_.tables.slice(
+                [this, stream] {
+                  return parts_.tables.processor().remove_some(stream, rows_per_step);
+                },
                 [this, work, &body] {
                   note_change(body);
                   end_long(*work, protocol::Done{});
@@ -125,7 +127,7 @@ std::size_t RequestHandler::rows_of(const PreparedRequest& prepared) {
                         [](const protocol::RemoveQueries& body) { return body.ids.size(); },
                         [](const protocol::PutNames& body) { return body.ids.size(); },
                         [&](const protocol::RemoveStream& body) {
-                          const QueryTable& queries = settled().queries();
+                          const QueryTable& queries = parts_.tables.settled().queries();
                           const auto stream = queries.find_stream(body.name);
                           return stream ? static_cast<std::size_t>(queries.query_count(*stream))
                                         : 0;
@@ -151,7 +153,7 @@ void RequestHandler::slice(const std::shared_ptr<LongRequest>& work, std::size_t
     return work->next == rows;
   };
   const std::int64_t since_us = parts_.executor.now_us();
-  slices_.start(step, [this, work, since_us] {
+  parts_.tables.slice(step, [this, work, since_us] {
     parts_.metrics.applied(parts_.executor.ms_since(since_us));
     if (work->is_out_of_memory) return end_long(*work, std::nullopt);
     end_long(*work, outcome_of(*work));
@@ -221,36 +223,6 @@ void RequestHandler::end_long(LongRequest& work, std::optional<SequencedReply> r
     request.reset();
     return [] {};
   });
-  if (!slices_.is_busy()) parts_.has_room_again();
-}
-
-/// Prepares the tables for a tick at `tau_us` in slices, and then calls `ready`. No request changes
-/// the tables in between.
-void RequestHandler::prepare_tick(std::int64_t tau_us, std::function<void()> ready) {
-  settled();
-  slices_.start_next(
-      [this, tau_us] { return parts_.processor.prepare_tick(tau_us); },
-      [this, tau_us, asked = std::exchange(asked_tick_, {}), ready = std::move(ready)]() mutable {
-        // The mark goes first. Once the engine has the tick, its threads may keep this thread off
-        // its core for the whole search.
-        if (parts_.journal != nullptr) {
-          asked.tick = last_begun_ = Tick{to_number(last_begun_) + 1};
-          asked.tau_us = tau_us;
-          parts_.journal->append(asked);
-        }
-        ready();
-        if (!slices_.is_busy()) parts_.has_room_again();
-      });
-}
-
-void RequestHandler::when_free(std::function<void()> finish) {
-  if (parts_.journal == nullptr) return finish();
-  settled();
-  slices_.start_next([] { return true; },
-                     [this, finish = std::move(finish)] {
-                       finish();
-                       if (!slices_.is_busy()) parts_.has_room_again();
-                     });
 }
 
 }  // namespace starling::stream

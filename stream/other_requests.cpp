@@ -21,7 +21,6 @@
 
 namespace starling::stream {
 
-namespace asio = boost::asio;
 using protocol::chunk_bytes_max;
 using protocol::ErrorCode;
 
@@ -162,8 +161,8 @@ void RequestHandler::hello(const Caller& caller, const protocol::Hello& request)
       .last_sequence = opened->last_sequence,
       .epoch = parts_.publisher.epoch(),
       .server = options_.server_name,
-      .space = settled().options().space,
-      .manual_ticks = parts_.ticker.is_manual(),
+      .space = parts_.tables.settled().options().space,
+      .manual_ticks = parts_.time.is_manual(),
       .limits = options_.limits,
       .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000),
       .runs = runs(),
@@ -214,7 +213,7 @@ void RequestHandler::get_snapshot(const Caller& caller, const protocol::GetSnaps
 
 void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnapshot& request,
                                    PreparedRequest& prepared) {
-  const QueryTable& queries = settled().queries();
+  const QueryTable& queries = parts_.tables.settled().queries();
   const auto stream = queries.find_stream(request.stream);
   if (!stream) {
     const auto error = unknown_stream(request.stream);
@@ -222,7 +221,7 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
   }
   if (auto refusal = beyond_snapshots(caller, 0)) return refuse(caller, *std::move(refusal));
   // One at a time goes on, so that every reader comes to its turn.
-  if (snapshots_.count() > 0 && !let_grow(0)) {
+  if (snapshots_.count() > 0 && !parts_.tables.growth().let_grow(0)) {
     auto limit = reached("memory-bytes-max", options_);
     return refuse(caller, {ErrorCode::busy,
                            "The server's memory is as full as " + to_string(limit) +
@@ -255,10 +254,7 @@ void RequestHandler::copy_snapshot(const Caller& caller, const protocol::GetSnap
       return true;
     }
   };
-  slices_.start(collect, [this, asked] {
-    read_snapshot(asked);
-    if (!slices_.is_busy()) parts_.has_room_again();
-  });
+  parts_.tables.slice(collect, [this, asked] { read_snapshot(asked); });
 }
 
 /// Returns the refusal of a snapshot that would need up to `bytes`; 0: it is refused before they
@@ -291,8 +287,8 @@ protocol::Problem RequestHandler::beyond_places(const SnapshotStore::Reservation
 bool RequestHandler::collect_some(AskedSnapshot& asked) {
   constexpr std::size_t members_at_once = 2048;
   constexpr std::size_t ids_at_once = 512;
-  const QueryTable& queries = settled().queries();
-  const std::uint64_t objects = parts_.processor.objects().alive_count();
+  const QueryTable& queries = parts_.tables.settled().queries();
+  const std::uint64_t objects = parts_.tables.processor().objects().alive_count();
   const auto add = [&](QueryId id, Slot slot) {
     asked.add(id, slot, queries.definition_of(slot), objects);
   };
@@ -321,7 +317,7 @@ void RequestHandler::read_snapshot(const std::shared_ptr<AskedSnapshot>& asked) 
     snapshots_.cancel(asked->place);
     return refuse_for_memory(asked->caller);
   }
-  const ReportWith with = settled().queries().stream(asked->stream).with;
+  const ReportWith with = parts_.tables.settled().queries().stream(asked->stream).with;
   const std::uint64_t bytes =
       snapshot_bytes(asked->lists, asked->neighbors, with.position || with.tags);
   const auto taken = snapshots_.take_bytes(asked->place, bytes);
@@ -329,7 +325,7 @@ void RequestHandler::read_snapshot(const std::shared_ptr<AskedSnapshot>& asked) 
     snapshots_.cancel(asked->place);
     return refuse(asked->caller, beyond_places(taken, bytes));
   }
-  settled().engine().read_lists(
+  parts_.tables.settled().engine().read_lists(
       std::move(asked->slots), [this, &executor = parts_.executor, asked](Answers answers) {
         executor.post([this, asked, answers = std::move(answers)]() mutable {
           make_snapshot(asked, std::move(answers));
@@ -344,12 +340,12 @@ void RequestHandler::make_snapshot(const std::shared_ptr<AskedSnapshot>& asked, 
     return refuse_unanswered(caller, answers);
   }
   // The stream may be removed meanwhile, and another stream may have its number.
-  if (settled().queries().find_stream(asked->name) != asked->stream ||
+  if (parts_.tables.settled().queries().find_stream(asked->name) != asked->stream ||
       parts_.publisher.opening(asked->stream) != asked->opening) {
     snapshots_.cancel(asked->place);
     return refuse(caller, unknown_stream(asked->name).problem);
   }
-  const ReportWith with = settled().queries().stream(asked->stream).with;
+  const ReportWith with = parts_.tables.settled().queries().stream(asked->stream).with;
   const std::uint64_t sequence = parts_.publisher.sequence(asked->stream, answers.tick);
   const std::uint64_t number = snapshots_.next_number();
   const std::uint64_t place = place_of_snapshot(answers.tick);
@@ -420,9 +416,9 @@ void RequestHandler::get_neighbors(const Caller& caller, const protocol::GetNeig
   if (request.at_us) return ask_past(caller, request, std::move(questions));
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (questions[i].anchor == AnchorKind::follow)
-      questions[i].object = settled().find_object(request.questions[i].object);
+      questions[i].object = parts_.tables.settled().find_object(request.questions[i].object);
   last_question_us_ = parts_.executor.now_us();
-  if (const auto answers = settled().engine().answer_at_once(questions))
+  if (const auto answers = parts_.tables.settled().engine().answer_at_once(questions))
     return send_neighbors(caller, *answers);
   search(caller, request, std::move(questions));
 }
@@ -452,10 +448,10 @@ void RequestHandler::refuse_unanswered(const Caller& caller, const Answers& answ
 
 void RequestHandler::get_names(const Caller& caller, const protocol::GetNames& request) {
   protocol::Names names{
-      .epoch = parts_.publisher.epoch(), .name_count = names_.count(), .texts = {}};
+      .epoch = parts_.publisher.epoch(), .name_count = parts_.tables.names().count(), .texts = {}};
   names.texts.reserve(request.object_ids.size());
   for (const std::uint64_t id : request.object_ids)
-    names.texts.push_back(names_.find(ObjectId{id}));
+    names.texts.push_back(parts_.tables.names().find(ObjectId{id}));
   parts_.send(caller.peer, protocol::encode_names(caller.reply_head(), names));
 }
 
@@ -468,14 +464,14 @@ void RequestHandler::get_stats(const Caller& caller) {
 
 void RequestHandler::report_received(const Caller& caller,
                                      const protocol::ReportReceived& request) {
-  const auto stream = settled().queries().find_stream(request.stream);
+  const auto stream = parts_.tables.settled().queries().find_stream(request.stream);
   if (!stream) {
     const auto error = unknown_stream(request.stream);
     return refuse(caller, error.problem.code, error.problem.sentence);
   }
   protocol::Done reply;
   if (request.epoch == parts_.publisher.epoch()) {
-    const Tick last = settled().last_tick();
+    const Tick last = parts_.tables.settled().last_tick();
     parts_.metrics.lost_by_subscribers(losses_.report(
         caller.head.session, *stream, request.lost, parts_.publisher.message_count(*stream, last)));
     reply.sequence = parts_.publisher.sequence(*stream, last);

@@ -43,7 +43,7 @@ TagOwner RequestHandler::tag_owner(const Caller& caller) const {
 /// Returns the refusal of a request that would change or remove a stream of another owner.
 std::optional<protocol::ErrorReply> RequestHandler::refusal_of_owner(const Caller& caller,
                                                                      StreamId stream) const {
-  const StreamDefinition& definition = parts_.processor.queries().stream(stream);
+  const StreamDefinition& definition = parts_.tables.processor().queries().stream(stream);
   const QueryOwner owner = query_owner(caller);
   if (owner.may_change_others || definition.owner == owner.owner) return std::nullopt;
   return protocol::ErrorReply{
@@ -126,17 +126,16 @@ std::optional<protocol::Problem> RequestHandler::beyond_rows(const Caller& calle
   return protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
 }
 
-/// Charges each principal for its share of the group's rows.
-void RequestHandler::charge_group(const UpdateGroup& group) {
-  for (const WaitingUpdate& update : group.updates) {
-    const auto& principal = update.caller.principal;
-    if (!principal || !principal->quotas.loop_ms_per_second) continue;
-    const double share = static_cast<double>(update.statuses.size()) /
-                         static_cast<double>(std::max<std::size_t>(group.rows, 1));
-    accounts_.charge_loop(*principal,
-                          static_cast<std::int64_t>(share * static_cast<double>(group.took_us)),
-                          parts_.executor.now_us());
-  }
+/// Charges the principal for its share of a group's rows.
+void RequestHandler::charge_update(const Caller& caller, std::size_t rows,
+                                   const GroupOutcome& outcome) {
+  const auto& principal = caller.principal;
+  if (!principal || !principal->quotas.loop_ms_per_second) return;
+  const double share =
+      static_cast<double>(rows) / static_cast<double>(std::max<std::size_t>(outcome.rows, 1));
+  accounts_.charge_loop(*principal,
+                        static_cast<std::int64_t>(share * static_cast<double>(outcome.took_us)),
+                        parts_.executor.now_us());
 }
 
 /// Returns the refusal of a Hello for which no session gives way.

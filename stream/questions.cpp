@@ -63,7 +63,7 @@ void RequestHandler::ask_past(const Caller& caller, const protocol::GetNeighbors
     return refuse(caller, ErrorCode::bad_value,
                   "This server has no log, so it knows only its last tick; ask without a time, or "
                   "start it with --journal DIR.");
-  if (!let_grow(0)) {
+  if (!parts_.tables.growth().let_grow(0)) {
     auto limit = reached("memory-bytes-max", options_);
     return refuse(caller,
                   {ErrorCode::busy,
@@ -107,8 +107,8 @@ bool RequestHandler::begin_search(AskedQuestions& asked) try {
   // An object's slot may have passed to another object while the question waited.
   for (std::size_t i = 0; i < asked.questions.size(); ++i)
     if (asked.questions[i].anchor == AnchorKind::follow)
-      asked.questions[i].object = settled().find_object(asked.objects[i]);
-  settled().engine().search_finished(
+      asked.questions[i].object = parts_.tables.settled().find_object(asked.objects[i]);
+  parts_.tables.settled().engine().search_finished(
       std::move(asked.questions),
       [this, &executor = parts_.executor, caller = asked.caller](Answers answers) {
         executor.post([this, caller, answers = std::move(answers)] {

@@ -110,8 +110,8 @@ void RequestHandler::list_streams(const Caller& caller, const protocol::ListStre
   const std::size_t rows_max = page_rows(caller, request.rows_max);
   if (rows_max == 0) return;
   const std::int64_t since_us = parts_.executor.now_us();
-  const QueryTable& queries = settled().queries();
-  const Tick last_tick = settled().last_tick();
+  const QueryTable& queries = parts_.tables.settled().queries();
+  const Tick last_tick = parts_.tables.settled().last_tick();
   const Principal& principal = *caller.principal;
   protocol::Streams reply{.epoch = parts_.publisher.epoch(),
                           .stream_count = visible_streams(queries, principal),
@@ -136,13 +136,13 @@ void RequestHandler::list_streams(const Caller& caller, const protocol::ListStre
 }
 
 void RequestHandler::list_queries(const Caller& caller, const protocol::ListQueries& request) {
-  const QueryTable& queries = settled().queries();
+  const QueryTable& queries = parts_.tables.settled().queries();
   const auto stream = queries.find_stream(request.stream);
   if (!stream) return refuse(caller, unknown_stream(request.stream).problem);
   const std::size_t rows_max = page_rows(caller, request.rows_max);
   if (rows_max == 0) return;
   const std::int64_t since_us = parts_.executor.now_us();
-  const auto now_us = parts_.ticker.base_time_us();
+  const auto now_us = parts_.time.base_us();
   protocol::Queries reply{.epoch = parts_.publisher.epoch(),
                           .query_count = queries.query_count(*stream),
                           .queries = {}};
@@ -167,14 +167,15 @@ void RequestHandler::get_objects(const Caller& caller, const protocol::GetObject
   const std::size_t rows_max = page_rows(caller, request.rows_max);
   if (rows_max == 0) return;
   const std::int64_t since_us = parts_.executor.now_us();
-  const ObjectTable& objects = settled().objects();
+  const ObjectTable& objects = parts_.tables.settled().objects();
   ObjectArrays arrays;
   std::size_t walked = request.object_ids.size();
   std::uint64_t next_page = 0;
   for (const std::uint64_t id : request.object_ids)
     if (const Slot slot = objects.find(ObjectId{id}); slot != no_slot && objects.is_alive(slot)) {
       const LiveObject object = objects.object_at(slot);
-      arrays.add(object, parts_.space.position_of(object.position), names_.find(object.id));
+      arrays.add(object, parts_.space.position_of(object.position),
+                 parts_.tables.names().find(object.id));
     } else {
       arrays.missing_ids.push_back(id);
     }
@@ -186,7 +187,7 @@ void RequestHandler::get_objects(const Caller& caller, const protocol::GetObject
       if (!objects.is_alive(slot)) continue;
       const LiveObject object = objects.object_at(slot);
       if (const auto position = rectangle.position_in(object.position))
-        arrays.add(object, position, names_.find(object.id));
+        arrays.add(object, position, parts_.tables.names().find(object.id));
     }
     walked = walk.walked();
     next_page = walk.next_page();

@@ -198,10 +198,10 @@ void RequestHandler::check_memory_for_log() const {
 }
 
 LoggedTables RequestHandler::logged_tables() {
-  return {.processor = parts_.processor,
+  return {.processor = parts_.tables.processor(),
           .publisher = parts_.publisher,
           .sessions = sessions_,
-          .names = names_,
+          .names = parts_.tables.names(),
           .accounts = accounts_,
           .has_keys = parts_.has_keys,
           .now_us = parts_.executor.now_us(),
@@ -212,8 +212,8 @@ LoggedTables RequestHandler::logged_tables() {
 /// Nobody gets the messages of the tick that this adds, so subscribers see a gap and ask for all
 /// lists.
 void RequestHandler::skip_a_tick(LogReplay& replay, const std::string& error) {
-  const TickBegunRecord mark{.tick = Tick{to_number(parts_.processor.last_tick()) + 1},
-                             .tau_us = *parts_.processor.last_tau_us()};
+  const TickBegunRecord mark{.tick = Tick{to_number(parts_.tables.processor().last_tick()) + 1},
+                             .tau_us = *parts_.tables.processor().last_tau_us()};
   parts_.journal->append(mark);
   parts_.journal->append(TickFinishedRecord{mark.tick, error});
   replay.apply(JournalRecord(mark));
@@ -240,7 +240,6 @@ void RequestHandler::end_recovery(LogReplay& replay) {
     record(caller, encode_reply(caller, reply));
     sessions_.answered(request.first, request.second, std::move(reply));
   }
-  last_begun_ = parts_.processor.last_tick();
 }
 
 }  // namespace starling::stream

@@ -10,7 +10,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include "starling/knn/base/bytes_text.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/access/rights.hpp"
 #include "starling/stream/limit_table.hpp"
@@ -28,12 +27,7 @@ RequestHandler::RequestHandler(const ServerOptions& options, Parts parts)
       log_lines_(options.log_lines),
       snapshots_(options.snapshots),
       pages_(options.pages),
-      names_(options.names),
-      memory_({.bytes_max = options.memory_bytes_max,
-               .limits = options.memory_limits,
-               .use = options.memory_use}),
       searches_(options.searches_max),
-      slices_(parts_.executor),
       beside_(parts_.executor, 1) {}
 
 RequestHandler::~RequestHandler() = default;
@@ -59,7 +53,8 @@ void RequestHandler::handle(const Peer& peer, PreparedRequest request) {
       return refuse(caller, protocol::out_of_memory());
     }
   }
-  settled();  // updates that came before this request are applied and answered before it
+  parts_.tables
+      .settled();  // updates that came before this request are applied and answered before it
   try {
     // Who asks again too soon is not charged, or would never come to an end.
     if (is_beyond_rates)
@@ -106,12 +101,6 @@ void RequestHandler::handle_settled(const Caller& caller, PreparedRequest& reque
   }
 }
 
-Processor& RequestHandler::settled() {
-  apply_updates();
-  parts_.updates.settle();
-  return parts_.processor;
-}
-
 void RequestHandler::refuse_malformed(const Peer& peer, const std::string& sentence) {
   refuse({peer, {}}, ErrorCode::malformed, sentence);
 }
@@ -137,30 +126,6 @@ bool RequestHandler::may_log(const Peer& peer) {
   return false;
 }
 
-bool RequestHandler::let_grow(std::uint64_t bytes) {
-  const std::int64_t now_us = parts_.executor.now_us();
-  memory_.expect(bytes);
-  // The engine takes the objects that are new since the last tick later, and may copy its arrays.
-  constexpr std::uint64_t engine_bytes_per_object = 100;
-  const std::uint64_t later_bytes =
-      parts_.ticker.engine_bytes() +
-      parts_.processor.engine().staging().births.size() * engine_bytes_per_object;
-  const bool has_room =
-      memory_.has_room(now_us, parts_.processor.objects().largest_copied_bytes() + later_bytes);
-  parts_.processor.set_may_grow(has_room);
-  names_.set_may_grow(has_room);
-  constexpr std::int64_t log_pause_us = 10'000'000;
-  if (!has_room && !is_memory_short_ && now_us - memory_logged_us_ > log_pause_us) {
-    memory_logged_us_ = now_us;
-    spdlog::warn(
-        "memory is short: {} are in use, and memory-bytes-max is {}. Ticks go on, and nothing is "
-        "added until memory is free. Remove queries or objects, or give the server more memory",
-        bytes_text(memory_.used()), bytes_text(memory_.bytes_max()));
-  }
-  is_memory_short_ = !has_room;
-  return has_room;
-}
-
 protocol::ReachedLimit RequestHandler::limit_of(protocol::RowReason reason,
                                                 const Caller& caller) const {
   using protocol::RowReason;
@@ -168,12 +133,13 @@ protocol::ReachedLimit RequestHandler::limit_of(protocol::RowReason reason,
   const bool is_of_memory =
       reason == RowReason::too_many_objects || reason == RowReason::too_many_queries ||
       reason == RowReason::too_many_neighbors || reason == RowReason::too_many_names;
-  if (is_memory_short_ && is_of_memory) return reached("memory-bytes-max", options_);
+  if (parts_.tables.growth().is_short() && is_of_memory)
+    return reached("memory-bytes-max", options_);
   return reached(reason, options_);
 }
 
 void RequestHandler::expire(std::int64_t now_us) {
-  settled();
+  parts_.tables.settled();
   for (const auto& [session, number] : sessions_.expire(now_us)) {
     spdlog::info("session {} closed: it was idle", number);
     record_end_of_session(session);
@@ -215,7 +181,7 @@ protocol::ErrorReply RequestHandler::unknown_stream(std::string_view stream) con
 }
 
 std::optional<protocol::Problem> RequestHandler::fault_of_stream(std::string_view stream) {
-  if (settled().queries().find_stream(stream)) return std::nullopt;
+  if (parts_.tables.settled().queries().find_stream(stream)) return std::nullopt;
   return unknown_stream(stream).problem;
 }
 

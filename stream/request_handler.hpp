@@ -17,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/rows/prepared_rows.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/protocol/wire/frame.hpp"
@@ -29,9 +28,7 @@
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
-#include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
-#include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/prepare.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/recovery/log_replay.hpp"
@@ -39,14 +36,13 @@
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/fair_queue.hpp"
-#include "starling/stream/state/memory_budget.hpp"
-#include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/page_rate.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/state/request_owner.hpp"
 #include "starling/stream/state/session_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"
 #include "starling/stream/state/subscriber_losses.hpp"
+#include "starling/stream/tables/tables.hpp"
 #include "starling/stream/ticker.hpp"
 
 namespace starling::stream {
@@ -59,19 +55,17 @@ class RequestHandler {
   struct Parts {
     Executor& executor;
     std::function<std::uint64_t()> random;  ///< makes the ids of sessions
-    Processor& processor;                   ///< the handler calls settled() to use it
-    BesideLoop& updates;                    ///< updates objects of the processor
+    Tables& tables;
+    TickTime& time;
     const protocol::ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
     CreditLedger& credit;
     Metrics& metrics;
-    TickTrace* trace;  ///< or null
     Send send;
     std::function<Gauges()> gauges;
     /// Returns the number of subscriptions to a topic.
     std::function<std::uint64_t(std::string_view topic)> subscription_count;
-    std::function<void()> has_room_again;  ///< called when has_room() may have become true
     /// Whether the server has a keys file. What a request makes then belongs to its principal,
     /// otherwise to its session.
     bool has_keys;
@@ -91,37 +85,11 @@ class RequestHandler {
   /// gets a reply; and a reply is dropped if too many bytes wait for the log.
   void handle(const Peer& peer, PreparedRequest request);
 
-  /// Begins to apply the updates that handle() has got. With several update threads, they are
-  /// applied beside the loop, and answered later. Call it after handle(), before the loop does
-  /// anything else.
-  void apply_updates();
-  /// Returns the processor, when no thread beside the loop uses it. It has then applied all updates
-  /// that came until now, and they are answered. Many updates, and a long request, are applied in
-  /// slices, so a part of them may be applied. Only is_free() tells whether the processor may be
-  /// changed.
-  Processor& settled();
-  /// Returns whether no request is applied in slices.
-  bool is_free() const { return !slices_.is_busy(); }
-  /// Returns false if a request is applied in slices, or if as many updates wait as are applied
-  /// together. handle() should then get no further request that changes anything.
-  bool has_room() const;
-  /// Prepares the tables for a tick at `tau_us`, and then calls `ready`, which begins the tick. It
-  /// may take several turns of the loop.
-  void prepare_tick(std::int64_t tau_us, std::function<void()> ready);
-  /// Calls `finish`, which lets the tables take a tick's result. With a log, waits until no long
-  /// request is under way, because a request and a result have one order in the log.
-  void when_free(std::function<void()> finish);
-  /// Returns whether so much waits for the log that no further change should come.
-  bool is_behind() const { return parts_.journal != nullptr && parts_.journal->is_behind(); }
-
   /// The tables that the server's log determines. For a server that starts with what its log holds.
   LoggedTables logged_tables();
   /// Finishes the ticks that were under way at the end of the log, and gives each request its
   /// reply. Call it once, after Journal::recover.
   void end_recovery(LogReplay& replay);
-
-  /// Returns whether updates wait, but fewer than should be applied together.
-  bool takes_more_updates() const;
 
   /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
@@ -132,16 +100,12 @@ class RequestHandler {
   /// Forgets idle sessions and idle snapshots. Server calls expire() once a second.
   void expire(std::int64_t now_us);
 
-  /// Returns whether the last request that would add something found no memory for it.
-  bool is_memory_short() const { return is_memory_short_; }
-
   /// Returns the number of GetNeighbors requests that wait for the engine or are being answered.
   std::size_t searches_under_way() const { return searches_.count(); }
   /// Returns the time, on the steady clock, when a question last arrived or was answered.
   std::int64_t last_question_us() const { return last_question_us_; }
   const SessionTable& sessions() const { return sessions_; }
   const SnapshotStore& snapshots() const { return snapshots_; }
-  const NameTable& names() const { return names_; }
   /// Returns the refusal of a request that names this stream, or std::nullopt if the stream exists.
   std::optional<protocol::Problem> fault_of_stream(std::string_view stream);
 
@@ -157,36 +121,10 @@ class RequestHandler {
     protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence, 0}; }
   };
 
-  /// An update of objects that is admitted and not applied yet.
-  struct WaitingUpdate {
-    Caller caller;
-    PreparedRequest request;
-    std::vector<UpdateStatus> statuses;
-  };
-
-  /// Updates that are applied together.
-  struct UpdateGroup {
-    std::vector<WaitingUpdate> updates;
-    std::size_t rows = 0;
-    std::int64_t time_us_max = 0;  ///< the latest event time that a row may have
-    std::int64_t since_us = 0;     ///< on the steady clock: when they were applied
-    std::int64_t until_us = 0;
-    std::int64_t took_us = 0;       ///< to apply them, without the turns of others in between
-    bool is_out_of_memory = false;  ///< rows that were not applied are rejected
-    std::size_t next_update = 0;    ///< if applied in slices: the next row, of which update
-    std::size_t next_row = 0;
-  };
-
   // Updates of objects (object_updates.cpp)
-  bool is_group_full() const;
+  class PendingUpdate;
   bool add_update(const Caller& caller, PreparedRequest& request);
-  void apply_group(UpdateGroup& group);
-  bool apply_some(UpdateGroup& group);
-  void apply_rows_of(UpdateGroup& group);
-  void slice_group(const std::shared_ptr<UpdateGroup>& group);
-  void answer_group(UpdateGroup& group);
-  template <class Set, class Batch>
-  static std::vector<Batch> batches_of(UpdateGroup& group);
+  void answer_update(PendingUpdate& update, const GroupOutcome& outcome);
 
   // Requests that are applied in slices (long_requests.cpp)
   struct LongRequest;
@@ -260,14 +198,14 @@ class RequestHandler {
   std::optional<protocol::Problem> beyond_loop_time(const Caller& caller);
   std::optional<protocol::Problem> beyond_rows(const Caller& caller,
                                                const PreparedRequest& request);
-  void charge_group(const UpdateGroup& group);
+  void charge_update(const Caller& caller, std::size_t rows, const GroupOutcome& outcome);
   /// Runs the function, and charges the caller's principal for the time of the loop. Within another
   /// call, only that one charges.
   template <class Function>
   void charged(const Caller& caller, const Function& function) {
     const bool has_quota = caller.principal && caller.principal->quotas.loop_ms_per_second;
     if (!has_quota || is_charging_) return function();
-    const auto loop_us = [this] { return parts_.executor.now_us() - parts_.updates.waited_us(); };
+    const auto loop_us = [this] { return parts_.executor.now_us() - parts_.tables.waited_us(); };
     const std::int64_t since_us = loop_us();
     is_charging_ = true;
     try {
@@ -322,9 +260,6 @@ class RequestHandler {
   void list_queries(const Caller& caller, const protocol::ListQueries& request);
   void get_objects(const Caller& caller, const protocol::GetObjects& request);
 
-  /// Lets the tables grow if there is memory for `bytes` more, and otherwise not. Returns which.
-  /// Nothing else may use the processor.
-  bool let_grow(std::uint64_t bytes);
   void let_grow_for(const protocol::RowSet<QueryDefinition>& set);
   /// Returns the limit that rejects rows with `reason` now.
   protocol::ReachedLimit limit_of(protocol::RowReason reason, const Caller& caller) const;
@@ -354,25 +289,15 @@ class RequestHandler {
   PeerBuckets log_lines_;
   SnapshotStore snapshots_;
   PageRate pages_;
-  NameTable names_;
   SubscriberLosses losses_;
-  MemoryBudget memory_;
-  bool is_memory_short_ = false;
-  std::int64_t memory_logged_us_ = std::numeric_limits<std::int64_t>::min() / 2;
   bool is_charging_ = false;
   FairQueue searches_;
   std::int64_t last_question_us_ = std::numeric_limits<std::int64_t>::min() / 2;
-  std::vector<WaitingUpdate> updates_;  ///< in the order of their arrival
-  std::size_t update_rows_ = 0;         ///< of updates_, together
-  std::size_t update_bytes_ = 0;        ///< of updates_, together
-  std::deque<Caller> advancing_;        ///< the senders of AdvanceTick while their ticks run
-  Tick last_begun_{};                   ///< with a log: the last tick that was begun
-  TickBegunRecord asked_tick_;          ///< the request whose tick begins now, if any
-  std::uint64_t waiting_bytes_ = 0;     ///< of replies that wait for the log
-  RecordBytes change_;                  ///< what the request changed that is answered next
+  std::deque<Caller> advancing_;     ///< the senders of AdvanceTick while their ticks run
+  std::uint64_t waiting_bytes_ = 0;  ///< of replies that wait for the log
+  RecordBytes change_;               ///< what the request changed that is answered next
   /// Sessions that the log does not know yet, and the number of the first request of each.
   std::unordered_map<std::uint64_t, std::uint64_t> unrecorded_sessions_;
-  SlicedWork slices_;   ///< long requests, and ticks that are prepared
   OrderedPool beside_;  ///< encodes snapshots; destroyed first
 };
 

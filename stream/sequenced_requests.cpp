@@ -104,9 +104,9 @@ void RequestHandler::execute(const Caller& caller, PreparedRequest& request) {
 
 SequencedReply RequestHandler::apply(const Caller& caller, PreparedRequest& request) {
   using Statuses = std::span<UpdateStatus>;
-  const std::int64_t time_us_max = parts_.ticker.event_time_max_us();
-  Processor& processor = settled();
-  let_grow(request.received.bytes.size());
+  const std::int64_t time_us_max = parts_.time.event_max_us();
+  Processor& processor = parts_.tables.settled();
+  parts_.tables.growth().let_grow(request.received.bytes.size());
   return std::visit<SequencedReply>(
       Overloaded{
           [&](const protocol::UpdateTags&, protocol::RowSet<TagUpdate>& set) {
@@ -171,22 +171,23 @@ protocol::ErrorReply RequestHandler::too_many_streams(protocol::ReachedLimit lim
 
 SequencedReply RequestHandler::put_stream(const Caller& caller,
                                           const protocol::PutStream& request) {
-  const auto known = settled().queries().find_stream(request.name);
+  const auto known = parts_.tables.settled().queries().find_stream(request.name);
   if (known)
     if (auto refusal = refusal_of_owner(caller, *known)) return *std::move(refusal);
-  if (!known && is_memory_short_) return too_many_streams(reached("memory-bytes-max", options_));
+  if (!known && parts_.tables.growth().is_short())
+    return too_many_streams(reached("memory-bytes-max", options_));
   if (!known)
     if (auto limit = stream_limit(caller)) return too_many_streams(*std::move(limit));
-  const StreamStatus status = settled().put_stream({.name = std::string(request.name),
-                                                    .on = request.on,
-                                                    .with = request.with,
-                                                    .owner = owner_of(caller)});
+  const StreamStatus status = parts_.tables.settled().put_stream({.name = std::string(request.name),
+                                                                  .on = request.on,
+                                                                  .with = request.with,
+                                                                  .owner = owner_of(caller)});
   switch (status) {
     case StreamStatus::accepted:
       note_change(request);
       if (!known) {
         ++streams_taken(caller);
-        parts_.publisher.open(*settled().queries().find_stream(request.name));
+        parts_.publisher.open(*parts_.tables.settled().queries().find_stream(request.name));
       }
       return protocol::Done{};
     case StreamStatus::bad_name:
@@ -199,7 +200,7 @@ SequencedReply RequestHandler::put_stream(const Caller& caller,
 
 std::optional<SequencedReply> RequestHandler::refusal_of(const Caller& caller,
                                                          const protocol::RemoveStream& request) {
-  const QueryTable& queries = settled().queries();
+  const QueryTable& queries = parts_.tables.settled().queries();
   const auto stream = queries.find_stream(request.name);
   if (!stream) return unknown_stream(request.name);
   if (auto refusal = refusal_of_owner(caller, *stream)) return *std::move(refusal);
@@ -222,7 +223,7 @@ std::optional<SequencedReply> RequestHandler::refusal_of(const Caller& caller,
 
 /// Removes the stream, but not its queries.
 void RequestHandler::begin_remove_stream(StreamId stream) {
-  Processor& processor = settled();
+  Processor& processor = parts_.tables.settled();
   const std::uint64_t owner = processor.queries().stream(stream).owner;
   if (parts_.has_keys)
     accounts_.give_back_stream(static_cast<PrincipalId>(owner));
@@ -235,19 +236,20 @@ void RequestHandler::begin_remove_stream(StreamId stream) {
 void RequestHandler::let_grow_for(const protocol::RowSet<QueryDefinition>& set) {
   std::uint64_t neighbors = 0;
   for (const QueryDefinition& row : set.rows) neighbors += row.k;
-  let_grow(set.rows.size() * memory_bytes_per_query + neighbors * memory_bytes_per_neighbor);
+  parts_.tables.growth().let_grow(set.rows.size() * memory_bytes_per_query +
+                                  neighbors * memory_bytes_per_neighbor);
 }
 
 SequencedReply RequestHandler::put_queries(const Caller& caller,
                                            const protocol::PutQueries& request,
                                            protocol::RowSet<QueryDefinition>& set) {
-  const auto stream = settled().queries().find_stream(request.stream);
+  const auto stream = parts_.tables.settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
   let_grow_for(set);
-  if (auto refusal = protocol::set_leases(request, parts_.ticker.base_time_us(), set))
+  if (auto refusal = protocol::set_leases(request, parts_.time.base_us(), set))
     return protocol::ErrorReply{std::move(*refusal), 0};
   std::vector<QueryStatus> statuses(set.rows.size());
-  settled().put_queries(*stream, set.rows, statuses, query_owner(caller));
+  parts_.tables.settled().put_queries(*stream, set.rows, statuses, query_owner(caller));
   note_change(request.stream, set, std::span<const QueryStatus>(statuses));
   protocol::merge_statuses<QueryStatus>(statuses, set.reasons);
   return protocol::summarize(set.reasons, set.columns);
@@ -255,7 +257,7 @@ SequencedReply RequestHandler::put_queries(const Caller& caller,
 
 SequencedReply RequestHandler::remove_queries(const Caller& caller,
                                               const protocol::RemoveQueries& request) {
-  const auto stream = settled().queries().find_stream(request.stream);
+  const auto stream = parts_.tables.settled().queries().find_stream(request.stream);
   if (!stream) return unknown_stream(request.stream);
   std::vector<RowReason> reasons(request.ids.size());
   remove_query_rows(caller, *stream, request.ids, reasons);
@@ -275,7 +277,7 @@ void RequestHandler::remove_query_rows(const Caller& caller, StreamId stream,
     else
       reasons[i] = RowReason::not_allowed;
   std::vector<QueryStatus> statuses(own.size());
-  parts_.processor.remove_queries(stream, own, statuses, query_owner(caller));
+  parts_.tables.processor().remove_queries(stream, own, statuses, query_owner(caller));
   protocol::merge_statuses<QueryStatus>(statuses, reasons);
 }
 
@@ -298,14 +300,14 @@ void RequestHandler::put_names(const Caller& caller, const protocol::PutNames& r
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     const std::uint64_t id = request.ids[first + i];
     reasons[i] = principal.may_use_object(id)
-                     ? names_.put(ObjectId{id}, request.texts[first + i], teller)
+                     ? parts_.tables.names().put(ObjectId{id}, request.texts[first + i], teller)
                      : RowReason::not_allowed;
   }
 }
 
 void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std::uint64_t hash) {
   const auto use_up = [&] { sessions_.begin(caller.head.session, caller.head.sequence, hash); };
-  if (!parts_.ticker.is_manual()) {
+  if (!parts_.time.is_manual()) {
     use_up();
     return answer(caller, error_reply(ErrorCode::not_manual,
                                       "This server ticks by the wall clock; to advance ticks by "
@@ -318,11 +320,9 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
     if (parts_.journal != nullptr) parts_.journal->commit_now();  // the reply waits for it
   };
   record_session_late(caller);
-  asked_tick_ = {
+  const TickBegunRecord mark{
       .session = caller.head.session, .sequence = caller.head.sequence, .body_hash = hash};
-  const Ticker::Begun begun = parts_.ticker.advance(tau_us, finished);
-  asked_tick_ = {};
-  switch (begun) {
+  switch (parts_.ticker.advance(tau_us, mark, finished)) {
     case Ticker::Begun::begun:
       use_up();
       advancing_.push_back(caller);
@@ -335,7 +335,8 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
       return answer(
           caller,
           error_reply(ErrorCode::tau_too_early,
-                      "This server has already ticked at " + time_text(*settled().last_tau_us()) +
+                      "This server has already ticked at " +
+                          time_text(*parts_.tables.settled().last_tau_us()) +
                           ", and its ticks never go back. Advance it to that time or later. A "
                           "server that starts without a log, or with a new one, begins at any "
                           "time."));
@@ -344,7 +345,7 @@ void RequestHandler::advance_tick(const Caller& caller, std::int64_t tau_us, std
                                    static_cast<std::uint64_t>(options_.tau_step_max_us)};
       std::string sentence =
           "tau_us is " + time_text(tau_us) + ", and the server's time is " +
-          time_text(parts_.ticker.step_base_us()) + "; one request moves it by at most " +
+          time_text(parts_.time.step_base_us()) + "; one request moves it by at most " +
           to_string(limit) +
           " microseconds. Check that tau_us is in microseconds, advance in several steps, or start "
           "the server with a longer --tau-step-max.";

@@ -191,7 +191,7 @@ void Server::State::expire_later() {
   expiry.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     core.handler().expire(steady_now_us());
-    if (core.handler().is_memory_short()) return_memory();
+    if (core.tables().growth().is_short()) return_memory();
     events.expire(steady_now_us());
     access.audit().expire();
     expire_later();
@@ -286,12 +286,12 @@ void Server::State::run() {
     if (loop.poll_one() == 0) {
       if (steady_now_us() - core.handler().last_question_us() < options.question_spin_us) {
         std::this_thread::yield();
-        turns.end(core.updates().waited_us());
+        turns.end(core.tables().waited_us());
         continue;
       }
       loop.run_one();
     }
-    turn_ended(turns.end(core.updates().waited_us()));
+    turn_ended(turns.end(core.tables().waited_us()));
   }
   core.end();
 }

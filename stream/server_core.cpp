@@ -72,8 +72,9 @@ ServerCore::ServerCore(const ServerOptions& options, Parts parts)
       skipping_(parts_.log.journal ? wrapped(parts_.engine) : nullptr),
       processor_(options_.processor, std::move(parts_.engine)),
       past_(past_reader()),
-      updates_(parts_.executor),
-      ticker_(parts_.executor, ticker_options(), processor_, space_, publisher_, parts_.results,
+      time_(time_options(), processor_),
+      tables_(parts_.executor, processor_, time_, tables_options()),
+      ticker_(parts_.executor, ticker_options(), tables_, time_, space_, publisher_, parts_.results,
               parts_.metrics, parts_.trace),
       handler_(options_, handler_parts()),
       decoder_(parts_.executor, options_.decode_threads, decoder_rounds()) {}
@@ -86,47 +87,55 @@ std::unique_ptr<PastReader> ServerCore::past_reader() {
       journal.make_engine);
 }
 
-TickerOptions ServerCore::ticker_options() {
-  return {
-      .period_us = options_.tick_period_us,
-      .future_max_us = options_.future_max_us,
-      .tau_step_max_us = options_.tau_step_max_us,
-      .boot_now_us = options_.boot_now_us,
-      .wall_now_us = options_.wall_now_us,
-      .clock_step_wait_us = options_.clock_step_wait_us,
-      .encode_threads = options_.encode_threads,
-      .settle = [this] { handler_.settled(); },
-      .prepare =
-          [this](std::int64_t tau_us, std::function<void()> ready) {
-            handler_.prepare_tick(tau_us, std::move(ready));
-          },
-      .when_free = [this](std::function<void()> finish) { handler_.when_free(std::move(finish)); },
-      .may_move_leases = [this] { return handler_.is_free(); },
-      .journal = parts_.log.journal.get(),
-      .publishing = parts_.publishing};
+TickTimeOptions ServerCore::time_options() const {
+  return {.is_manual = !options_.tick_period_us,
+          .future_max_us = options_.future_max_us,
+          .boot_now_us = options_.boot_now_us,
+          .wall_now_us = options_.wall_now_us,
+          .clock_step_wait_us = options_.clock_step_wait_us};
+}
+
+Tables::Options ServerCore::tables_options() {
+  return {.memory = {.bytes_max = options_.memory_bytes_max,
+                     .limits = options_.memory_limits,
+                     .use = options_.memory_use},
+          .names = options_.names,
+          .updates = {.threads = options_.update_threads,
+                      .has_log = parts_.log.journal != nullptr,
+                      .applied =
+                          [this](const GroupOutcome& outcome) {
+                            parts_.metrics.applied(
+                                static_cast<double>(outcome.until_us - outcome.since_us) / 1e3);
+                            if (parts_.trace != nullptr)
+                              parts_.trace->updates(outcome.since_us, outcome.until_us,
+                                                    outcome.rows);
+                          }},
+          .has_room_again = [this] { go_on(); }};
+}
+
+TickerOptions ServerCore::ticker_options() const {
+  return {.period_us = options_.tick_period_us,
+          .tau_step_max_us = options_.tau_step_max_us,
+          .encode_threads = options_.encode_threads,
+          .journal = parts_.log.journal.get(),
+          .publishing = parts_.publishing};
 }
 
 RequestHandler::Parts ServerCore::handler_parts() {
   return {
       .executor = parts_.executor,
       .random = options_.random,
-      .processor = processor_,
-      .updates = updates_,
+      .tables = tables_,
+      .time = time_,
       .space = space_,
       .ticker = ticker_,
       .publisher = publisher_,
       .credit = credit_,
       .metrics = parts_.metrics,
-      .trace = parts_.trace,
       .send = parts_.send,
       .gauges = parts_.gauges,
       .subscription_count =
           [this](std::string_view topic) { return parts_.results.subscriber_count(topic); },
-      .has_room_again =
-          [this] {
-            decoder_.go_on();
-            if (is_stopping_) parts_.executor.post([this] { stop_if_idle(); });
-          },
       .has_keys = parts_.access.has_keys(),
       .audit = parts_.access.audit(),
       .journal = parts_.log.journal.get(),
@@ -135,9 +144,9 @@ RequestHandler::Parts ServerCore::handler_parts() {
 }
 
 OrderedPool::Rounds ServerCore::decoder_rounds() {
-  return {.may_begin = [this] { return handler_.has_room(); },
-          .takes_more = [this] { return handler_.takes_more_updates(); },
-          .end = [this] { handler_.apply_updates(); }};
+  return {.may_begin = [this] { return may_change(); },
+          .takes_more = [this] { return tables_.takes_more_updates(); },
+          .end = [this] { tables_.updates().apply(); }};
 }
 
 void ServerCore::recover() {
@@ -179,6 +188,18 @@ bool ServerCore::has_room() const {
          decoder_.waiting() < options_.decode_requests_max;
 }
 
+/// Whether a request may come that changes something.
+bool ServerCore::may_change() const {
+  const Journal* const journal = parts_.log.journal.get();
+  return tables_.has_room() && (journal == nullptr || !journal->is_behind());
+}
+
+/// Requests that change something may come again.
+void ServerCore::go_on() {
+  decoder_.go_on();
+  if (is_stopping_) parts_.executor.post([this] { stop_if_idle(); });
+}
+
 bool ServerCore::may_read() {
   is_reading_paused_ = !has_room();
   return !is_reading_paused_;
@@ -192,9 +213,9 @@ void ServerCore::refuse_malformed(const Peer& peer) {
 void ServerCore::receive(Peer peer, ReceivedBytes received) {
   if (received.bytes.size() > decode_on_loop_bytes_max) return decode(peer, std::move(received));
   PreparedRequest prepared = prepare(peer, std::move(received));
-  if (!prepared.request.sequenced || (decoder_.waiting() == 0 && handler_.has_room())) {
+  if (!prepared.request.sequenced || (decoder_.waiting() == 0 && may_change())) {
     handler_.handle(peer, std::move(prepared));
-    return handler_.apply_updates();
+    return tables_.updates().apply();
   }
   decoding_bytes_ += prepared.received.bytes.size();
   decoder_.submit_done(completion_of(peer, std::move(prepared)));
@@ -255,9 +276,9 @@ void ServerCore::stop_if_idle() {
   Journal* const journal = parts_.log.journal.get();
   if (journal != nullptr && journal->refusal())
     return parts_.stopped();  // what waits for the disk waits for ever
-  if (!is_ticking_done_ || decoder_.waiting() > 0 || !handler_.is_free()) return;
-  handler_.settled();
-  if (!handler_.is_free()) return;
+  if (!is_ticking_done_ || decoder_.waiting() > 0 || !tables_.is_free()) return;
+  tables_.settled();
+  if (!tables_.is_free()) return;
   if (journal != nullptr && !journal->is_settled()) return journal->commit_now();
   parts_.stopped();
 }

@@ -19,7 +19,6 @@
 #include "starling/stream/metrics.hpp"
 #include "starling/stream/options.hpp"
 #include "starling/stream/output/tick_trace.hpp"
-#include "starling/stream/pools/beside_loop.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/recovery/logged_state.hpp"
@@ -30,6 +29,7 @@
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/results.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/tables/tables.hpp"
 #include "starling/stream/ticker.hpp"
 
 namespace starling::stream {
@@ -100,7 +100,8 @@ class ServerCore {
   Ticker& ticker() { return ticker_; }
   const Publisher& publisher() const { return publisher_; }
   const CreditLedger& credit() const { return credit_; }
-  BesideLoop& updates() { return updates_; }
+  Tables& tables() { return tables_; }
+  TickTime& time() { return time_; }
   Journal* journal() const { return parts_.log.journal.get(); }
   std::size_t decoding_requests() const { return decoder_.waiting(); }
   std::size_t decoding_bytes() const { return decoding_bytes_; }
@@ -108,9 +109,13 @@ class ServerCore {
  private:
   std::unique_ptr<PastReader> past_reader();
   RequestHandler::Parts handler_parts();
-  TickerOptions ticker_options();
+  TickTimeOptions time_options() const;
+  Tables::Options tables_options();
+  TickerOptions ticker_options() const;
   OrderedPool::Rounds decoder_rounds();
   bool has_room() const;
+  bool may_change() const;
+  void go_on();
   void decode(Peer peer, ReceivedBytes received);
   PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
   OrderedPool::Completion completion_of(Peer peer, PreparedRequest request);
@@ -125,7 +130,8 @@ class ServerCore {
   SkippingEngine* skipping_;  ///< owned by the processor; null: there is no log
   Processor processor_;
   std::unique_ptr<PastReader> past_;  ///< null: there is no log
-  BesideLoop updates_;
+  TickTime time_;
+  Tables tables_;
   Ticker ticker_;
   RequestHandler handler_;
   OrderedPool decoder_;

@@ -14,7 +14,7 @@ std::array<double, zmtp::fault_count> Server::State::cut_counts() const {
 }
 
 Gauges Server::State::gauges() {
-  core.handler().settled();
+  core.tables().settled();
   const auto number = [](auto count) { return static_cast<double>(count); };
   const QueryTable& queries = core.processor().queries();
   const Credit most_credit = core.credit().most_taken();
@@ -50,8 +50,8 @@ Gauges Server::State::gauges() {
           .tls_handshakes_failed = number(tls ? tls->counts().failed.load() : 0),
           .tls_stalled = number(tls ? tls->counts().stalled.load() : 0),
           .memory_bytes = number(memory_use().resident),
-          .clock_steps = number(core.ticker().clock_steps()),
-          .clock_offset_s = core.ticker().clock_offset_s(),
+          .clock_steps = number(core.time().clock_steps()),
+          .clock_offset_s = core.time().clock_offset_s(),
           .journal_tail_bytes = number(logged.tail_bytes),
           .journal_tail_age_s = static_cast<double>(logged.tail_age_us) / 1e6,
           .journal_free_bytes = number(logged.free_bytes),
@@ -69,8 +69,8 @@ Gauges Server::State::gauges() {
           .queries = number(queries.query_count()),
           .neighbors = number(queries.neighbor_count(core.processor().objects())),
           .streams = number(queries.stream_count()),
-          .names = number(core.handler().names().count()),
-          .name_bytes = number(core.handler().names().bytes()),
+          .names = number(core.tables().names().count()),
+          .name_bytes = number(core.tables().names().bytes()),
           .snapshots = number(core.handler().snapshots().count()),
           .snapshot_bytes = number(core.handler().snapshots().bytes()),
           .decoding_requests = number(core.decoding_requests()),
@@ -81,7 +81,7 @@ Gauges Server::State::gauges() {
           .subscriber_messages_dropped = number(results->dropped_count()),
           .reply_bytes = number(commands->reply_bytes()),
           .connections_cut = cut_counts(),
-          .engine_bytes = number(core.ticker().engine_bytes()),
+          .engine_bytes = number(core.tables().growth().engine_bytes()),
           .session_credit_rows = number(most_credit.rows),
           .session_credit_bytes = number(most_credit.bytes),
           .session_queries = number(queries.owner_query_count_most()),

@@ -47,8 +47,8 @@ HttpApi::Parts Server::State::api_parts() {
               },
           .work = [this](std::size_t bytes,
                          auto function) { core.work_beside(bytes, std::move(function)); },
-          .base_time_us = [this] { return core.ticker().base_time_us(); },
-          .name_of = [this](ObjectId id) { return core.handler().names().find(id); },
+          .base_time_us = [this] { return core.time().base_us(); },
+          .name_of = [this](ObjectId id) { return core.tables().names().find(id); },
           .lists =
               [this](ListsQuestion question, HttpRespond respond) {
                 events.get_lists(std::move(question), std::move(respond));
@@ -85,7 +85,7 @@ EventHub::Parts Server::State::event_parts() {
           .reply_owner = [this] { return api.reply_owner(); },
           .fault_of_stream =
               [this](std::string_view stream) { return core.handler().fault_of_stream(stream); },
-          .name_of = [this](ObjectId id) { return core.handler().names().find_beside(id); }};
+          .name_of = [this](ObjectId id) { return core.tables().names().find_beside(id); }};
 }
 
 SocketHub::Parts Server::State::socket_parts() {
@@ -104,9 +104,9 @@ SocketHub::Parts Server::State::socket_parts() {
                      const protocol::SocketBody& body) {
                 return access.refusal_of(principal, body, reader);
               },
-          .name_of = [this](ObjectId id) { return core.handler().names().find_beside(id); },
-          .is_free = [this] { return !core.updates().is_busy(); },
-          .objects = [this]() -> const ObjectTable& { return core.handler().settled().objects(); }};
+          .name_of = [this](ObjectId id) { return core.tables().names().find_beside(id); },
+          .is_free = [this] { return core.tables().is_at_rest(); },
+          .objects = [this]() -> const ObjectTable& { return core.tables().settled().objects(); }};
 }
 
 void Server::State::follow_tick(const std::vector<StreamPlan>& plans,

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <new>
 #include <span>
 #include <stdexcept>
@@ -21,7 +20,6 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/publishing/tick_outcome.hpp"
-#include "starling/stream/state/disciplined_clock.hpp"
 #include "starling/stream/state/loop_turns.hpp"
 #include "starling/stream/state/overrun_log.hpp"
 #include "starling/stream/state/tick_clock.hpp"
@@ -77,19 +75,20 @@ struct Ticker::State {
     std::unique_ptr<TickResult> result;
   };
 
-  State(Executor& the_executor, const TickerOptions& the_options, Processor& the_processor,
-        const protocol::ServedSpace& the_space, Publisher& the_publisher, Results& the_results,
-        Metrics& the_metrics, TickTrace* the_trace)
+  State(Executor& the_executor, const TickerOptions& the_options, Tables& the_tables,
+        TickTime& the_time, const protocol::ServedSpace& the_space, Publisher& the_publisher,
+        Results& the_results, Metrics& the_metrics, TickTrace* the_trace)
       : executor(the_executor),
         options(the_options),
-        processor(the_processor),
+        tables(the_tables),
+        processor(the_tables.processor()),
+        time(the_time),
         space(the_space),
         publisher(the_publisher),
         results(the_results),
         metrics(the_metrics),
         trace(the_trace),
         timer(the_executor.make_timer()),
-        time(the_options.clock_step_wait_us),
         overrun_log(the_options.period_us.value_or(0)),
         sorting(the_executor),
         sending(the_executor),
@@ -110,23 +109,29 @@ struct Ticker::State {
     return encoder.waiting() + waiting_for_log + sending_count;
   }
 
-  void begin(std::int64_t tau_us, Finished finished) {
+  void begin(std::int64_t tau_us, TickBegunRecord mark, Finished finished) {
     under_way.push_back({executor.now_us(), std::move(finished)});
     preparing = true;
-    options.prepare(tau_us, [this, tau_us] {
+    tables.prepare_tick(tau_us, [this, tau_us, mark]() mutable {
       preparing = false;
+      // The mark goes first. Once the engine has the tick, its threads may keep this thread off its
+      // core for the whole search.
+      if (options.journal != nullptr) {
+        mark.tick = last_begun = Tick{to_number(std::max(last_begun, processor.last_tick())) + 1};
+        mark.tau_us = tau_us;
+        options.journal->append(mark);
+      }
       check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
     });
   }
 
-  std::int64_t read_time() { return time.read(options.boot_now_us(), options.wall_now_us()); }
-
   /// Returns the time for a tick. Only here does the time follow a step of the wall clock, so that
   /// leases move with it between two requests.
   std::int64_t time_of_tick() {
-    std::int64_t now_us = read_time();
-    if (time.is_behind_for_long()) options.settle();  // which may begin a long update
-    const std::int64_t moved_us = options.may_move_leases() ? time.adopt() : 0;
+    std::int64_t now_us = time.read();
+    DisciplinedClock& wall = time.clock();
+    if (wall.is_behind_for_long()) tables.settled();  // which may begin a long update
+    const std::int64_t moved_us = tables.is_free() ? wall.adopt() : 0;
     if (moved_us > 0) {
       now_us += moved_us;
       processor.move_leases(moved_us);
@@ -136,7 +141,7 @@ struct Ticker::State {
           "Leases keep the time that is left to them",
           static_cast<double>(moved_us) / 1e6);
     }
-    if (const auto sentence = time.sentence()) spdlog::warn("{}", *sentence);
+    if (const auto sentence = wall.sentence()) spdlog::warn("{}", *sentence);
     return now_us;
   }
 
@@ -163,7 +168,7 @@ struct Ticker::State {
       if (decision.begin_tau_us)
         begin(std::max(*decision.begin_tau_us,
                        processor.last_tau_us().value_or(*decision.begin_tau_us)),
-              {});
+              {}, {});
       wait_for_due();
     });
   }
@@ -185,12 +190,12 @@ struct Ticker::State {
     arrived.pop_front();
     sorting.start(
         [this, held] {
-          options.settle();
+          tables.settled();
           if (*held) processor.begin_finish_tick(std::move(*held));
           return processor.sort_some();
         },
         [this, arrived_us] {
-          options.when_free([this, arrived_us] {
+          tables.when_free([this, arrived_us] {
             is_sorting = false;
             finish(arrived_us);
             if (!is_sorting) sort_next();
@@ -208,7 +213,7 @@ struct Ticker::State {
                           executor.ms_since(begun.begun_us));
     overrun_log.finished(report->times, executor.ms_since(begun.begun_us));
     last_error = report->error;
-    engine_bytes = report->result->engine_bytes;
+    tables.growth().set_engine_bytes(report->result->engine_bytes);
     if (!report->warning.empty())
       spdlog::warn("tick {}: {}", to_number(report->tick), report->warning);
     if (!last_error.empty()) {
@@ -331,7 +336,9 @@ struct Ticker::State {
 
   Executor& executor;
   TickerOptions options;
+  Tables& tables;
   Processor& processor;
+  TickTime& time;
   const protocol::ServedSpace& space;
   Publisher& publisher;
   Results& results;
@@ -339,12 +346,11 @@ struct Ticker::State {
   TickTrace* trace;
   std::unique_ptr<Timer> timer;
   std::optional<TickClock> clock;
-  DisciplinedClock time;
   OverrunLog overrun_log;
   bool preparing = false;          ///< a tick is under way that the processor has not begun yet
   std::deque<UnderWay> under_way;  ///< in tick order
   std::string last_error;
-  std::uint64_t engine_bytes = 0;
+  Tick last_begun{};                ///< with a log
   std::size_t waiting_for_log = 0;  ///< ticks whose messages wait for the log
   bool stopping = false;
   std::function<void()> on_idle;
@@ -359,16 +365,16 @@ struct Ticker::State {
   OrderedPool encoder;
 };
 
-Ticker::Ticker(Executor& executor, const TickerOptions& options, Processor& processor,
+Ticker::Ticker(Executor& executor, const TickerOptions& options, Tables& tables, TickTime& time,
                const protocol::ServedSpace& space, Publisher& publisher, Results& results,
                Metrics& metrics, TickTrace* trace)
-    : state_(std::make_shared<State>(executor, options, processor, space, publisher, results,
+    : state_(std::make_shared<State>(executor, options, tables, time, space, publisher, results,
                                      metrics, trace)) {
   // The engine may deliver a result after this ticker is destroyed, so the handler holds a weak
   // pointer. Only the loop locks the weak pointer, so no thread of the engine destroys State.
-  processor.engine().set_result_handler([&executor, weak = std::weak_ptr(state_),
-                                         recovered = state_->recovered](
-                                            std::unique_ptr<TickResult> result) {
+  tables.processor().engine().set_result_handler([&executor, weak = std::weak_ptr(state_),
+                                                  recovered = state_->recovered](
+                                                     std::unique_ptr<TickResult> result) {
     if (recovered->keep(result)) return;
     executor.post([weak, held = std::make_shared<std::unique_ptr<TickResult>>(std::move(result))] {
       if (const auto state = weak.lock()) state->take_result(std::move(*held));
@@ -380,7 +386,8 @@ Ticker::~Ticker() = default;
 
 void Ticker::start() {
   if (is_manual()) return;
-  if (const auto last_us = state_->processor.last_tau_us()) state_->time.go_on_from(*last_us);
+  if (const auto last_us = state_->processor.last_tau_us())
+    state_->time.clock().go_on_from(*last_us);
   state_->clock.emplace(*state_->options.period_us, state_->executor.now_us());
   state_->wait_for_due();
 }
@@ -389,50 +396,19 @@ bool Ticker::is_manual() const {
   return !state_->options.period_us;
 }
 
-Ticker::Begun Ticker::advance(std::int64_t tau_us, Finished finished) {
+Ticker::Begun Ticker::advance(std::int64_t tau_us, const TickBegunRecord& mark, Finished finished) {
   if (state_->is_busy() || state_->stopping) return Begun::busy;
   const auto last_us = state_->processor.last_tau_us();
   if (last_us && tau_us < *last_us) return Begun::tau_too_early;
   const std::int64_t step_max_us = state_->options.tau_step_max_us;
-  if (step_max_us > 0 && saturating_sub(tau_us, step_base_us()) > step_max_us)
+  if (step_max_us > 0 && saturating_sub(tau_us, state_->time.step_base_us()) > step_max_us)
     return Begun::tau_too_late;
-  state_->begin(tau_us, std::move(finished));
+  state_->begin(tau_us, mark, std::move(finished));
   return Begun::begun;
-}
-
-std::optional<std::int64_t> Ticker::base_time_us() const {
-  const auto last_us = state_->processor.last_tau_us();
-  if (is_manual()) return last_us;
-  const std::int64_t now_us = state_->read_time();
-  return std::max(now_us, last_us.value_or(now_us));
-}
-
-std::int64_t Ticker::step_base_us() const {
-  const auto last_us = state_->processor.last_tau_us();
-  return last_us ? *last_us : state_->options.wall_now_us();
-}
-
-std::int64_t Ticker::event_time_max_us() const {
-  constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
-  const auto base_us = base_time_us();
-  if (!state_->options.future_max_us || !base_us) return no_limit;
-  return saturating_add(*base_us, *state_->options.future_max_us);
-}
-
-std::uint64_t Ticker::clock_steps() const {
-  return is_manual() ? 0 : state_->time.steps();
-}
-
-double Ticker::clock_offset_s() const {
-  return is_manual() ? 0 : static_cast<double>(state_->time.offset_us()) / 1e6;
 }
 
 std::size_t Ticker::publishing_count() const {
   return state_->publishing_count();
-}
-
-std::uint64_t Ticker::engine_bytes() const {
-  return state_->engine_bytes;
 }
 
 const std::string& Ticker::last_error() const {

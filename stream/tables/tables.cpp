@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives each change and each tick its turn: see tables.hpp.
+#include "starling/stream/tables/tables.hpp"
+
+namespace starling::stream {
+
+Tables::Tables(Executor& executor, Processor& processor, TickTime& time, Options options)
+    : processor_(processor),
+      has_log_(options.updates.has_log),
+      names_(options.names),
+      growth_(executor, std::move(options.memory), processor, names_),
+      turns_(executor, std::move(options.has_room_again)),
+      updates_(processor, growth_, time, turns_, std::move(options.updates)) {}
+
+Processor& Tables::settled() {
+  updates_.apply();
+  turns_.settle();
+  return processor_;
+}
+
+bool Tables::has_room() const {
+  if (turns_.is_sliced()) return false;
+  return !turns_.is_beside() || !updates_.is_full();
+}
+
+bool Tables::takes_more_updates() const {
+  return updates_.has_threads() && !updates_.is_empty() && !updates_.is_full();
+}
+
+void Tables::prepare_tick(std::int64_t tau_us, std::function<void()> ready) {
+  settled();
+  turns_.slice_next([this, tau_us] { return processor_.prepare_tick(tau_us); }, std::move(ready));
+}
+
+void Tables::when_free(std::function<void()> finish) {
+  if (!has_log_) return finish();
+  settled();
+  turns_.slice_next([] { return true; }, std::move(finish));
+}
+
+}  // namespace starling::stream
