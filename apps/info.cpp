@@ -23,7 +23,7 @@
 #include "starling/apps/shared/space_flags.hpp"
 #include "starling/protocol/client/client.hpp"
 #include "starling/protocol/wire/limits.hpp"
-#include "starling/stream/limit_table.hpp"
+#include "starling/stream/operation/limit_table.hpp"
 
 namespace starling::apps {
 namespace {

@@ -33,9 +33,9 @@
 #include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/text_output.hpp"
-#include "starling/stream/limit_table.hpp"
-#include "starling/stream/options.hpp"
-#include "starling/stream/output/dropping_log.hpp"
+#include "starling/stream/operation/dropping_log.hpp"
+#include "starling/stream/operation/limit_table.hpp"
+#include "starling/stream/operation/options.hpp"
 #include "starling/stream/server.hpp"
 #include "starling/stream/tls/tls_context.hpp"
 

@@ -169,7 +169,7 @@ void Server::State::send(const Peer& peer, const protocol::Frame& frame) {
   const auto sent = commands->send(peer, frame);
   if (sent == CommandSocket::Sent::queued) return;
   metrics.reply_dropped();
-  if (spdlog::should_log(spdlog::level::debug) && core.handler().may_log(peer))
+  if (spdlog::should_log(spdlog::level::debug) && core.requests().replies().may_log(peer))
     spdlog::debug("a reply is dropped: its client {}",
                   sent == CommandSocket::Sent::peer_gone   ? "has disconnected"
                   : sent == CommandSocket::Sent::peer_full ? "does not read"
@@ -190,7 +190,7 @@ void Server::State::expire_later() {
   expiry.expires_after(expiry_period);
   expiry.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
-    core.handler().expire(steady_now_us());
+    core.requests().expire(steady_now_us());
     if (core.tables().growth().is_short()) return_memory();
     events.expire(steady_now_us());
     access.audit().expire();
@@ -284,7 +284,7 @@ void Server::State::run() {
   turns.begin();
   while (!loop.stopped()) {
     if (loop.poll_one() == 0) {
-      if (steady_now_us() - core.handler().last_question_us() < options.question_spin_us) {
+      if (steady_now_us() - core.requests().questions().last_us() < options.question_spin_us) {
         std::this_thread::yield();
         turns.end(core.tables().waited_us());
         continue;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "starling/knn/engine/engine.hpp"
-#include "starling/stream/options.hpp"
+#include "starling/stream/operation/options.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {

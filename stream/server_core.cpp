@@ -76,7 +76,7 @@ ServerCore::ServerCore(const ServerOptions& options, Parts parts)
       tables_(parts_.executor, processor_, time_, tables_options()),
       ticker_(parts_.executor, ticker_options(), tables_, time_, space_, publisher_, parts_.results,
               parts_.metrics, parts_.trace),
-      handler_(options_, handler_parts()),
+      requests_(options_, caller_parts(), family_parts()),
       decoder_(parts_.executor, options_.decode_threads, decoder_rounds()) {}
 
 std::unique_ptr<PastReader> ServerCore::past_reader() {
@@ -121,26 +121,34 @@ TickerOptions ServerCore::ticker_options() const {
           .publishing = parts_.publishing};
 }
 
-RequestHandler::Parts ServerCore::handler_parts() {
-  return {
-      .executor = parts_.executor,
-      .random = options_.random,
-      .tables = tables_,
-      .time = time_,
-      .space = space_,
-      .ticker = ticker_,
-      .publisher = publisher_,
-      .credit = credit_,
-      .metrics = parts_.metrics,
-      .send = parts_.send,
-      .gauges = parts_.gauges,
-      .subscription_count =
-          [this](std::string_view topic) { return parts_.results.subscriber_count(topic); },
-      .has_keys = parts_.access.has_keys(),
-      .audit = parts_.access.audit(),
-      .journal = parts_.log.journal.get(),
-      .past = past_.get(),
-      .principal_id = [this](const std::string& name) { return parts_.access.ring().id_of(name); }};
+Callers::Parts ServerCore::caller_parts() {
+  return {.executor = parts_.executor,
+          .random = options_.random,
+          .tables = tables_,
+          .credit = credit_,
+          .metrics = parts_.metrics,
+          .audit = parts_.access.audit(),
+          .journal = parts_.log.journal.get(),
+          .send = parts_.send,
+          .has_keys = parts_.access.has_keys()};
+}
+
+Families::Parts ServerCore::family_parts() {
+  return {.executor = parts_.executor,
+          .tables = tables_,
+          .time = time_,
+          .space = space_,
+          .ticker = ticker_,
+          .publisher = publisher_,
+          .results = parts_.results,
+          .metrics = parts_.metrics,
+          .past = past_.get(),
+          .gauges = parts_.gauges};
+}
+
+LoggedTables ServerCore::logged_tables() {
+  return requests_.logged_tables(
+      publisher_, [this](const std::string& name) { return parts_.access.ring().id_of(name); });
 }
 
 OrderedPool::Rounds ServerCore::decoder_rounds() {
@@ -152,16 +160,15 @@ OrderedPool::Rounds ServerCore::decoder_rounds() {
 void ServerCore::recover() {
   Journal* const journal = parts_.log.journal.get();
   if (journal == nullptr) return;
-  LogReplay replay(handler_.logged_tables(), ticker_.recovered_ticks());
+  LogReplay replay(logged_tables(), ticker_.recovered_ticks());
   if (options_.journal.has_threads()) use_all_cores(processor_);
-  if (parts_.log.state)
-    import_state(*std::exchange(parts_.log.state, {}), handler_.logged_tables(), replay);
+  if (parts_.log.state) import_state(*std::exchange(parts_.log.state, {}), logged_tables(), replay);
   skipping_->skip_before(journal->scan().first_needed_tick());
   skipping_->skip(journal->scan().failed_ticks());
   journal->recover([&](std::span<const JournalRecord> records) { replay.apply(records); });
   replay.apply(JournalRecord(RunRecord{journal->runs()}));
   processor_.set_threads(options_.update_threads);
-  handler_.end_recovery(replay);
+  requests_.end_recovery(replay);
   ticker_.recovered_ticks().end();
   journal->watch([this] {
     decoder_.go_on();
@@ -206,7 +213,7 @@ bool ServerCore::may_read() {
 }
 
 void ServerCore::refuse_malformed(const Peer& peer) {
-  handler_.refuse_malformed(
+  requests_.refuse_malformed(
       peer, "A request must be one frame, or an empty frame and one frame from a REQ socket.");
 }
 
@@ -214,7 +221,7 @@ void ServerCore::receive(Peer peer, ReceivedBytes received) {
   if (received.bytes.size() > decode_on_loop_bytes_max) return decode(peer, std::move(received));
   PreparedRequest prepared = prepare(peer, std::move(received));
   if (!prepared.request.sequenced || (decoder_.waiting() == 0 && may_change())) {
-    handler_.handle(peer, std::move(prepared));
+    requests_.handle(peer, std::move(prepared));
     return tables_.updates().apply();
   }
   decoding_bytes_ += prepared.received.bytes.size();
@@ -241,7 +248,7 @@ OrderedPool::Completion ServerCore::completion_of(Peer peer, PreparedRequest req
   const auto prepared = std::make_shared<PreparedRequest>(std::move(request));
   return [this, peer, prepared] {
     decoding_bytes_ -= prepared->received.bytes.size();
-    handler_.handle(peer, std::move(*prepared));
+    requests_.handle(peer, std::move(*prepared));
     ended();
   };
 }

@@ -14,23 +14,23 @@
 #include "starling/knn/tables/processor.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/access/access.hpp"
-#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/journal/journal.hpp"
-#include "starling/stream/metrics.hpp"
-#include "starling/stream/options.hpp"
-#include "starling/stream/output/tick_trace.hpp"
+#include "starling/stream/operation/metrics.hpp"
+#include "starling/stream/operation/options.hpp"
+#include "starling/stream/operation/tick_trace.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/publishing/ticker.hpp"
 #include "starling/stream/recovery/logged_state.hpp"
 #include "starling/stream/recovery/past_reader.hpp"
 #include "starling/stream/recovery/skipping_engine.hpp"
 #include "starling/stream/recovery/snapshot_maker.hpp"
-#include "starling/stream/request_handler.hpp"
+#include "starling/stream/requests/requests.hpp"
 #include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/results.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/tables/tables.hpp"
-#include "starling/stream/ticker.hpp"
 
 namespace starling::stream {
 
@@ -96,7 +96,7 @@ class ServerCore {
   void end() const;
 
   Processor& processor() { return processor_; }
-  RequestHandler& handler() { return handler_; }
+  Requests& requests() { return requests_; }
   Ticker& ticker() { return ticker_; }
   const Publisher& publisher() const { return publisher_; }
   const CreditLedger& credit() const { return credit_; }
@@ -108,7 +108,9 @@ class ServerCore {
 
  private:
   std::unique_ptr<PastReader> past_reader();
-  RequestHandler::Parts handler_parts();
+  Callers::Parts caller_parts();
+  Families::Parts family_parts();
+  LoggedTables logged_tables();
   TickTimeOptions time_options() const;
   Tables::Options tables_options();
   TickerOptions ticker_options() const;
@@ -133,7 +135,7 @@ class ServerCore {
   TickTime time_;
   Tables tables_;
   Ticker ticker_;
-  RequestHandler handler_;
+  Requests requests_;
   OrderedPool decoder_;
   std::size_t decoding_bytes_ = 0;
   bool is_reading_paused_ = false;

@@ -18,12 +18,12 @@ Gauges Server::State::gauges() {
   const auto number = [](auto count) { return static_cast<double>(count); };
   const QueryTable& queries = core.processor().queries();
   const Credit most_credit = core.credit().most_taken();
-  const SessionTaken most_taken = core.handler().sessions().most_taken();
+  const SessionTaken most_taken = core.requests().sessions().most_taken();
   const Journal::Counts logged =
       core.journal() != nullptr ? core.journal()->counts() : Journal::Counts{};
   const std::uint64_t log_lines_dropped =
       options.log_lines_dropped ? options.log_lines_dropped() : 0;
-  return {.sessions = number(core.handler().sessions().count()),
+  return {.sessions = number(core.requests().sessions().count()),
           .connections = number(commands->connection_count()),
           .subscribers = number(results->connection_count()),
           .http_connections = number(http->connection_count()),
@@ -71,11 +71,11 @@ Gauges Server::State::gauges() {
           .streams = number(queries.stream_count()),
           .names = number(core.tables().names().count()),
           .name_bytes = number(core.tables().names().bytes()),
-          .snapshots = number(core.handler().snapshots().count()),
-          .snapshot_bytes = number(core.handler().snapshots().bytes()),
+          .snapshots = number(core.requests().snapshots().count()),
+          .snapshot_bytes = number(core.requests().snapshots().bytes()),
           .decoding_requests = number(core.decoding_requests()),
           .decoding_bytes = number(core.decoding_bytes()),
-          .searches = number(core.handler().searches_under_way()),
+          .searches = number(core.requests().questions().under_way()),
           .publishing_ticks = number(core.ticker().publishing_count()),
           .subscriber_bytes = number(results->waiting_bytes()),
           .subscriber_messages_dropped = number(results->dropped_count()),
@@ -87,8 +87,8 @@ Gauges Server::State::gauges() {
           .session_queries = number(queries.owner_query_count_most()),
           .session_streams = number(most_taken.streams),
           .session_names = number(most_taken.names),
-          .session_snapshots = number(core.handler().snapshots().most_held()),
-          .connection_sessions = number(core.handler().sessions().most_of_connection())};
+          .session_snapshots = number(core.requests().snapshots().most_held()),
+          .connection_sessions = number(core.requests().sessions().most_of_connection())};
 }
 
 }  // namespace starling::stream

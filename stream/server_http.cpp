@@ -84,7 +84,7 @@ EventHub::Parts Server::State::event_parts() {
               },
           .reply_owner = [this] { return api.reply_owner(); },
           .fault_of_stream =
-              [this](std::string_view stream) { return core.handler().fault_of_stream(stream); },
+              [this](std::string_view stream) { return core.requests().fault_of_stream(stream); },
           .name_of = [this](ObjectId id) { return core.tables().names().find_beside(id); }};
 }
 
@@ -98,7 +98,7 @@ SocketHub::Parts Server::State::socket_parts() {
                 core.receive(std::move(peer), std::move(received));
               },
           .fault_of_stream =
-              [this](std::string_view stream) { return core.handler().fault_of_stream(stream); },
+              [this](std::string_view stream) { return core.requests().fault_of_stream(stream); },
           .refusal_of =
               [this](std::uint64_t reader, zmtp::PrincipalId principal,
                      const protocol::SocketBody& body) {

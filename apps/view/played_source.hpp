@@ -6,7 +6,7 @@
 
 #include "starling/apps/view/playback.hpp"
 #include "starling/sim/host/server_host.hpp"
-#include "starling/stream/options.hpp"
+#include "starling/stream/operation/options.hpp"
 
 namespace starling::apps {
 

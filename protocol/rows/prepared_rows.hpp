@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a batch after decoding, in the form that the tables take. A row that cannot be
 // converted is left out, and the reason is noted. prepare.cpp and served_space.cpp make
-// PreparedRows, mostly on decode workers. RequestHandler applies them to the tables.
+// PreparedRows, mostly on decode workers. The families of requests apply them to the tables.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pure functions that translate the statuses of rows, which the tables return, into the reasons and
-// counts of a BatchReply. RequestHandler calls them.
+// counts of a BatchReply. The families of requests call them.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each principal has taken of its quotas in the keys file. RequestHandler owns the accounts
-// and passes the time. There are as many as principals that have sent requests, all of them in the
+// What each principal has taken of its quotas in the keys file. Owners has the accounts and
+// passes the time. There are as many as principals that have sent requests, all of them in the
 // keys file.
 #pragma once
 

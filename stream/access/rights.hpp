@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which role each request needs, and which streams, objects and queries a principal may name in it.
-// prepare.cpp asks about requests before they reach the tables, and RequestHandler about the rows
-// of requests that need no conversion.
+// prepare.cpp asks about requests before they reach the tables, and the families of requests
+// about the rows of requests that need no conversion.
 #pragma once
 
 #include <optional>

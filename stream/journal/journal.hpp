@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log of a server: reads it at the start, takes records from the loop, and runs what waits for
-// them when they are on the disk. ServerCore owns it; RequestHandler and Ticker append to it.
+// them when they are on the disk. ServerCore owns it; RequestLog and Ticker append to it.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@
 #include "starling/log/reader.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/writer.hpp"
-#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/journal/journal_options.hpp"
 #include "starling/stream/journal/log_scan.hpp"
 #include "starling/stream/journal/message_places.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/journal/records.hpp"
+#include "starling/stream/pools/executor.hpp"
 
 namespace starling::stream {
 

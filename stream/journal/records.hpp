@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server writes to its log: one struct for each type of record. A record says what was
 // done, with all that was decided by clocks, limits and rights, so that applying it again needs
-// none of them. RequestHandler and Ticker write records; recovery reads them.
+// none of them. RequestLog and Ticker write records; recovery reads them.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "starling/knn/base/task_thread.hpp"
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 
 namespace starling::stream {
 

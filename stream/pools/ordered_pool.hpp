@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 
 namespace starling::stream {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs long functions of the loop in slices, one function after another, so that none holds the
-// loop. RequestHandler changes the tables with it.
+// loop. Turns changes the tables with it, and Ticker sorts and sends.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 
 namespace starling::stream {
 

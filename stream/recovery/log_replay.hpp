@@ -19,8 +19,8 @@
 #include "starling/stream/journal/message_places.hpp"
 #include "starling/stream/journal/records.hpp"
 #include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/publishing/recovered_ticks.hpp"
 #include "starling/stream/publishing/tick_outcome.hpp"
-#include "starling/stream/recovery/recovered_ticks.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/session_table.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "starling/knn/engine/engine.hpp"
 #include "starling/log/files.hpp"
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/recovery/log_run.hpp"
 
 namespace starling::stream {

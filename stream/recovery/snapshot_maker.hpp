@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "starling/log/files.hpp"
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
 
 namespace starling::stream {

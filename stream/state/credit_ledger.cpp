@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One mutex guards all counts: see credit_ledger.hpp. prepare.cpp takes credit. RequestHandler
-// opens and closes the sessions' accounts, and gives credit back.
+// One mutex guards all counts: see credit_ledger.hpp. prepare.cpp takes credit. The
+// families of requests open and close the sessions' accounts, and give credit back.
 #include "starling/stream/state/credit_ledger.hpp"
 
 #include <algorithm>

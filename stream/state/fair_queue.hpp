@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions that wait for the engine. Each owner, a connection or a principal, has a queue of its
 // own. The owner that has used the least time of the engine is next, so an expensive question of
-// one delays only a few cheap ones of another. RequestHandler owns a FairQueue.
+// one delays only a few cheap ones of another. QuestionRequests owns a FairQueue.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says whether the process may hold more. A server that reaches its budget refuses to hold more and
-// goes on, instead of being ended by the system. RequestHandler asks before it adds anything.
+// goes on, instead of being ended by the system. Growth asks it before the tables grow.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of objects, which clients send with PutNames. The id of a named object is the hash of
 // its name, and the table rejects a name if it holds another name with the same hash. The table
-// limits the number and the bytes of its names. RequestHandler owns the table.
+// limits the number and the bytes of its names. Tables owns it.
 #pragma once
 
 #include <cstddef>

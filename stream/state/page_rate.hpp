@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits how many pages of streams, queries and objects each session reads. A page takes up to a
-// millisecond of the loop. RequestHandler owns a PageRate and passes the time to its functions.
+// millisecond of the loop. SessionStores has a PageRate, and PageReads passes the time.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A token bucket for each peer. It bounds how often a peer may do something, in bounded memory.
-// RequestHandler limits guesses of session ids with it. The caller passes the time.
+// SessionRequests limits guesses of session ids with it, and Replies lines of the log. The caller
+// passes the time.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,7 @@
 // The table of sessions. The table keeps each session's last sequence number and last replies. A
 // request that is sent again gets the same reply and is not applied twice. A session belongs to the
 // connection that has opened or resumed it last. Its id is random: a client that does not know the
-// id can neither use nor resume the session. RequestHandler owns the table and passes the time to
-// its functions.
+// id can neither use nor resume the session. Callers has the table. The functions get the time.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Snapshots that sessions read page by page. A snapshot is a copy of a stream's lists at one tick.
 // The store limits the number and the bytes of snapshots, the time for which it holds an idle
 // snapshot, and the rate of new snapshots. If an owner takes more than its share, it loses its own
-// oldest snapshot. RequestHandler owns the store and passes the time to its functions.
+// oldest snapshot. SessionStores has the store. The functions get the time.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the ticks that slow subscribers have lost. A message may also be lost beyond the
-// server, so the counts come from the subscribers' own reports. RequestHandler owns a
-// SubscriberLosses, which has at most one entry for each session and stream.
+// server, so the counts come from the subscribers' own reports. SessionStores has a
+// SubscriberLosses, with at most one entry for each session and stream.
 #pragma once
 
 #include <cstdint>

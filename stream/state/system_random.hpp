@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers that nobody can predict. Server takes its epoch and the seed of its hash tables
-// from here, and RequestHandler the ids of sessions.
+// from here, and SessionTable the ids of sessions.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "starling/knn/tables/processor.hpp"
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
 

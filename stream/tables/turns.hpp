@@ -7,8 +7,8 @@
 #include <functional>
 #include <utility>
 
-#include "starling/stream/executor/executor.hpp"
 #include "starling/stream/pools/beside_loop.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/pools/sliced_work.hpp"
 
 namespace starling::stream {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "starling/stream/executor/executor.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "tests/simulation/virtual_world.hpp"
 
 namespace starling::simulation {

@@ -99,7 +99,7 @@ void SimulatedServer::start() {
 /// Once a second, as a Server does.
 void SimulatedServer::expire_later() {
   expiry_->wait_until(executor_->now_us() + 1'000'000, [this] {
-    core_->handler().expire(executor_->now_us());
+    core_->requests().expire(executor_->now_us());
     expire_later();
   });
 }

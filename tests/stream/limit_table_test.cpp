@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that each row of the limit table has a flag of `serve`, a line of `info`, a gauge of
 // /metrics and a row of docs/limits.md.
-#include "starling/stream/limit_table.hpp"
+#include "starling/stream/operation/limit_table.hpp"
 
 #include <cstdio>
 #include <fstream>

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/stream/prepare.hpp"
+#include "starling/stream/requests/prepare.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/state/snapshot_store.hpp"

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/stream/limit_table.hpp"
+#include "starling/stream/operation/limit_table.hpp"
 #include "tests/stream/support/raw_peer.hpp"
 #include "tests/stream/support/running_server.hpp"
 

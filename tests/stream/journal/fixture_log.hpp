@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "starling/stream/options.hpp"
+#include "starling/stream/operation/options.hpp"
 
 namespace starling::stream {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/options.hpp"
+#include "starling/stream/operation/options.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::stream {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's files at /: types, tags, the policy, and no way out of the folder.
-#include "starling/stream/page/page_files.hpp"
+#include "starling/stream/http/page_files.hpp"
 
 #include <filesystem>
 #include <fstream>

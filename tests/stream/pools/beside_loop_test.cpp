@@ -12,7 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "starling/stream/executor/asio_executor.hpp"
+#include "starling/stream/pools/asio_executor.hpp"
 
 namespace starling::stream {
 namespace {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "starling/stream/options.hpp"
+#include "starling/stream/operation/options.hpp"
 #include "tests/stream/access/keys_folder.hpp"
 #include "tests/stream/support/event_client.hpp"
 #include "tests/stream/support/http_client.hpp"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who sent a request, and how the reply begins.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/access/principal.hpp"
+#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/state/request_owner.hpp"
+
+namespace starling::stream {
+
+/// The peer that sent a request and gets the reply, and the head of its request.
+struct Caller {
+  Peer peer;
+  protocol::RequestHead head;
+  /// The principal of the connection when the request came. Not null if the request is carried out.
+  std::shared_ptr<const Principal> principal{};
+  std::string_view request{};  ///< its name in the schema
+
+  protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence, 0}; }
+};
+
+/// Returns who takes a turn of the engine, and a share of the snapshots, with a request.
+inline RequestOwner payer_of(const Peer& peer) {
+  using Kind = RequestOwner::Kind;
+  if (peer.principal != zmtp::PrincipalId::anonymous)
+    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
+  return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
+}
+
+}  // namespace starling::stream

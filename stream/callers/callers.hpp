@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// All about those who send requests: their sessions, what belongs to them, and how they are
+// answered.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "starling/stream/access/audit.hpp"
+#include "starling/stream/callers/owners.hpp"
+#include "starling/stream/callers/page_reads.hpp"
+#include "starling/stream/callers/replies.hpp"
+#include "starling/stream/callers/reply_sender.hpp"
+#include "starling/stream/callers/request_log.hpp"
+#include "starling/stream/callers/session_stores.hpp"
+#include "starling/stream/journal/journal.hpp"
+#include "starling/stream/operation/metrics.hpp"
+#include "starling/stream/operation/options.hpp"
+#include "starling/stream/pools/executor.hpp"
+#include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/session_table.hpp"
+#include "starling/stream/tables/tables.hpp"
+
+namespace starling::stream {
+
+/// Only the loop calls the functions.
+struct Callers {
+  /// What the callers use. The references must outlive them.
+  struct Parts {
+    Executor& executor;
+    std::function<std::uint64_t()> random;  ///< makes the ids of sessions
+    Tables& tables;
+    CreditLedger& credit;
+    Metrics& metrics;
+    Audit& audit;      ///< gets each refusal for want of rights
+    Journal* journal;  ///< null if the server has no log
+    ReplySender::Send send;
+    /// Whether the server has a keys file. What a request makes then belongs to its principal,
+    /// otherwise to its session.
+    bool has_keys;
+  };
+  Callers(const ServerOptions& options, Parts parts)
+      : sessions(
+            options.sessions, std::move(parts.random),
+            [&credit = parts.credit](std::uint64_t session) { return credit.has_taken(session); }),
+        stores{.credit = parts.credit,
+               .snapshots = SnapshotStore(options.snapshots),
+               .pages = PageRate(options.pages)},
+        owners(options, parts.has_keys, parts.executor, parts.tables, sessions),
+        log(parts.journal, sessions),
+        sender(std::move(parts.send), parts.journal, parts.metrics, options.reply_bytes_max),
+        replies(options, parts.executor, parts.metrics, parts.audit, sessions,
+                parts.tables.growth(), log, sender),
+        pages(options, parts.executor, stores.pages, replies, parts.metrics) {}
+  Callers(const Callers&) = delete;
+  Callers& operator=(const Callers&) = delete;
+
+  SessionTable sessions;
+  SessionStores stores;
+  Owners owners;
+  RequestLog log;
+  ReplySender sender;
+  Replies replies;
+  PageReads pages;
+};
+
+}  // namespace starling::stream

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a server, with their defaults. apps/serve.cpp fills them from flags, environment
+// and file; tests set them directly. stream/operation/limit_table.hpp lists the options that are
+// limits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/knn/base/clocks.hpp"
+#include "starling/knn/engine/engine.hpp"
+#include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/events/event_limits.hpp"
+#include "starling/stream/http/recording.hpp"
+#include "starling/stream/journal/journal_options.hpp"
+#include "starling/stream/journal/kept_options.hpp"
+#include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/state/memory_budget.hpp"
+#include "starling/stream/state/name_table.hpp"
+#include "starling/stream/state/page_rate.hpp"
+#include "starling/stream/state/peer_buckets.hpp"
+#include "starling/stream/state/session_table.hpp"
+#include "starling/stream/state/snapshot_store.hpp"
+#include "starling/stream/state/system_random.hpp"
+#include "starling/stream/tls/tls_context.hpp"
+#include "starling/stream/websocket/socket_limits.hpp"
+
+namespace starling::stream {
+
+struct ServerOptions {
+  std::string commands_endpoint = "tcp://127.0.0.1:7411";  ///< the port * means any free port
+  std::string results_endpoint = "tcp://127.0.0.1:7412";
+  std::string http_host = "127.0.0.1";
+  std::uint16_t http_port = 7413;  ///< 0 means any free port
+  /// The keys file (access/keys_file.hpp): who may use the server, and what for. Empty: there is
+  /// none, and everybody who reaches an endpoint may do everything.
+  std::string keys_path{};
+  /// Where the audit log is appended; "-" is stderr. Empty: there is none.
+  std::string audit_path{};
+  /// Gets each line of the audit log as well. Must not wait. May be empty.
+  std::function<void(const std::string& line)> watch_audit{};
+  /// Whether endpoints may be reached by other machines. The log then warns again and again.
+  bool insecure = false;
+  std::int64_t insecure_warning_us = 60'000'000;  ///< between two such warnings
+
+  /// The server replaces both hash seeds, queries.k_max, queries.owner_queries_max and threads.
+  ProcessorOptions processor;
+  std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
+  /// With wall-clock ticks, tau runs with the first clock and is pulled towards the second one: see
+  /// DisciplinedClock.
+  std::function<std::int64_t()> boot_now_us = starling::boot_now_us;
+  std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
+  /// How long the wall clock must stay set by more than a second until tau follows it.
+  std::int64_t clock_step_wait_us = 60'000'000;
+  /// How far an event time may be ahead of Ticker::base_time_us(). std::nullopt means 10 s with
+  /// wall-clock ticks, and no limit with manual ticks.
+  std::optional<std::int64_t> future_max_us;
+  /// How far one AdvanceTick may move tau forward; 0: no limit. The first step counts from the wall
+  /// clock. The default, ten years of 365 days, is longer than the gaps of recorded traces.
+  std::int64_t tau_step_max_us = 3650 * std::int64_t{86'400'000'000};
+
+  /// Makes the ids of sessions, the epoch, and the seeds of hash tables that clients choose ids
+  /// for.
+  std::function<std::uint64_t()> random = system_random;
+
+  /// The log: what the server goes on with after a restart.
+  JournalOptions journal{};
+
+  protocol::Limits limits;  ///< the server takes space, dimension and metric from `processor`
+  SessionLimits sessions;   ///< the server sets replies_max to limits.unanswered_max
+  SnapshotLimits snapshots;
+  PageRateLimits pages;
+  /// How often one connection may name a session that does not belong to it. The burst answers a
+  /// client that sends all its unanswered requests to a restarted server. 4,096 connections that
+  /// guess for a year at ten a second try fewer than 2^41 of the 2^64 ids.
+  PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
+  NameLimits names;
+  std::size_t searches_max = 64;       ///< GetNeighbors requests that wait or are answered
+  std::size_t connections_max = 4096;  ///< to the commands endpoint
+  std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
+  unsigned http_connections_max = 64;
+  std::string page_folder{};  ///< of the files at / over HTTP; empty: there is no page
+  /// What /v1/network answers: the roads under the page's map, as JSON; null: there are none.
+  std::shared_ptr<const std::string> network{};
+  /// Wrong tokens of one address that are answered with 401; further ones get 429.
+  PeerBucketLimits http_wrong_tokens{.burst = 10, .interval_us = 1'000'000};
+  std::int64_t metrics_period_us = 1'000'000;  ///< a text of /metrics is used for so long
+  std::optional<TlsFiles> tls{};               ///< std::nullopt: HTTP without TLS
+  EventLimits http_events;
+  SocketLimits http_sockets;
+  std::size_t http_body_bytes_max = std::size_t{1} << 20;
+  /// Further names of this server that the Host of an HTTP request may have, without a port.
+  std::vector<std::string> http_hosts{};
+  /// Further origins whose pages may send changes over HTTP, such as "https://map.example.org".
+  std::vector<std::string> http_origins{};
+  /// The recording that is played into this server, for /v1/playback; null: none.
+  std::shared_ptr<Recording> recording{};
+  /// After a question arrives or is answered, the loop polls for work this long before it sleeps.
+  /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy
+  /// cores, the 99th percentile of the time to answer a question is 256 to 272 us with 100 us of
+  /// polling, and 178 to 220 us with 500 us of polling (docs/measurements).
+  std::int64_t question_spin_us = 500;
+
+  /// One thread decodes 100 million rows a second. On two cores, a second thread raises the 99th
+  /// percentile of the time to answer a question from 180 us to 240 us.
+  unsigned decode_threads = 1;
+  /// The number of threads that apply updates to the table of objects together. One thread is the
+  /// loop's own; several work beside the loop. 0 means one thread for each two cores, at least 1
+  /// and at most 8.
+  unsigned update_threads = 0;
+  /// The number of threads that read and write connections. Each thread moves about a gigabyte a
+  /// second to and from the network. A connection stays with one thread.
+  unsigned io_threads = 1;
+  /// If there are several I/O threads, this many of them serve only the results endpoint, and the
+  /// others serve the commands endpoint. Less than io_threads; 1 if there is one I/O thread.
+  unsigned results_io_threads = 1;
+  /// The number of threads that encode a large tick together. A tick is large if it has more than a
+  /// few thousand lists. 0 means one thread for each two cores, at least 1 and at most 8.
+  unsigned encode_threads = 0;
+  /// The most bytes of requests that are read and not applied yet, of all sessions together. As
+  /// many again may be on their way into the server.
+  std::size_t decode_bytes_max = std::size_t{256} << 20;
+  std::size_t decode_requests_max = 8192;  ///< the most such requests
+
+  /// The most resident memory of the process while it adds objects, queries, names, streams and
+  /// snapshots. 0 means MemoryBudget::part of memory_limits.
+  std::uint64_t memory_bytes_max = 0;
+  MemoryLimits memory_limits = stream::memory_limits();
+  std::function<MemoryUse()> memory_use = stream::memory_use;
+
+  /// The most bytes for the vectors of all objects together. The same limit applies separately to
+  /// the vectors of all queries together. In a vector space, the server lowers objects_max and
+  /// queries_max to the number of vectors that fit. The limit counts each vector once, although
+  /// memory holds up to four copies of an object's vector.
+  std::uint64_t vector_bytes_max = std::uint64_t{4} << 30;
+
+  /// The most bytes of messages that wait for one subscriber.
+  std::size_t subscriber_bytes_max = std::size_t{64} << 20;
+  /// The most messages that wait for one subscriber. A tick has one message for each stream. 0
+  /// means as many as fit in subscriber_bytes_max, but at most the messages of 64 ticks.
+  int subscriber_ticks_max = 0;
+  /// The most topics of one connection to the results endpoint. Together they may have 64 bytes for
+  /// each topic.
+  std::size_t subscriber_topics_max = 4096;
+  /// The most bytes of replies that wait for one client, and for all clients together.
+  std::size_t peer_reply_bytes_max = std::size_t{32} << 20;
+  std::size_t reply_bytes_max = std::size_t{256} << 20;
+  int linger_ms = 2000;  ///< after a stop, how long waiting messages may still be sent
+
+  /// If not empty, the server writes when the stages of its first ticks began and ended to this
+  /// file (TickTrace).
+  std::string trace_path;
+  std::uint64_t trace_ticks_max = 1000;
+
+  /// Returns the number of lines that the log has dropped so far, for the metrics. May be empty.
+  std::function<std::uint64_t()> log_lines_dropped;
+  /// How many lines of the log one connection may cause. Further lines are left out and counted.
+  PeerBucketLimits log_lines{.burst = 20, .interval_us = 1'000'000};
+
+  /// How the server tells that its loop works. All functions are called on the loop.
+  struct Alive {
+    std::function<void()> ready = [] {};     ///< once: the loop has begun to run
+    std::function<void()> alive = [] {};     ///< every `period_us`
+    std::function<void()> stopping = [] {};  ///< once: the server begins to stop
+    std::int64_t period_us = 0;              ///< 0: `alive` is never called
+  };
+  Alive alive;
+
+  /// Gets the time of each turn of the loop, in nanoseconds (LoopTurns). May be empty.
+  std::function<void(std::int64_t turn_ns)> watch_loop_turn;
+
+  /// SIGTERM and SIGINT stop the server. SIGHUP lets it read the keys file again.
+  bool stop_on_signals = false;
+  std::string server_name = "starling";
+};
+
+/// How far the commands and results endpoints may be reached: with keys, by other machines.
+Reach zmtp_reach_allowed(const ServerOptions& options);
+/// How far the HTTP endpoint may be reached. Tokens over HTTP need TLS beyond the machine.
+Reach http_reach_allowed(const ServerOptions& options);
+
+/// Returns the options that a log keeps (Journal). `options` are completed.
+KeptOptions kept_options(const ServerOptions& options);
+
+/// Returns the options with all values that follow from others and from the engine's limits. Throws
+/// std::invalid_argument if options contradict each other or the limits; the sentence begins with
+/// the name of the flag.
+ServerOptions completed(ServerOptions options, const EngineLimits& engine);
+
+/// Returns why a Server with these options would not start on an engine with these limits: one
+/// sentence for each fault that can be seen without binding an endpoint.
+std::vector<std::string> faults_of(const ServerOptions& options, const EngineLimits& engine);
+
+}  // namespace starling::stream

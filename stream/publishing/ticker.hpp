@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the ticks. Ticker begins a tick when it is due or on request, takes the engine's result on
+// the loop, has a worker encode the messages of a large tick, and sends them. If the engine
+// has room, a tick begins before the last one's result has come. At most four ticks have begun and
+// are not sent. ServerCore owns the ticker, and TickRequests calls advance().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/journal/records.hpp"
+#include "starling/stream/operation/metrics.hpp"
+#include "starling/stream/operation/tick_trace.hpp"
+#include "starling/stream/pools/executor.hpp"
+#include "starling/stream/publishing/publisher.hpp"
+#include "starling/stream/publishing/recovered_ticks.hpp"
+#include "starling/stream/publishing/tick_outcome.hpp"
+#include "starling/stream/sockets/results.hpp"
+#include "starling/stream/tables/tables.hpp"
+
+namespace starling::stream {
+
+class Journal;
+
+struct TickerOptions {
+  std::optional<std::int64_t> period_us;  ///< std::nullopt: ticks only on request
+  std::int64_t tau_step_max_us = 0;       ///< see ServerOptions; 0: no limit
+  unsigned encode_threads = 1;            ///< at least 1
+  /// The server's log, or null: there is none.
+  Journal* journal = nullptr;
+  /// Called with the messages of each tick, one for each plan, before they are sent.
+  std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
+      publishing = [](const auto&, const auto&) {};
+};
+
+class Ticker {
+ public:
+  /// `trace` may be null.
+  Ticker(Executor& executor, const TickerOptions& options, Tables& tables, TickTime& time,
+         const protocol::ServedSpace& space, Publisher& publisher, Results& results,
+         Metrics& metrics, TickTrace* trace);
+  /// The loop must not run after the destruction.
+  ~Ticker();
+
+  /// From now on, begins one tick each period. With manual ticks, does nothing.
+  void start();
+
+  bool is_manual() const;
+
+  /// A function that is called after the tick's messages were passed to the results socket.
+  using Finished = std::function<void(const TickOutcome&)>;
+  enum class Begun : std::uint8_t { begun, busy, tau_too_early, tau_too_late };
+  /// Begins a tick at `tau_us`, on request. `mark` tells the log which request asks for it; the
+  /// ticker adds the tick and its time. `finished` is called only if the tick begins, and in the
+  /// order of ticks.
+  Begun advance(std::int64_t tau_us, const TickBegunRecord& mark, Finished finished);
+
+  /// Returns the number of finished ticks whose messages were not passed to the results socket yet.
+  std::size_t publishing_count() const;
+  /// Returns why the last tick failed; empty if the tick did not fail.
+  const std::string& last_error() const;
+
+  /// For a server that starts with what its log holds: runs the log's ticks, and sends no message.
+  /// Nothing else may use the ticker until RecoveredTicks::end.
+  RecoveredTicks& recovered_ticks();
+
+  /// Begins no further tick. Calls `idle` when all ticks that have begun are published, which may
+  /// be at once.
+  void stop(std::function<void()> idle);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace starling::stream

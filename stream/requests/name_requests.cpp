@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts and reads names: see name_requests.hpp.
+#include "starling/stream/requests/name_requests.hpp"
+
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "starling/protocol/wire/reply_codec.hpp"
+
+namespace starling::stream {
+
+using protocol::RowReason;
+
+void NameRequests::put(const Caller& caller, PreparedRequest& request) {
+  tables_.growth().let_grow(request.received.bytes.size());
+  const auto held = rows_.hold(caller, request);
+  const auto& body = std::get<protocol::PutNames>(held->request.request.body);
+  const auto reasons = std::make_shared<std::vector<RowReason>>(body.ids.size());
+  rows_.run(held, {.rows = body.ids.size(),
+                   .step = in_steps(body.ids.size(),
+                                    [this, caller, &body, reasons](auto first, auto count) {
+                                      put_rows(caller, body, first,
+                                               std::span(*reasons).subspan(first, count));
+                                    }),
+                   .finish = [this, &body, reasons]() -> SequencedReply {
+                     log_.note_change(body, std::span<const RowReason>(*reasons));
+                     return protocol::summarize(*reasons);
+                   }});
+}
+
+/// Puts the names from `first` on, as many as `reasons` has entries.
+void NameRequests::put_rows(const Caller& caller, const protocol::PutNames& request,
+                            std::size_t first, std::span<RowReason> reasons) {
+  const NameTable::Teller teller = owners_.name_teller(caller);
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const std::uint64_t id = request.ids[first + i];
+    reasons[i] = caller.principal->may_use_object(id)
+                     ? tables_.names().put(ObjectId{id}, request.texts[first + i], teller)
+                     : RowReason::not_allowed;
+  }
+}
+
+void NameRequests::get(const Caller& caller, const protocol::GetNames& request) {
+  const NameTable& names = tables_.names();
+  protocol::Names reply{.epoch = publisher_.epoch(), .name_count = names.count(), .texts = {}};
+  reply.texts.reserve(request.object_ids.size());
+  for (const std::uint64_t id : request.object_ids) reply.texts.push_back(names.find(ObjectId{id}));
+  replies_.send(caller, protocol::encode_names(caller.reply_head(), reply));
+}
+
+}  // namespace starling::stream

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of requests: how each is prepared, and which family carries it out. A new kind of
+// request is a row here, a function of a family, and a row of its name and its roles in
+// access/rights.cpp.
+#pragma once
+
+#include <optional>
+
+#include "starling/protocol/rows/served_space.hpp"
+#include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/callers/caller.hpp"
+#include "starling/stream/requests/families.hpp"
+#include "starling/stream/requests/prepare.hpp"
+
+namespace starling::stream {
+
+struct RequestRow {
+  /// Converts the rows or questions of a request, or returns why they cannot be. Any thread may
+  /// call it. Null: there is nothing to convert.
+  std::optional<protocol::Problem> (*prepare)(PreparedRequest&,
+                                              const protocol::ServedSpace&) = nullptr;
+  /// Carries the request out. Its session is known, and it has no problem.
+  void (*carry_out)(Families&, const Caller&, PreparedRequest&) = nullptr;
+  /// Whether a sequence number is used up before the request is carried out, and not by it.
+  bool uses_number = true;
+};
+
+const RequestRow& row_of(const protocol::RequestBody& body);
+
+}  // namespace starling::stream
