@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of single values: see check.hpp.
+// Checks of single values and arrays: see check.hpp.
 #include "starling/protocol/wire/check.hpp"
 
 #include <cmath>
@@ -144,6 +144,33 @@ std::optional<Problem> check_row_count(std::string_view what, std::uint64_t coun
                  "The request has " + std::to_string(count) + " " + std::string(what) +
                      "; at most " + to_string(limit) + " are allowed, so split it.",
                  limit};
+}
+
+std::optional<Problem> check_same_length(std::string_view name, std::size_t size,
+                                         std::size_t rows) {
+  if (size == rows) return std::nullopt;
+  return Problem{ErrorCode::array_mismatch, "The request has " + std::to_string(rows) +
+                                                " ids but " + std::to_string(size) + " " +
+                                                std::string(name) + "; each id needs one."};
+}
+
+std::optional<Problem> check_none_or_same_length(std::string_view name, std::size_t size,
+                                                 std::size_t rows) {
+  return size == 0 ? std::nullopt : check_same_length(name, size, rows);
+}
+
+std::optional<Problem> check_coordinates(const UpdateBatch& batch) {
+  if (!batch.coordinates.empty() && !batch.coordinates_f32.empty())
+    return Problem{ErrorCode::array_mismatch,
+                   "The batch has coordinates and coordinates_f32; send one of them."};
+  const std::size_t size = batch.coordinates.size() + batch.coordinates_f32.size();
+  const std::size_t needed = batch.ids.size() * batch.components_a_row();
+  if (size == needed) return std::nullopt;
+  return Problem{ErrorCode::array_mismatch, "The batch has " + std::to_string(size) +
+                                                " coordinates; " +
+                                                std::to_string(batch.ids.size()) + " ids of " +
+                                                std::to_string(batch.components_a_row()) +
+                                                " components need " + std::to_string(needed) + "."};
 }
 
 }  // namespace starling::protocol

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that check single values of a request. A Problem's sentence tells the client's author
-// what is allowed. decode_request, decode_reply and ClientSession call these functions.
+// Functions that check single values and arrays of a request. A Problem's sentence tells the
+// client's author what is allowed. decode_request, decode_reply, ClientSession and RestoringClient
+// call these functions.
 #pragma once
 
 #include <cstddef>
@@ -46,5 +47,15 @@ std::optional<Problem> in_row(std::string_view what, std::size_t row,
 
 std::optional<Problem> check_row_count(std::string_view what, std::uint64_t count,
                                        const ReachedLimit& limit);
+
+/// Returns a Problem with the code array_mismatch unless the array `name` has `size` == `rows`
+/// entries.
+std::optional<Problem> check_same_length(std::string_view name, std::size_t size, std::size_t rows);
+/// The same for an array that may be empty.
+std::optional<Problem> check_none_or_same_length(std::string_view name, std::size_t size,
+                                                 std::size_t rows);
+/// Returns a Problem unless the batch has either `coordinates` or `coordinates_f32`, with
+/// components_a_row() numbers for each id.
+std::optional<Problem> check_coordinates(const UpdateBatch& batch);
 
 }  // namespace starling::protocol

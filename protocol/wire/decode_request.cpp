@@ -38,17 +38,6 @@ ReachedLimit text_bytes_max(const Limits& limits) {
   return {"text-bytes-max", limits.text_bytes_max};
 }
 
-Refusal check_same_length(std::string_view name, std::size_t size, std::size_t rows) {
-  if (size == rows) return std::nullopt;
-  return Problem{ErrorCode::array_mismatch, "The request has " + std::to_string(rows) +
-                                                " ids but " + std::to_string(size) + " " +
-                                                std::string(name) + "; each id needs one."};
-}
-
-Refusal check_none_or_same_length(std::string_view name, std::size_t size, std::size_t rows) {
-  return size == 0 ? std::nullopt : check_same_length(name, size, rows);
-}
-
 Refusal check_dimension(std::uint32_t dimension, const Limits& limits) {
   if (dimension == limits.dimension) return std::nullopt;
   return bad_value("The batch has rows of dimension " + std::to_string(dimension) +
@@ -83,20 +72,6 @@ Refusal check_components(const UpdateBatch& batch, const Limits& limits) {
                    " components a row; this server's space is " + std::string(to_string(space)) +
                    ", which takes " + (space == Space::wgs84 ? "2 or " : "") +
                    std::to_string(dimensions(space)) + ".");
-}
-
-Refusal check_coordinates(const UpdateBatch& batch) {
-  if (!batch.coordinates.empty() && !batch.coordinates_f32.empty())
-    return Problem{ErrorCode::array_mismatch,
-                   "The batch has coordinates and coordinates_f32; send one of them."};
-  const std::size_t size = batch.coordinates.size() + batch.coordinates_f32.size();
-  const std::size_t needed = batch.ids.size() * batch.components_a_row();
-  if (size == needed) return std::nullopt;
-  return Problem{ErrorCode::array_mismatch, "The batch has " + std::to_string(size) +
-                                                " coordinates; " +
-                                                std::to_string(batch.ids.size()) + " ids of " +
-                                                std::to_string(batch.components_a_row()) +
-                                                " components need " + std::to_string(needed) + "."};
 }
 
 Refusal read(const wire::Hello& table, const Limits& limits, Hello& hello) {
