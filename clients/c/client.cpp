@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of a server behind the checks of the interface. After a restart of the server it puts
-// its streams and queries again.
-#include "starling/protocol/client/client.hpp"
-
-#include <algorithm>
-#include <chrono>
+// The client of a server behind the checks of the interface.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,217 +13,48 @@
 #include "starling/clients/c/client_options.hpp"
 #include "starling/clients/c/handles.hpp"
 #include "starling/clients/c/inputs.hpp"
-#include "starling/clients/c/kept_queries.hpp"
 #include "starling/clients/c/result.hpp"
 #include "starling/clients/c/starling.h"
 #include "starling/clients/c/structs.hpp"
+#include "starling/protocol/client/restoring_client.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 
 namespace starling::c {
 namespace {
 
-using protocol::Problem;
-
-class ClientHandle final : public Handle {
+class ClientHandle final : public Handle, public protocol::RestoringClient {
  public:
   ClientHandle(protocol::ClientOptions options, bool restores)
-      : client_(zmq_context(), std::move(options)), restores_(restores), epoch_(client_.epoch()) {}
-
-  const protocol::HelloReply& server() const { return client_.server(); }
-  std::uint64_t restarts() const { return restarts_; }
-  std::uint64_t rows_lost() const { return rows_lost_; }
-
-  Counts update(Rows rows) {
-    Counts counts;
-    const std::uint64_t rows_at_once = batch_rows();
-    for (std::uint64_t first = 0; first < rows.count(); first += rows_at_once) {
-      const auto batch = rows.batch(first, std::min(rows_at_once, rows.count() - first));
-      add(ask([&] { return client_.update(batch); }), counts);
-    }
-    return counts;
-  }
-
-  void post(Rows rows) {
-    const std::uint64_t rows_at_once = batch_rows();
-    for (std::uint64_t first = 0; first < rows.count(); first += rows_at_once) {
-      const auto problem =
-          client_.post(rows.batch(first, std::min(rows_at_once, rows.count() - first)));
-      notice_restart();
-      if (problem) fail(*problem);
-    }
-  }
-
-  Counts flush(std::optional<Problem>& refusal) {
-    const protocol::BatchTotals totals = client_.flush();
-    notice_restart();
-    rows_acknowledged_ += totals.accepted;
-    refusal = totals.first_refusal;
-    return {.accepted = totals.accepted, .late = totals.late, .rejected = totals.rejected};
-  }
-
-  Counts update_tags(const protocol::UpdateTags& all) {
-    Counts counts;
-    in_parts(all.ids.size(), limits().rows_max, [&](std::size_t first, std::size_t count) {
-      const protocol::UpdateTags batch{.ids = all.ids.subspan(first, count),
-                                       .times_us = all.times_us.subspan(first, count),
-                                       .set = all.set.subspan(first, count),
-                                       .clear = all.clear.subspan(first, count)};
-      add(ask([&] { return client_.update_tags(batch); }), counts);
-    });
-    return counts;
-  }
-  Counts remove_objects(const protocol::RemoveObjects& all) {
-    Counts counts;
-    in_parts(all.ids.size(), limits().rows_max, [&](std::size_t first, std::size_t count) {
-      const protocol::RemoveObjects batch{.ids = all.ids.subspan(first, count),
-                                          .times_us = all.times_us.subspan(first, count)};
-      add(ask([&] { return client_.remove_objects(batch); }), counts);
-    });
-    return counts;
-  }
-  Counts put_names(std::span<const std::uint64_t> ids, std::span<const std::string_view> texts) {
-    Counts counts;
-    in_parts(ids.size(), names_at_once(limits()), [&](std::size_t first, std::size_t count) {
-      const auto some = texts.subspan(first, count);
-      const protocol::PutNames batch{.ids = ids.subspan(first, count),
-                                     .texts = {some.begin(), some.end()}};
-      add_other(ask([&] { return client_.put_names(batch); }), counts);
-      if (restores_) kept_.put_names(batch);
-    });
-    return counts;
-  }
-
-  void put_stream(const protocol::PutStream& stream) {
-    ask([&] { return client_.put_stream(stream); });
-    if (restores_) kept_.put_stream(stream);
-  }
-  void remove_stream(const std::string& name) {
-    ask([&] { return client_.remove_stream(name); });
-    kept_.remove_stream(name);
-  }
-  Counts put_queries(const std::string& stream, std::span<const protocol::QuerySpec> queries) {
-    Counts counts;
-    in_parts(queries.size(), queries_at_once(limits()), [&](std::size_t first, std::size_t count) {
-      const auto some = queries.subspan(first, count);
-      const protocol::PutQueries request{.stream = stream, .queries = {some.begin(), some.end()}};
-      add_other(ask([&] { return client_.put_queries(request); }), counts);
-      if (restores_) kept_.put_queries(request, KeptQueries::Clock::now());
-    });
-    return counts;
-  }
-  Counts remove_queries(const std::string& stream, std::span<const std::uint64_t> ids) {
-    Counts counts;
-    in_parts(ids.size(), limits().rows_max, [&](std::size_t first, std::size_t count) {
-      const protocol::RemoveQueries request{.stream = stream, .ids = ids.subspan(first, count)};
-      add_other(ask([&] { return client_.remove_queries(request); }), counts);
-      kept_.remove_queries(request);
-    });
-    return counts;
-  }
-
-  protocol::NeighborAnswers neighbors(const protocol::GetNeighbors& request) {
-    return ask([&] { return client_.get_neighbors(request); });
-  }
-  protocol::TickDone advance_tick(std::int64_t tau_us) {
-    return ask([&] { return client_.advance_tick(tau_us); });
-  }
-  protocol::StatValues stats() {
-    return ask([&] { return client_.get_stats(); });
-  }
-
-  const protocol::Limits& limits() const { return server().limits; }
-  /// The limits of queries that are sent in parts.
-  protocol::Limits limits_of_queries() const {
-    protocol::Limits limits = server().limits;
-    limits.rows_max = std::numeric_limits<std::uint32_t>::max();
-    return limits;
-  }
-
- private:
-  /// The rows of one request. A quarter of the credit, so that several requests are under way.
-  std::uint64_t batch_rows() const {
-    const protocol::Limits& limits = server().limits;
-    const std::uint64_t row_bytes = 8 + 8 + 4 + 8 + 8 + 8 * std::max(3u, limits.dimension);
-    const std::uint64_t frame =
-        std::min<std::uint64_t>(limits.frame_bytes_max, limits.credit_bytes / 4);
-    return std::max<std::uint64_t>(
-        1, std::min({std::uint64_t{limits.rows_max}, limits.credit_rows / 4,
-                     (frame - std::min<std::uint64_t>(frame, 4096)) / row_bytes,
-                     std::uint64_t{1} << 16}));
-  }
-
-  /// Calls `part` with the first index and the number of each part, so that no request has more
-  /// rows than the server takes. At least once, also without rows.
-  template <class Part>
-  static void in_parts(std::size_t count, std::size_t at_once, Part part) {
-    std::size_t first = 0;
-    do {
-      const std::size_t here = std::min(at_once, count - first);
-      part(first, here);
-      first += here;
-    } while (first < count);
-  }
-
-  /// Sends a request. If the server has restarted meanwhile, puts streams and queries again, and
-  /// asks once more where the new server did not know the stream.
-  template <class Call>
-  auto ask(Call call) -> decltype(call().value()) {
-    auto result = call();
-    // The epoch may be the old one.
-    if (!result && result.problem().code == protocol::ErrorCode::log_put_back)
-      must_put_again_ = true;
-    if (notice_restart() && !result && result.problem().code == protocol::ErrorCode::unknown_stream)
-      result = call();
-    if (!result) fail(result.problem());
-    return std::move(result).value();
-  }
-
-  /// Returns whether the server has restarted since the last call. Puts streams and queries again;
-  /// if the server does not answer meanwhile, the next call goes on with it.
-  bool notice_restart() {
-    const bool has_restarted = client_.epoch() != epoch_;
-    while (client_.epoch() != epoch_ || must_put_again_) {
-      if (client_.epoch() != epoch_) {
-        epoch_ = client_.epoch();
-        ++restarts_;
-        rows_lost_ += std::exchange(rows_acknowledged_, 0);
-      }
-      must_put_again_ = true;
-      try {
-        kept_.put_again(client_, KeptQueries::Clock::now());
-      } catch (const protocol::RefusedError&) {
-        must_put_again_ = false;  // it would be refused again
-        throw;
-      }
-      must_put_again_ = false;
-    }
-    return has_restarted;
-  }
-
-  void add(const protocol::BatchReply& reply, Counts& counts) {
-    add_other(reply, counts);
-    rows_acknowledged_ += reply.accepted;
-  }
-  /// Adds the reply to a batch that has no rows of objects.
-  static void add_other(const protocol::BatchReply& reply, Counts& counts) {
-    counts.accepted += reply.accepted;
-    counts.late += reply.late;
-    counts.rejected += reply.rejected;
-  }
-
-  protocol::Client client_;
-  bool restores_;
-  std::uint64_t epoch_;
-  std::uint64_t restarts_ = 0;
-  std::uint64_t rows_acknowledged_ = 0;  ///< by the server of epoch_
-  std::uint64_t rows_lost_ = 0;
-  bool must_put_again_ = false;  ///< what the new server does not have yet
-  KeptQueries kept_;
+      : RestoringClient(zmq_context(), {.client = std::move(options), .restores = restores}) {}
 };
 
 using Client = Use<ClientHandle>;
 
-starling_server_info info_of(const ClientHandle& client) {
+/// Throws FailureError with the refusal, if the result is one.
+template <class Value>
+Value value_of(protocol::Result<Value> result) {
+  if (!result) fail(result.problem());
+  return std::move(result).value();
+}
+
+Counts counts_of(protocol::Result<protocol::BatchReply> result) {
+  const protocol::BatchReply reply = value_of(std::move(result));
+  return {.accepted = reply.accepted, .late = reply.late, .rejected = reply.rejected};
+}
+
+/// The parts of an update, as the client asks for them.
+protocol::RestoringClient::RowsOf parts_of(Rows& rows) {
+  return [&rows](std::size_t first, std::size_t count) { return rows.batch(first, count); };
+}
+
+/// The limits of standing queries, which the client sends in parts.
+protocol::Limits limits_in_parts(const protocol::Limits& limits) {
+  protocol::Limits without_rows_max = limits;
+  without_rows_max.rows_max = std::numeric_limits<std::uint32_t>::max();
+  return without_rows_max;
+}
+
+starling_server_info info_of(const protocol::RestoringClient& client) {
   const protocol::HelloReply& server = client.server();
   return {.size = 0,
           .epoch = server.epoch,
@@ -261,10 +86,10 @@ void answer(starling_client* client, const starling_query* questions, std::uint6
             std::optional<std::int64_t> at_us, starling_result** result) {
   check_place(result, "result");
   const Client use(client);
-  give(
-      result_of(use->neighbors(
-          {.questions = queries_of(questions, count, Asked::once, use->limits()), .at_us = at_us})),
-      result);
+  give(result_of(value_of(use->get_neighbors(
+           {.questions = queries_of(questions, count, Asked::once, use->server().limits),
+            .at_us = at_us}))),
+       result);
 }
 
 }  // namespace
@@ -314,7 +139,8 @@ starling_code starling_client_update(starling_client* client, const starling_row
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts, use->update(c::Rows(rows, use->server().space)));
+    c::Rows given(rows, use->server().space);
+    c::write_counts(counts, c::counts_of(use->update(given.count(), c::parts_of(given))));
   });
 }
 
@@ -325,7 +151,8 @@ starling_code starling_client_update_tags(starling_client* client, uint64_t coun
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts, use->update_tags(c::tags_of(count, ids, times_us, set, clear)));
+    c::write_counts(counts,
+                    c::counts_of(use->update_tags(c::tags_of(count, ids, times_us, set, clear))));
   });
 }
 
@@ -335,7 +162,8 @@ starling_code starling_client_remove_objects(starling_client* client, uint64_t c
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts, use->remove_objects(c::removals_of(count, ids, times_us)));
+    c::write_counts(counts,
+                    c::counts_of(use->remove_objects(c::removals_of(count, ids, times_us))));
   });
 }
 
@@ -351,16 +179,18 @@ starling_code starling_client_put_names(starling_client* client, uint64_t count,
         c::fail(STARLING_INVALID_ARGUMENT, "Text " + std::to_string(views.size()) + " is NULL.");
       views.emplace_back(text);
     }
-    c::write_counts(counts, use->put_names(c::array_of(ids, count, "ids"), views));
+    c::write_counts(counts, c::counts_of(use->put_names({.ids = c::array_of(ids, count, "ids"),
+                                                         .texts = std::move(views)})));
   });
 }
 
 starling_code starling_client_put_stream(starling_client* client, const starling_stream* stream) {
-  return c::guard([&] { c::Client(client)->put_stream(c::stream_of(stream)); });
+  return c::guard([&] { c::value_of(c::Client(client)->put_stream(c::stream_of(stream))); });
 }
 
 starling_code starling_client_remove_stream(starling_client* client, const char* stream) {
-  return c::guard([&] { c::Client(client)->remove_stream(c::stream_name_of(stream)); });
+  return c::guard(
+      [&] { c::value_of(c::Client(client)->remove_stream(c::stream_name_of(stream))); });
 }
 
 starling_code starling_client_put_queries(starling_client* client, const char* stream,
@@ -369,9 +199,12 @@ starling_code starling_client_put_queries(starling_client* client, const char* s
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts, use->put_queries(c::stream_name_of(stream),
-                                             c::queries_of(queries, count, c::Asked::standing,
-                                                           use->limits_of_queries())));
+    const std::string name = c::stream_name_of(stream);
+    const protocol::Limits limits = c::limits_in_parts(use->server().limits);
+    c::write_counts(counts,
+                    c::counts_of(use->put_queries(
+                        {.stream = name,
+                         .queries = c::queries_of(queries, count, c::Asked::standing, limits)})));
   });
 }
 
@@ -381,8 +214,10 @@ starling_code starling_client_remove_queries(starling_client* client, const char
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    c::write_counts(counts,
-                    use->remove_queries(c::stream_name_of(stream), c::array_of(ids, count, "ids")));
+    const std::string name = c::stream_name_of(stream);
+    c::write_counts(
+        counts,
+        c::counts_of(use->remove_queries({.stream = name, .ids = c::array_of(ids, count, "ids")})));
   });
 }
 
@@ -402,7 +237,7 @@ starling_code starling_client_advance_tick(starling_client* client, int64_t tau_
   return c::guard([&] {
     const c::Client use(client);
     if (info != nullptr) c::size_of(info, "info");
-    const protocol::TickDone done = use->advance_tick(tau_us);
+    const protocol::TickDone done = c::value_of(use->advance_tick(tau_us));
     c::write_optional(info, "info",
                       starling_tick_info{.size = 0,
                                          .epoch = use->server().epoch,
@@ -420,7 +255,8 @@ starling_code starling_client_advance_tick(starling_client* client, int64_t tau_
 starling_code starling_client_post(starling_client* client, const starling_rows* rows) {
   return c::guard([&] {
     const c::Client use(client);
-    use->post(c::Rows(rows, use->server().space));
+    c::Rows given(rows, use->server().space);
+    if (const auto problem = use->post(given.count(), c::parts_of(given))) c::fail(*problem);
   });
 }
 
@@ -428,9 +264,10 @@ starling_code starling_client_flush(starling_client* client, starling_counts* co
   return c::guard([&] {
     const c::Client use(client);
     c::check_counts(counts);
-    std::optional<protocol::Problem> refusal;
-    c::write_counts(counts, use->flush(refusal));
-    if (refusal) c::fail(*refusal);
+    const protocol::BatchTotals totals = use->flush();
+    c::write_counts(
+        counts, {.accepted = totals.accepted, .late = totals.late, .rejected = totals.rejected});
+    if (totals.first_refusal) c::fail(*totals.first_refusal);
   });
 }
 
@@ -440,7 +277,8 @@ starling_code starling_client_stats(starling_client* client,
   return c::guard([&] {
     const c::Client use(client);
     if (take == nullptr) c::fail(STARLING_INVALID_ARGUMENT, "take is NULL.");
-    for (const auto& [name, value] : use->stats()) take(context, name.c_str(), value);
+    for (const auto& [name, value] : c::value_of(use->get_stats()))
+      take(context, name.c_str(), value);
   });
 }
 

@@ -531,8 +531,10 @@ STARLING_API starling_code starling_client_destroy(starling_client* client);
 STARLING_API starling_code starling_client_info(starling_client* client,
                                                 starling_server_info* info);
 
-/* Each of these sends one request and waits for its reply. Accepted rows are staged for the next
- * tick of the server. After a lost connection, a request is sent again and applied once. */
+/* Each of these sends one request and waits for its reply. Rows that do not fit in one request go
+ * in several, one after another: if one is refused, those before it are applied. Accepted rows are
+ * staged for the next tick of the server. After a lost connection, a request is sent again and
+ * applied once. */
 STARLING_API starling_code starling_client_update(starling_client* client,
                                                   const starling_rows* rows,
                                                   starling_counts* counts);

@@ -2,8 +2,8 @@
 // A blocking client of one server. The client connects, stays within its credit, and posts batches
 // without waiting for each reply. After a lost connection, the client says hello again and resends
 // the unanswered requests with the same sequence numbers, so the server applies no request twice.
-// Use a Client from one thread only. `starling replay`, `starling subscribe` and the tests use this
-// class.
+// Use a Client from one thread only. A RestoringClient divides batches and restores streams after a
+// restart of the server. `starling replay`, `starling subscribe` and the tests use this class.
 #pragma once
 
 #include <array>
@@ -126,8 +126,7 @@ using StatValues = std::vector<std::pair<std::string, double>>;
 
 /// A session with one server, which ends with the Client. If the server's log was put back from a
 /// copy and lacks requests that were acknowledged, the requests that are unanswered, or else the
-/// next one that changes something, fail once with ErrorCode::log_put_back. examples/client.cpp is
-/// a complete program. A short example:
+/// next one that changes something, fail once with ErrorCode::log_put_back. A short example:
 ///
 ///     zmq::context_t context;
 ///     Client client(context, {.commands = "tcp://127.0.0.1:7411", .name = "my program"});

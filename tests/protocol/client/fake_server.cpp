@@ -6,8 +6,9 @@
 
 namespace starling::protocol::test {
 
-FakeServer::FakeServer(zmq::context_t& context, Answer answer, const std::string& endpoint)
-    : socket_(context, zmq::socket_type::router), answer_(std::move(answer)) {
+FakeServer::FakeServer(zmq::context_t& context, Answer answer, const std::string& endpoint,
+                       const Limits& limits)
+    : socket_(context, zmq::socket_type::router), answer_(std::move(answer)), limits_(limits) {
   socket_.set(zmq::sockopt::linger, 0);
   socket_.set(zmq::sockopt::rcvtimeo, 20);
   socket_.bind(endpoint);
@@ -37,7 +38,7 @@ void FakeServer::run(const std::stop_token& stop) {
     if (!socket_.recv(peer)) continue;
     static_cast<void>(socket_.recv(body));
     const AlignedBytes frame = to_aligned(body);
-    const DecodedRequest request = decode_request(frame, Limits{});
+    const DecodedRequest request = decode_request(frame, limits_);
     const bool is_end = std::holds_alternative<EndSession>(request.body);
     if (is_end) {
       const std::scoped_lock lock(mutex_);

@@ -26,8 +26,9 @@ class FakeServer {
   /// sends when it is destroyed.
   using Answer = std::function<std::optional<Frame>(const DecodedRequest&)>;
 
+  /// Requests that exceed `limits` are passed on as problems.
   FakeServer(zmq::context_t& context, Answer answer,
-             const std::string& endpoint = "tcp://127.0.0.1:*");
+             const std::string& endpoint = "tcp://127.0.0.1:*", const Limits& limits = {});
   ~FakeServer();
 
   std::string endpoint() const { return endpoint_; }
@@ -42,6 +43,7 @@ class FakeServer {
   zmq::socket_t socket_;
   std::string endpoint_;
   Answer answer_;
+  Limits limits_;
   mutable std::mutex mutex_;
   std::vector<RequestHead> received_;
   std::vector<std::uint64_t> ended_;

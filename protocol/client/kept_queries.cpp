@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // See kept_queries.hpp.
-#include "starling/clients/c/kept_queries.hpp"
+#include "starling/protocol/client/kept_queries.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace starling::c {
+#include "starling/protocol/client/rows_at_once.hpp"
 
-namespace {
+namespace starling::protocol {
 
-std::size_t rows_at_once(const protocol::Limits& limits, std::size_t row_bytes) {
-  return std::clamp<std::size_t>(limits.frame_bytes_max / (2 * row_bytes), 1, limits.rows_max);
-}
-
-}  // namespace
-
-std::size_t names_at_once(const protocol::Limits& limits) {
-  constexpr std::size_t overhead_bytes = 64;
-  return rows_at_once(limits, limits.text_bytes_max + overhead_bytes);
-}
-
-std::size_t queries_at_once(const protocol::Limits& limits) {
-  constexpr std::size_t query_bytes = 256;
-  return rows_at_once(limits, query_bytes + limits.dimension * sizeof(float));
-}
-
-void KeptQueries::put_stream(const protocol::PutStream& stream) {
+void KeptQueries::put_stream(const PutStream& stream) {
   Stream& kept = streams_[std::string(stream.name)];
   kept.on = stream.on;
   kept.with = stream.with;
@@ -36,26 +19,26 @@ void KeptQueries::remove_stream(const std::string& name) {
   streams_.erase(name);
 }
 
-void KeptQueries::put_queries(const protocol::PutQueries& request, Clock::time_point now) {
+void KeptQueries::put_queries(const PutQueries& request, Clock::time_point now) {
   const auto stream = streams_.find(std::string(request.stream));
   // A query of another client's stream is not kept: this client does not know how to put it.
   if (stream == streams_.end()) return;
-  for (const protocol::QuerySpec& query : request.queries)
+  for (const QuerySpec& query : request.queries)
     stream->second.queries[to_number(query.id)] = {query, now};
 }
 
-void KeptQueries::remove_queries(const protocol::RemoveQueries& request) {
+void KeptQueries::remove_queries(const RemoveQueries& request) {
   const auto stream = streams_.find(std::string(request.stream));
   if (stream == streams_.end()) return;
   for (const std::uint64_t id : request.ids) stream->second.queries.erase(id);
 }
 
-void KeptQueries::put_names(const protocol::PutNames& request) {
+void KeptQueries::put_names(const PutNames& request) {
   for (std::size_t i = 0; i < request.ids.size(); ++i)
     names_.emplace(request.ids[i], request.texts[i]);
 }
 
-void KeptQueries::put_again(protocol::Client& client, Clock::time_point now) {
+void KeptQueries::put_again(Client& client, Clock::time_point now) {
   put_names_again(client);
   for (auto& [name, stream] : streams_) {
     std::erase_if(stream.queries, [&](const auto& entry) {
@@ -68,10 +51,10 @@ void KeptQueries::put_again(protocol::Client& client, Clock::time_point now) {
   }
 }
 
-void KeptQueries::put_names_again(protocol::Client& client) const {
+void KeptQueries::put_names_again(Client& client) const {
   const std::size_t at_once = names_at_once(client.server().limits);
   std::vector<std::uint64_t> ids;
-  protocol::PutNames request;
+  PutNames request;
   const auto put = [&] {
     request.ids = ids;
     if (!ids.empty()) client.put_names(request).value();
@@ -86,10 +69,9 @@ void KeptQueries::put_names_again(protocol::Client& client) const {
   put();
 }
 
-void KeptQueries::put_queries_again(protocol::Client& client, const std::string& name,
-                                    const Stream& stream) {
+void KeptQueries::put_queries_again(Client& client, const std::string& name, const Stream& stream) {
   const std::size_t at_once = queries_at_once(client.server().limits);
-  protocol::PutQueries request{.stream = name, .queries = {}};
+  PutQueries request{.stream = name, .queries = {}};
   const auto put = [&] {
     if (!request.queries.empty()) client.put_queries(request).value();
     request.queries.clear();
@@ -101,4 +83,4 @@ void KeptQueries::put_queries_again(protocol::Client& client, const std::string&
   put();
 }
 
-}  // namespace starling::c
+}  // namespace starling::protocol
