@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include <starling/protocol/client/client.hpp>
+#include <starling/protocol/client/restoring_client.hpp>
 #include <starling/protocol/client/subscriber.hpp>
 #include <zmq.hpp>
 
@@ -25,8 +25,9 @@ std::int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
 }
 
-/// A stream reports a query's list at the query's first tick and whenever its order changes.
-void put_query(wire::Client& client) {
+/// A stream reports a query's list at the query's first tick and whenever its order changes. The
+/// client puts both again if the server restarts.
+void put_query(wire::RestoringClient& client) {
   client.put_stream({.name = "riders", .on = starling::ReportOn::order, .with = {.distance = true}})
       .value();
   wire::QuerySpec rider{.id = starling::QueryId{7}, .k = 2};
@@ -36,7 +37,7 @@ void put_query(wire::Client& client) {
 }
 
 /// `coordinates` has the x and the y of each taxi, one taxi after another.
-void send_positions(wire::Client& client) {
+void send_positions(wire::RestoringClient& client) {
   const std::vector<std::uint64_t> ids{11, 12, 13};
   const std::vector<double> coordinates{100, 90, 400, 400, 110, 100.5};
   const std::vector<std::int64_t> times_us(ids.size(), now_us());
@@ -60,7 +61,7 @@ std::optional<wire::HeldList> await_list(wire::Subscriber& subscriber) {
 bool run(const char* commands) {
   zmq::context_t context;
   const wire::ClientOptions options{.commands = commands, .name = "examples/client"};
-  wire::Client client(context, options);
+  wire::RestoringClient client(context, {.client = options});
   put_query(client);
   wire::Subscriber subscriber(context, {.client = options, .subscription = {.stream = "riders"}});
   send_positions(client);

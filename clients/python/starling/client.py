@@ -55,7 +55,7 @@ class ServerInfo:
 
 
 class Client:
-    """A client of a server. Each call but `post` sends a request and waits for its reply.
+    """A client of a server. Each call but `post` waits for the replies to what it sends.
 
     After a lost connection a request is sent again, and applied once. After a restart of the
     server, the client puts its names, streams and queries again; `info().rows_lost` says how many
