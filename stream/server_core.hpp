@@ -27,7 +27,7 @@
 #include "starling/stream/recovery/skipping_engine.hpp"
 #include "starling/stream/recovery/snapshot_maker.hpp"
 #include "starling/stream/requests/requests.hpp"
-#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/state/peer.hpp"
 #include "starling/stream/sockets/results.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/tables/tables.hpp"

@@ -7,7 +7,7 @@
 
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/access/principal.hpp"
-#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/state/peer.hpp"
 #include "starling/stream/state/request_owner.hpp"
 
 namespace starling::stream {

@@ -11,7 +11,7 @@
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/operation/metrics.hpp"
-#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/state/peer.hpp"
 
 namespace starling::stream {
 

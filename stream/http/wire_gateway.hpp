@@ -15,7 +15,7 @@
 
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/sockets/command_socket.hpp"
+#include "starling/stream/state/peer.hpp"
 
 namespace boost::asio {
 class io_context;

@@ -16,8 +16,8 @@
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
 #include "starling/stream/access/principal.hpp"
-#include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/peer.hpp"
 
 namespace starling::stream {
 

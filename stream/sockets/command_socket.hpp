@@ -12,11 +12,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/state/peer.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/zmtp/fault.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
@@ -43,22 +43,6 @@ struct CommandSocketOptions {
   /// Connections beyond this number are closed at once.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
   const zmtp::Authentication* authentication = nullptr;  ///< null: everyone is anonymous
-};
-
-/// The peer that sent a request and gets the reply.
-struct Peer {
-  /// The number of its connection. The server counts connections, so no peer can choose one.
-  std::uint64_t connection = 0;
-  bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
-  bool in_process = false;     ///< not of this socket: the server's own HTTP endpoint
-  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-  bool operator==(const Peer&) const = default;
-};
-
-/// A received frame. `owner` owns the memory of `bytes`.
-struct ReceivedBytes {
-  std::shared_ptr<const void> owner;
-  std::span<const std::byte> bytes;
 };
 
 class CommandSocket {

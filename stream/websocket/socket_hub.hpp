@@ -22,8 +22,8 @@
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/socket_codec.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
-#include "starling/stream/sockets/command_socket.hpp"
 #include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/state/peer.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 
 namespace boost::asio {

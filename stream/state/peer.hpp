@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sender of a request and its bytes, as ServerCore takes them. The commands endpoint, HTTP and
+// WebSockets pass both on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "starling/stream/zmtp/authentication.hpp"
+
+namespace starling::stream {
+
+/// The peer that sent a request and gets the reply.
+struct Peer {
+  /// The number of its connection. The server counts connections, so no peer can choose one.
+  std::uint64_t connection = 0;
+  bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
+  bool in_process = false;     ///< the server's own HTTP endpoint, not a client of the commands
+  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  bool operator==(const Peer&) const = default;
+};
+
+/// A received frame. `owner` owns the memory of `bytes`.
+struct ReceivedBytes {
+  std::shared_ptr<const void> owner;
+  std::span<const std::byte> bytes;
+};
+
+}  // namespace starling::stream
