@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "starling/knn/base/clocks.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
 #include "starling/stream/server_state.hpp"
 
 namespace starling::stream {

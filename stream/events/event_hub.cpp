@@ -19,7 +19,7 @@
 #include "starling/stream/events/followed_stream.hpp"
 #include "starling/stream/events/snapshot_fetch.hpp"
 #include "starling/stream/http/objects_body.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
 #include "starling/stream/sockets/moved_socket.hpp"
 
 namespace starling::stream {

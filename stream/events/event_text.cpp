@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
 
 namespace starling::stream {
 

@@ -13,10 +13,11 @@
 #include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
+#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
+#include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/json_reader.hpp"
 #include "starling/stream/json/json_text.hpp"
-#include "starling/stream/json/problem.hpp"
 #include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {

@@ -18,8 +18,9 @@
 #include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
+#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/bad_request.hpp"
 
 namespace starling::stream {
 

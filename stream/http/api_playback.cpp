@@ -7,9 +7,9 @@
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/http/replies.hpp"
+#include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/json_reader.hpp"
 #include "starling/stream/json/json_text.hpp"
-#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 namespace {

@@ -13,9 +13,9 @@
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/replies.hpp"
+#include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/json_reader.hpp"
 #include "starling/stream/json/json_text.hpp"
-#include "starling/stream/json/problem.hpp"
 
 namespace starling::stream {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
 
 namespace starling::stream {
 

@@ -7,7 +7,7 @@
 
 #include "starling/protocol/wire/check.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/bad_request.hpp"
 
 namespace starling::stream {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {

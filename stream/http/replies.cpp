@@ -6,7 +6,8 @@
 #include <variant>
 
 #include "starling/stream/http/media_types.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
+#include "starling/stream/json/bad_request.hpp"
 
 namespace starling::stream {
 

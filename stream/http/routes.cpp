@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "starling/stream/http/api.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {

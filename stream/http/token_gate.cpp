@@ -8,7 +8,7 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/stream/access/rights.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
 
 namespace starling::stream {
 

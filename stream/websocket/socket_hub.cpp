@@ -12,8 +12,8 @@
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
+#include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/token_gate.hpp"
-#include "starling/stream/json/problem.hpp"
 #include "starling/stream/sockets/moved_socket.hpp"
 #include "starling/stream/websocket/position_feed.hpp"
 #include "starling/stream/websocket/socket_thread.hpp"

@@ -11,7 +11,7 @@
 
 #include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/routes.hpp"
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/json/bad_request.hpp"
 #include "tests/stream/support/openapi_file.hpp"
 #include "tests/stream/support/running_server.hpp"
 

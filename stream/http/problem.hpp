@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "starling/protocol/wire/errors.hpp"
@@ -22,12 +21,5 @@ HttpAnswer unknown_object_answer(std::uint64_t tick, std::int64_t tau_us);
 
 /// Returns the HTTP status that says the same as `code`.
 unsigned status_of(protocol::ErrorCode code);
-
-/// Says why a request's target or body cannot be used. The routes throw it before they change
-/// anything, and the router answers with it.
-struct BadRequest {
-  std::string sentence;
-  unsigned status = 400;
-};
 
 }  // namespace starling::stream

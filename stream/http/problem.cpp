@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes problem documents, and chooses their statuses: see problem.hpp.
-#include "starling/stream/json/problem.hpp"
+#include "starling/stream/http/problem.hpp"
 
 #include <cstdint>
 
