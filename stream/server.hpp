@@ -44,6 +44,7 @@ class Server {
   void reload_keys();
 
  private:
+  friend struct ServerReading;  // the metrics read the parts
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of a server and how they are connected. server.cpp runs them, server_http.cpp connects
-// HTTP, and server_gauges.cpp reads what the metrics show. No other file includes this one.
+// HTTP, and metric_table.cpp reads what the metrics show. No other file includes this one.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -65,7 +64,6 @@ struct Server::State {
 
   void send(const Peer& peer, const protocol::Frame& frame);
 
-  std::array<double, zmtp::fault_count> cut_counts() const;
   Gauges gauges();
 
   /// Gives memory that is free in the process back to the system, beside the loop and not often.

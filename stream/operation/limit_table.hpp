@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a server's limits. Each entry holds a limit's name, its help text, its member of
-// ServerOptions, and the gauge that shows how much of the limit is used. `serve`, `info`, /metrics
-// and refusals read the table. A test compares docs/limits.md with the table.
+// The table of a server's limits. Each entry holds a limit's name, its help text and its member of
+// ServerOptions. `serve`, `info`, /metrics and refusals read the table. A row of metric_table()
+// says how much of a limit is used. A test compares docs/limits.md with the table.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "starling/protocol/wire/errors.hpp"
-#include "starling/stream/operation/metrics.hpp"
 #include "starling/stream/operation/options.hpp"
 
 namespace starling::stream {
@@ -40,7 +39,6 @@ struct Limit {
   std::string_view bounds;   ///< what is limited; the help text of the flag
   std::string_view reached;  ///< what happens when the limit is reached
   Field field;
-  double Gauges::*used = nullptr;  ///< shows the use of the limit; nullptr: no gauge
   protocol::RowReason reason = protocol::RowReason::none;  ///< of rows beyond the limit
   std::uint64_t value_min = 1;
 

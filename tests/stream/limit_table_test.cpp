@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "starling/stream/operation/metric_table.hpp"
 #include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
@@ -41,7 +42,7 @@ std::string documented(const Limit& limit) {
   const std::string name(limit.name);
   const std::string flag =
       limit.is_settable() ? "`--" + name + "`" : "`" + name + "` (fixed by the protocol)";
-  const std::string used = limit.used == nullptr ? "" : " and `starling_limit_used`";
+  const std::string used = use_of(limit.name) == nullptr ? "" : " and `starling_limit_used`";
   std::ostringstream row;
   row << "| " << flag << " | " << limit.bounds << " | " << to_string(limit.of) << " | "
       << limit.field.get({}) << " | " << limit.reached << " | `starling_limit`" << used << " |\n";
@@ -83,7 +84,7 @@ TEST(LimitTable, MetricsHaveAGaugeOfEveryLimitAndOfItsUse) {
     const std::string label = "{name=\"" + std::string(limit.name) + "\"} ";
     EXPECT_THAT(metrics, HasSubstr("starling_limit" + label));
     EXPECT_EQ(metrics.find("starling_limit_used" + label) != std::string::npos,
-              limit.used != nullptr)
+              use_of(limit.name) != nullptr)
         << limit.name;
   }
 }
