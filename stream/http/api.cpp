@@ -63,7 +63,7 @@ std::optional<HttpAnswer> HttpApi::admit(HttpHead& head) {
   if (auto refusal = gatekeeper_.check_host(head)) return refusal;
   try {
     const RouteMatch match = find_route(head.method, head.target);
-    if (match.route != nullptr && (match.route->is_change() || match.route->has_no_end))
+    if (match.route != nullptr && match.route->is_guarded())
       if (auto refusal = gatekeeper_.check_origin(head)) return refusal;
     if (match.route != nullptr)
       if (auto refusal = tokens_.check(head, *match.route)) return refusal;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "starling/stream/http/api.hpp"
@@ -14,78 +16,46 @@ namespace starling::stream {
 
 namespace {
 
-// Each route refuses malformed, foreign and too large requests, with 400, 413, 417, 421 or 431. All
-// but /healthz refuse unknown tokens, with 401 or 429, and those that need a role refuse whoever
-// has none, with 403.
-constexpr auto health_statuses = std::to_array<unsigned>({200, 400, 413, 417, 421, 431, 503});
-constexpr auto known_statuses = std::to_array<unsigned>({200, 400, 401, 413, 417, 421, 429, 431});
-constexpr auto read_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431});
-constexpr auto busy_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431, 503});
-constexpr auto ask_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 413, 417, 421, 429, 431, 503});
-constexpr auto post_question_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 411, 413, 415, 417, 421, 429, 431, 503});
-constexpr auto find_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 406, 413, 417, 421, 429, 431, 503});
-constexpr auto lists_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431, 503});
-constexpr auto events_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431, 503});
-constexpr auto socket_statuses =
-    std::to_array<unsigned>({101, 400, 401, 403, 413, 417, 421, 426, 429, 431, 503});
-constexpr auto remove_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 413, 417, 421, 429, 431, 503});
-constexpr auto remove_object_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 413, 417, 421, 429, 431, 503});
-constexpr auto playback_statuses =
-    std::to_array<unsigned>({200, 400, 401, 404, 413, 417, 421, 429, 431});
-constexpr auto put_playback_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 411, 413, 415, 417, 421, 429, 431});
-constexpr auto put_stream_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 411, 413, 415, 417, 421, 429, 431, 503});
-constexpr auto put_query_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 404, 411, 413, 415, 417, 421, 429, 431, 503});
-constexpr auto post_statuses =
-    std::to_array<unsigned>({200, 400, 401, 403, 411, 413, 415, 417, 421, 429, 431, 503});
+template <class... Status>
+constexpr std::array<unsigned, 4> own(Status... statuses) {
+  return {static_cast<unsigned>(statuses)...};
+}
 
 constexpr auto table = std::to_array<Route>({
-    {"GET", "/healthz", RouteAccess::open, RouteBody::none, health_statuses, &HttpApi::get_health},
-    {"GET", "/metrics", RouteAccess::stats, RouteBody::none, read_statuses, &HttpApi::get_metrics},
-    {"POST", "/v1/objects", RouteAccess::publish, RouteBody::json_or_lines, post_statuses,
+    {"GET", "/healthz", RouteAccess::open, RouteBody::none, own(200, 503), &HttpApi::get_health},
+    {"GET", "/metrics", RouteAccess::stats, RouteBody::none, own(200), &HttpApi::get_metrics},
+    {"POST", "/v1/objects", RouteAccess::publish, RouteBody::json_or_lines, own(200, 503),
      &HttpApi::post_objects},
-    {"GET", "/v1/objects/{id}", RouteAccess::query, RouteBody::none, find_statuses,
+    {"GET", "/v1/objects/{id}", RouteAccess::query, RouteBody::none, own(200, 404, 406, 503),
      &HttpApi::get_object},
-    {"DELETE", "/v1/objects/{id}", RouteAccess::publish, RouteBody::none, remove_object_statuses,
+    {"DELETE", "/v1/objects/{id}", RouteAccess::publish, RouteBody::none, own(200, 503),
      &HttpApi::delete_object},
-    {"GET", "/v1/neighbors", RouteAccess::query, RouteBody::none, ask_statuses,
+    {"GET", "/v1/neighbors", RouteAccess::query, RouteBody::none, own(200, 404, 406, 503),
      &HttpApi::get_neighbors},
-    {"POST", "/v1/neighbors", RouteAccess::query, RouteBody::json, post_question_statuses,
+    {"POST", "/v1/neighbors", RouteAccess::query, RouteBody::json, own(200, 404, 406, 503),
      &HttpApi::post_neighbors},
-    {"GET", "/v1/streams", RouteAccess::read, RouteBody::none, busy_statuses,
+    {"GET", "/v1/streams", RouteAccess::read, RouteBody::none, own(200, 503),
      &HttpApi::get_streams},
-    {"GET", "/v1/streams/{name}", RouteAccess::subscribe, RouteBody::none, lists_statuses,
+    {"GET", "/v1/streams/{name}", RouteAccess::subscribe, RouteBody::none, own(200, 404, 503),
      &HttpApi::get_stream},
-    {"GET", "/v1/streams/{name}/events", RouteAccess::subscribe, RouteBody::none, events_statuses,
-     &HttpApi::get_events, true},
-    {"PUT", "/v1/streams/{name}", RouteAccess::query, RouteBody::json, put_stream_statuses,
+    {"GET", "/v1/streams/{name}/events", RouteAccess::subscribe, RouteBody::none,
+     own(200, 404, 503), &HttpApi::get_events, true},
+    {"PUT", "/v1/streams/{name}", RouteAccess::query, RouteBody::json, own(200, 503),
      &HttpApi::put_stream},
-    {"DELETE", "/v1/streams/{name}", RouteAccess::query, RouteBody::none, remove_statuses,
+    {"DELETE", "/v1/streams/{name}", RouteAccess::query, RouteBody::none, own(200, 404, 503),
      &HttpApi::delete_stream},
     {"PUT", "/v1/streams/{name}/queries/{id}", RouteAccess::query, RouteBody::json,
-     put_query_statuses, &HttpApi::put_query},
+     own(200, 404, 503), &HttpApi::put_query},
     {"DELETE", "/v1/streams/{name}/queries/{id}", RouteAccess::query, RouteBody::none,
-     remove_statuses, &HttpApi::delete_query},
-    {"GET", "/v1/ws", RouteAccess::known, RouteBody::none, socket_statuses, &HttpApi::get_socket,
+     own(200, 404, 503), &HttpApi::delete_query},
+    {"GET", "/v1/ws", RouteAccess::known, RouteBody::none, own(101, 426, 503), &HttpApi::get_socket,
      true},
-    {"GET", "/v1/stats", RouteAccess::stats, RouteBody::none, busy_statuses, &HttpApi::get_stats},
-    {"GET", "/v1/playback", RouteAccess::known, RouteBody::none, playback_statuses,
+    {"GET", "/v1/stats", RouteAccess::stats, RouteBody::none, own(200, 503), &HttpApi::get_stats},
+    {"GET", "/v1/playback", RouteAccess::known, RouteBody::none, own(200, 404),
      &HttpApi::get_playback},
-    {"PUT", "/v1/playback", RouteAccess::tick, RouteBody::json, put_playback_statuses,
+    {"PUT", "/v1/playback", RouteAccess::tick, RouteBody::json, own(200, 404),
      &HttpApi::put_playback},
-    {"GET", "/v1/network", RouteAccess::known, RouteBody::none, known_statuses,
-     &HttpApi::get_network},
+    {"GET", "/v1/network", RouteAccess::known, RouteBody::none, own(200), &HttpApi::get_network},
 });
 
 /// Takes the text up to the next '/' off `path`, which begins with '/'.
@@ -135,6 +105,19 @@ Roles roles_of(RouteAccess access) {
   if (access == RouteAccess::tick) add(Role::tick);
   if (access == RouteAccess::stats) add(Role::stats);
   return roles;
+}
+
+std::vector<unsigned> Route::statuses() const {
+  // Any request may be malformed, foreign or too large.
+  std::vector<unsigned> all{400, 413, 417, 421, 431};
+  const auto add = [&](std::initializer_list<unsigned> more) { all.insert(all.end(), more); };
+  if (access != RouteAccess::open) add({401, 429});
+  if (roles_of(access).any() || is_guarded()) add({403});
+  if (body != RouteBody::none) add({411, 415});
+  std::ranges::copy_if(own_statuses, std::back_inserter(all),
+                       [](unsigned status) { return status != 0; });
+  std::ranges::sort(all);
+  return all;
 }
 
 std::span<const Route> http_routes() {

@@ -3,6 +3,7 @@
 // same routes and statuses; a test compares the two. HttpApi carries the routes out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,13 +49,19 @@ struct Route {
   std::string_view path;    ///< for example "/v1/objects/{id}"
   RouteAccess access = RouteAccess::known;
   RouteBody body = RouteBody::none;
-  std::span<const unsigned> statuses;  ///< all that an answer may have
+  /// What only this route answers: its success, and what it finds out itself. 0: no status.
+  std::array<unsigned, 4> own_statuses{};
   void (HttpApi::*run)(HttpCall) = nullptr;
   /// The answer takes a place until its reader leaves, so foreign pages must not ask for it.
   bool has_no_end = false;
 
   /// A question with a body is guarded as a change is.
   bool is_change() const { return method != "GET"; }
+  /// Pages of other origins must not send such a request.
+  bool is_guarded() const { return is_change() || has_no_end; }
+  /// Returns all statuses that an answer may have, in ascending order. Most follow from `access`
+  /// and `body`.
+  std::vector<unsigned> statuses() const;
 };
 
 std::span<const Route> http_routes();
