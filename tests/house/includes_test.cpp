@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -47,12 +49,33 @@ std::vector<std::string> violations_in(const fs::path& root, const std::string& 
   return violations;
 }
 
+/// Returns the rooms whose headers a room includes, itself among them.
+std::set<std::string> included_rooms(const fs::path& folder) {
+  constexpr std::string_view begin = "#include \"starling/";
+  std::set<std::string> rooms;
+  for (const fs::path& source : sources_in(folder)) {
+    std::ifstream file(source);
+    std::string line;
+    while (std::getline(file, line))
+      if (line.starts_with(begin))
+        rooms.insert(line.substr(begin.size(), line.rfind('/') - begin.size()));
+  }
+  return rooms;
+}
+
 class EachRoom : public testing::TestWithParam<Room> {};
 
 TEST_P(EachRoom, IncludesOnlyWhatTheTableAllows) {
   const fs::path root = STARLING_SOURCE_DIR;
   EXPECT_FALSE(sources_in(root / GetParam().name).empty());
   for (const auto& violation : violations_in(root, GetParam().name)) ADD_FAILURE() << violation;
+}
+
+TEST_P(EachRoom, IncludesSomethingOfEachRoomThatTheTableAllows) {
+  const auto included = included_rooms(fs::path(STARLING_SOURCE_DIR) / GetParam().name);
+  for (const std::string& target : GetParam().may_include)
+    EXPECT_TRUE(included.contains(target))
+        << "remove the arrow from " << GetParam().name << " to " << target << ": no file takes it";
 }
 
 std::string test_name(const testing::TestParamInfo<Room>& room) {

@@ -14,8 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "starling/stream/limit_table.hpp"
-#include "starling/stream/metrics.hpp"
+#include "starling/stream/operation/limit_table.hpp"
+#include "starling/stream/operation/metrics.hpp"
 #include "tests/stream/support/running_server.hpp"
 
 namespace starling::stream {
