@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "starling/knn/base/bytes_text.hpp"
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/log/segment.hpp"
 
 namespace starling::log {
@@ -40,25 +41,6 @@ auto uninterrupted(Call call) {
   }
 }
 
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 class SystemFile final : public File {
  public:
   SystemFile(Descriptor descriptor, std::string path)
@@ -66,7 +48,7 @@ class SystemFile final : public File {
 
   std::uint64_t bytes() const override {
     struct stat status {};
-    if (::fstat(descriptor_.get(), &status) != 0) fail("cannot ask the size of", path_, errno);
+    if (::fstat(descriptor_.number(), &status) != 0) fail("cannot ask the size of", path_, errno);
     return static_cast<std::uint64_t>(status.st_size);
   }
 
@@ -78,7 +60,7 @@ class SystemFile final : public File {
     std::size_t done = 0;
     while (done < out.size()) {
       const ssize_t count = uninterrupted([&] {
-        return ::pread(descriptor_.get(), out.data() + done, out.size() - done,
+        return ::pread(descriptor_.number(), out.data() + done, out.size() - done,
                        static_cast<off_t>(offset + done));
       });
       if (count < 0) fail("cannot read", path_, errno);
@@ -92,7 +74,7 @@ class SystemFile final : public File {
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ssize_t count = uninterrupted([&] {
-        return ::pwrite(descriptor_.get(), bytes.data() + done, bytes.size() - done,
+        return ::pwrite(descriptor_.number(), bytes.data() + done, bytes.size() - done,
                         static_cast<off_t>(offset + done));
       });
       if (count < 0) fail("cannot write", path_, errno);
@@ -103,7 +85,7 @@ class SystemFile final : public File {
 
   void begin_sync(std::uint64_t offset, std::uint64_t bytes) override {
     const int result = uninterrupted([&] {
-      return ::sync_file_range(descriptor_.get(), static_cast<off_t>(offset),
+      return ::sync_file_range(descriptor_.number(), static_cast<off_t>(offset),
                                static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
     });
     // Some file systems and sandboxes have no such call, and sync() does all of the work.
@@ -112,7 +94,7 @@ class SystemFile final : public File {
   }
 
   void sync() override {
-    if (uninterrupted([&] { return ::fdatasync(descriptor_.get()); }) != 0)
+    if (uninterrupted([&] { return ::fdatasync(descriptor_.number()); }) != 0)
       fail("cannot write to the disk", path_, errno);
   }
 
@@ -135,15 +117,11 @@ class SystemFiles : public Files {
   }
 
   std::vector<std::string> list() const override {
-    const int copy = uninterrupted(
-        [&] { return ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-    if (copy < 0) fail("cannot read the folder", path_, errno);
-    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(copy), &::closedir);
-    if (!folder) {
-      const int error = errno;
-      ::close(copy);
-      fail("cannot read the folder", path_, error);
-    }
+    Descriptor copy = try_open(".", O_RDONLY | O_DIRECTORY);
+    if (!copy.is_open()) fail("cannot read the folder", path_, errno);
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(copy.number()), &::closedir);
+    if (!folder) fail("cannot read the folder", path_, errno);
+    copy.release();
     std::vector<std::string> names;
     errno = 0;
     while (const dirent* const entry = ::readdir(folder.get())) {
@@ -165,27 +143,27 @@ class SystemFiles : public Files {
     Descriptor made = open_at(name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, "cannot make");
     int error = 0;
     do {  // posix_fallocate returns its error
-      error = ::posix_fallocate(made.get(), 0, static_cast<off_t>(bytes));
+      error = ::posix_fallocate(made.number(), 0, static_cast<off_t>(bytes));
     } while (error == EINTR);
     if (error == 0) return std::make_unique<SystemFile>(std::move(made), path_of(name));
-    ::unlinkat(folder_.get(), std::string(name).c_str(), 0);
+    ::unlinkat(folder_.number(), std::string(name).c_str(), 0);
     refuse_creation(name, bytes, error);
   }
 
   void rename(std::string_view from, std::string_view to) override {
-    if (::renameat(folder_.get(), std::string(from).c_str(), folder_.get(),
+    if (::renameat(folder_.number(), std::string(from).c_str(), folder_.number(),
                    std::string(to).c_str()) != 0)
       fail("cannot rename", path_of(from), errno);
   }
 
   void remove(std::string_view name) override {
-    if (::unlinkat(folder_.get(), std::string(name).c_str(), 0) != 0)
+    if (::unlinkat(folder_.number(), std::string(name).c_str(), 0) != 0)
       fail("cannot remove", path_of(name), errno);
   }
 
   std::string birth_of(std::string_view name) const override {
     struct statx status {};
-    if (::statx(folder_.get(), std::string(name).c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME,
+    if (::statx(folder_.number(), std::string(name).c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME,
                 &status) != 0) {
       // Some sandboxes have no such call.
       if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return {};
@@ -196,13 +174,13 @@ class SystemFiles : public Files {
   }
 
   void sync_folder() override {
-    if (uninterrupted([&] { return ::fsync(folder_.get()); }) != 0)
+    if (uninterrupted([&] { return ::fsync(folder_.number()); }) != 0)
       fail("cannot write to the disk the folder", path_, errno);
   }
 
   std::uint64_t free_bytes() const override {
     struct statvfs status {};
-    if (::fstatvfs(folder_.get(), &status) != 0) fail("cannot ask the room of", path_, errno);
+    if (::fstatvfs(folder_.number(), &status) != 0) fail("cannot ask the room of", path_, errno);
     return std::uint64_t{status.f_bavail} * status.f_frsize;
   }
 
@@ -212,16 +190,15 @@ class SystemFiles : public Files {
   /// On an error returns a closed descriptor and sets errno.
   Descriptor try_open(std::string_view name, int flags) const {
     return Descriptor(uninterrupted([&] {
-      return ::openat(folder_.get(), std::string(name).c_str(), flags | O_CLOEXEC, 0600);
+      return ::openat(folder_.number(), std::string(name).c_str(), flags | O_CLOEXEC, 0600);
     }));
   }
 
  private:
   /// Puts the new folder's own entry on the disk.
   void sync_parent() const {
-    const Descriptor parent(uninterrupted(
-        [&] { return ::openat(folder_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (!parent.is_open() || uninterrupted([&] { return ::fsync(parent.get()); }) != 0)
+    const Descriptor parent = try_open("..", O_RDONLY | O_DIRECTORY);
+    if (!parent.is_open() || uninterrupted([&] { return ::fsync(parent.number()); }) != 0)
       fail("cannot write to the disk the folder above", path_, errno);
   }
 
@@ -241,7 +218,7 @@ class SystemFiles : public Files {
 
   void lock() {
     lock_ = open_at(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW, "cannot make");
-    if (uninterrupted([&] { return ::flock(lock_.get(), LOCK_EX | LOCK_NB); }) == 0) return;
+    if (uninterrupted([&] { return ::flock(lock_.number(), LOCK_EX | LOCK_NB); }) == 0) return;
     if (errno != EWOULDBLOCK) fail("cannot lock", path_of(lock_name), errno);
     throw FolderLocked("another process uses the log in " + path_);
   }
@@ -271,7 +248,7 @@ class HeldFiles final : public SystemFiles {
   std::unique_ptr<File> open(std::string_view name) override {
     const auto found = held_.find(name);
     if (found == held_.end()) fail("cannot open", path_of(name), ENOENT);
-    Descriptor copy(::fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0));
+    Descriptor copy(::fcntl(found->second.number(), F_DUPFD_CLOEXEC, 0));
     if (!copy.is_open()) fail("cannot open", path_of(name), errno);
     return std::make_unique<SystemFile>(std::move(copy), path_of(name));
   }

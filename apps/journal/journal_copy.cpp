@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "starling/apps/journal/log_check.hpp"
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/log/identity.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
@@ -33,13 +34,10 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
 
 /// Returns when the entries of the folder are on the disk.
 void sync(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool is_synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!is_synced)
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.is_open() || ::fsync(opened.number()) != 0)
     refuse("the copy is made, but the folder " + folder.string() +
-           " cannot be written to the disk: " + std::generic_category().message(error));
+           " cannot be written to the disk: " + std::generic_category().message(errno));
 }
 
 /// A folder that is removed with all that is in it, unless it gets its name.

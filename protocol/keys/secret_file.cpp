@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "starling/protocol/keys/descriptor.hpp"
+#include "starling/knn/base/descriptor.hpp"
 
 namespace starling::protocol {
 namespace {

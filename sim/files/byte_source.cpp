@@ -15,6 +15,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/text_input.hpp"
 
@@ -27,13 +28,13 @@ class FileSource final : public ByteSource {
       : path_(shown_path(path)),
         descriptor_(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw InputError(path_ + ": cannot be opened: " + std::strerror(errno));
+    if (!descriptor_.is_open())
+      throw InputError(path_ + ": cannot be opened: " + std::strerror(errno));
   }
-  ~FileSource() override { ::close(descriptor_); }
 
   std::size_t read(std::span<char> buffer) override {
     for (;;) {
-      const ssize_t bytes = ::read(descriptor_, buffer.data(), buffer.size());
+      const ssize_t bytes = ::read(descriptor_.number(), buffer.data(), buffer.size());
       if (bytes >= 0) return static_cast<std::size_t>(bytes);
       if (errno == EISDIR) throw InputError(path_ + ": is a directory");
       if (errno != EINTR)
@@ -43,7 +44,7 @@ class FileSource final : public ByteSource {
 
  private:
   std::string path_;
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 class MemorySource final : public ByteSource {

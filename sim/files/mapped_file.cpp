@@ -10,35 +10,16 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
-namespace {
-
-class Descriptor {
- public:
-  // With O_NONBLOCK, opening a pipe does not wait for a writer. The constructor of MappedFile then
-  // refuses the pipe.
-  explicit Descriptor(const std::string& path)
-      : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (number_ < 0) throw InputError(path + ": cannot be opened: " + std::strerror(errno));
-  }
-  ~Descriptor() { close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-}  // namespace
 
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
-  const Descriptor file(path_);
+  // With O_NONBLOCK, opening a pipe does not wait for a writer; it is refused below.
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) throw InputError(path_ + ": cannot be opened: " + std::strerror(errno));
   struct stat status {};
   if (fstat(file.number(), &status) != 0)
     throw InputError(path_ + ": cannot be read: " + std::strerror(errno));

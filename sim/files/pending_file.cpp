@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -46,28 +47,29 @@ std::unique_ptr<PendingFile> PendingFile::open(const std::string& path, Kind kin
 
 PendingFile::~PendingFile() {
   if (!hidden_path_.empty()) ::unlink(hidden_path_.c_str());
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 bool PendingFile::open_unnamed() {
-  descriptor_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, new_file_mode);
-  if (descriptor_ < 0) return false;
-  if (::access(link_to(descriptor_).c_str(), F_OK) == 0) return true;
-  ::close(descriptor_);  // without /proc the file could not be linked to a name
-  descriptor_ = -1;
-  return false;
+  Descriptor opened(
+      ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, new_file_mode));
+  if (!opened.is_open()) return false;
+  // Without /proc the file could not be linked to a name.
+  if (::access(link_to(opened.number()).c_str(), F_OK) != 0) return false;
+  descriptor_ = std::move(opened);
+  return true;
 }
 
 bool PendingFile::open_hidden() {
   return make_hidden([this](const std::string& name) {
-    descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode);
-    return descriptor_ >= 0;
+    descriptor_ =
+        Descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode));
+    return descriptor_.is_open();
   });
 }
 
 bool PendingFile::link_hidden() {
   return make_hidden([this](const std::string& name) {
-    return ::linkat(AT_FDCWD, link_to(descriptor_).c_str(), AT_FDCWD, name.c_str(),
+    return ::linkat(AT_FDCWD, link_to(descriptor()).c_str(), AT_FDCWD, name.c_str(),
                     AT_SYMLINK_FOLLOW) == 0;
   });
 }
@@ -76,7 +78,7 @@ bool PendingFile::link_hidden() {
 void PendingFile::keep_permissions() {
   struct stat replaced {};
   if (::stat(path_.c_str(), &replaced) != 0) return;
-  [[maybe_unused]] const int ignored = ::fchmod(descriptor_, replaced.st_mode & permissions);
+  [[maybe_unused]] const int ignored = ::fchmod(descriptor(), replaced.st_mode & permissions);
 }
 
 bool PendingFile::appear() {

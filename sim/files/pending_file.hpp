@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "starling/knn/base/descriptor.hpp"
+
 namespace starling::sim {
 
 class PendingFile {
@@ -28,7 +30,7 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   /// Returns a descriptor for reading and writing, which is valid while this object lives.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.number(); }
 
   /// Gives the file its name and replaces an older file of this name. Returns false, with errno
   /// set, on failure.
@@ -45,7 +47,7 @@ class PendingFile {
   bool make_hidden(const Make& make);
 
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   std::string hidden_path_;  ///< empty while the file has no name
 };
 

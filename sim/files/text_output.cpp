@@ -20,6 +20,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "starling/knn/base/descriptor.hpp"
 namespace starling::sim {
 namespace {
 
@@ -197,9 +198,8 @@ void TextOutput::check(const std::string& path) {
   if (place->holds == Place::Holds::nothing) {
     if (!PendingFile::open(place->end)) fail_at(path, "opened");
   } else if (place->holds == Place::Holds::file) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) fail_at(path, "opened");
-    ::close(descriptor);
+    const Descriptor opened(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!opened.is_open()) fail_at(path, "opened");
   } else if (std::filesystem::is_directory(path)) {
     errno = EISDIR;
     fail_at(path, "opened");

@@ -31,7 +31,7 @@ constexpr void check_toml(bool holds) {
 #define TOML_ASSERT(condition) check_toml(static_cast<bool>(condition))
 #include <toml++/toml.h>
 
-#include "starling/protocol/keys/descriptor.hpp"
+#include "starling/knn/base/descriptor.hpp"
 
 namespace starling::stream {
 
@@ -431,8 +431,7 @@ KeysFile read_keys_file(const std::string& path) {
     throw std::runtime_error("the keys file " + path + " " + what);
   };
   // Without O_NONBLOCK, a named pipe would wait for its writer.
-  const protocol::Descriptor opened(
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (opened.number() < 0 || ::fstat(opened.number(), &status) != 0)
     fail(std::string("cannot be opened: ") + std::strerror(errno));

@@ -111,27 +111,15 @@ std::string text_of(const Address& address) {
   return std::string(tcp_scheme) + (is_v6 ? "[" : "") + host + (is_v6 ? "]:" : ":") + port;
 }
 
-/// Closes the descriptor, unless release() was called.
-struct Descriptor {
-  explicit Descriptor(int the_number) : number(the_number) {
-    if (number < 0) refuse(errno);
-  }
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int release() { return std::exchange(number, -1); }
-  int number;
-};
-
-int stream_socket(int domain) {
-  return ::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+Descriptor stream_socket(int domain) {
+  Descriptor opened(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!opened.is_open()) refuse(errno);
+  return opened;
 }
 
-void listen_on(int descriptor, const Address& address) {
-  if (::bind(descriptor, address.get(), address.size) != 0) refuse(errno);
-  if (::listen(descriptor, backlog) != 0) refuse(errno);
+void listen_on(const Descriptor& descriptor, const Address& address) {
+  if (::bind(descriptor.number(), address.get(), address.size) != 0) refuse(errno);
+  if (::listen(descriptor.number(), backlog) != 0) refuse(errno);
 }
 
 BoundEndpoint bind_tcp(std::string_view rest, Reach allowed) {
@@ -144,13 +132,13 @@ BoundEndpoint bind_tcp(std::string_view rest, Reach allowed) {
   std::uint16_t number = 0;
   std::from_chars(port.data(), port.data() + port.size(), number);
   address.set_port(number);
-  Descriptor descriptor(stream_socket(address.storage.ss_family));
+  Descriptor descriptor = stream_socket(address.storage.ss_family);
   const int on = 1;
-  ::setsockopt(descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  listen_on(descriptor.number, address);
+  ::setsockopt(descriptor.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  listen_on(descriptor, address);
   Address bound = address;
-  if (::getsockname(descriptor.number, bound.get(), &bound.size) != 0) refuse(errno);
-  return {descriptor.release(), text_of(bound), {}};
+  if (::getsockname(descriptor.number(), bound.get(), &bound.size) != 0) refuse(errno);
+  return {std::move(descriptor), text_of(bound), {}};
 }
 
 /// A server that has died leaves the file of its socket behind. ZeroMQ removes any file of this
@@ -158,8 +146,8 @@ BoundEndpoint bind_tcp(std::string_view rest, Reach allowed) {
 void remove_stale_socket(const std::string& path, const Address& address) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return;
-  const Descriptor probe(stream_socket(AF_UNIX));
-  if (::connect(probe.number, address.get(), address.size) != 0 && errno == ECONNREFUSED)
+  const Descriptor probe = stream_socket(AF_UNIX);
+  if (::connect(probe.number(), address.get(), address.size) != 0 && errno == ECONNREFUSED)
     ::unlink(path.c_str());
 }
 
@@ -177,25 +165,15 @@ BoundEndpoint bind_ipc(const std::string& endpoint, std::string path) {
   }
   const Address address(reinterpret_cast<const sockaddr*>(&name), static_cast<socklen_t>(size));
   if (has_file) remove_stale_socket(path, address);
-  Descriptor descriptor(stream_socket(AF_UNIX));
-  listen_on(descriptor.number, address);
-  return {descriptor.release(), endpoint, has_file ? std::move(path) : std::string()};
+  Descriptor descriptor = stream_socket(AF_UNIX);
+  listen_on(descriptor, address);
+  return {std::move(descriptor), endpoint, has_file ? std::move(path) : std::string()};
 }
 
 }  // namespace
 
-BoundEndpoint::BoundEndpoint(BoundEndpoint&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      endpoint_(std::move(other.endpoint_)),
-      path_(std::exchange(other.path_, {})) {}
-
 BoundEndpoint::~BoundEndpoint() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-int BoundEndpoint::release() {
-  return std::exchange(descriptor_, -1);
 }
 
 BoundEndpoint bind_endpoint(const std::string& endpoint, Reach allowed) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/stream/sockets/reach.hpp"
 
 namespace starling::stream {
@@ -12,19 +14,24 @@ namespace starling::stream {
 /// A socket that listens. It is closed, and the file of a local socket is removed, with the object.
 class BoundEndpoint {
  public:
-  BoundEndpoint(int descriptor, std::string endpoint, std::string path)
-      : descriptor_(descriptor), endpoint_(std::move(endpoint)), path_(std::move(path)) {}
-  BoundEndpoint(BoundEndpoint&& other) noexcept;
+  BoundEndpoint(Descriptor descriptor, std::string endpoint, std::string path)
+      : descriptor_(std::move(descriptor)),
+        endpoint_(std::move(endpoint)),
+        path_(std::move(path)) {}
+  BoundEndpoint(BoundEndpoint&& other) noexcept
+      : descriptor_(std::move(other.descriptor_)),
+        endpoint_(std::move(other.endpoint_)),
+        path_(std::exchange(other.path_, {})) {}
   BoundEndpoint& operator=(BoundEndpoint&&) = delete;
   ~BoundEndpoint();
 
   /// The endpoint, with the port that the system has chosen for *.
   const std::string& endpoint() const { return endpoint_; }
   /// Hands over the descriptor. The caller closes it, before this object is destroyed.
-  int release();
+  int release() { return descriptor_.release(); }
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
   std::string endpoint_;
   std::string path_;  ///< the file of a local socket; empty for tcp://
 };

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "starling/knn/base/descriptor.hpp"
+
 namespace starling::stream {
 
 namespace {
@@ -32,21 +34,11 @@ using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
   throw std::runtime_error(std::string(flag) + ": " + path + " " + why);
 }
 
-struct OpenFile {
-  explicit OpenFile(int the_number) : number(the_number) {}
-  ~OpenFile() {
-    if (number >= 0) close(number);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int number;
-};
-
 /// Returns the file's bytes. `forbidden` are bits that its mode must not have.
 std::string text_of(const char* flag, const std::string& path, mode_t forbidden) {
-  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
-  if (file.number < 0 || fstat(file.number, &found) != 0)
+  if (!file.is_open() || fstat(file.number(), &found) != 0)
     refuse(flag, path, std::string("cannot be read: ") + std::strerror(errno));
   if (!S_ISREG(found.st_mode) || static_cast<std::size_t>(found.st_size) > file_bytes_max)
     refuse(flag, path, "is no file in PEM; name the file that holds it");
@@ -57,7 +49,7 @@ std::string text_of(const char* flag, const std::string& path, mode_t forbidden)
   std::string text(static_cast<std::size_t>(found.st_size), '\0');
   std::size_t size = 0;
   while (size < text.size()) {
-    const ssize_t count = read(file.number, text.data() + size, text.size() - size);
+    const ssize_t count = read(file.number(), text.data() + size, text.size() - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) refuse(flag, path, std::string("cannot be read: ") + std::strerror(errno));
     if (count == 0) refuse(flag, path, "has become shorter while it was read; try again");

@@ -13,7 +13,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include "starling/knn/base/percentile.hpp"
 #include "starling/sim/city/report/html_report.hpp"
@@ -209,14 +208,13 @@ RunFolder::RunFolder(const std::string& folder) : folder_(folder) {
 
 RunFolder::~RunFolder() {
   remove_made();
-  if (lock_ >= 0) ::close(lock_);
 }
 
 // If the file system cannot lock, as on some network disks, the folder is used without a lock.
 void RunFolder::lock() {
-  lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(lock_);
+  lock_ = Descriptor(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock_.is_open() || ::flock(lock_.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;
   throw std::runtime_error("--out: " + folder_ +
                            " is in use by another run; wait until it ends, or name another folder");
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/sim/city/report/html_page.hpp"
 #include "starling/sim/city/report/summary.hpp"
 #include "starling/sim/city/simulation.hpp"
@@ -41,7 +42,7 @@ class RunFolder {
   void lock();
 
   std::string folder_;
-  int lock_ = -1;                  ///< descriptor of the locked folder
+  Descriptor lock_;                ///< the locked folder
   std::vector<std::string> made_;  ///< the created folders, outermost first
 };
 
