@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <string>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/knn/tables/object_table.hpp"
-#include "starling/sim/files/text_append.hpp"
 
 namespace starling::apps {
 namespace {
@@ -31,12 +31,6 @@ std::string rounded(double number) {
   }
   std::snprintf(text.data(), text.size(), "%.0f", number);
   return text.data();
-}
-
-std::string iso_time(std::int64_t time_us) {
-  std::string text;
-  sim::append_iso_time(text, time_us);
-  return text;
 }
 
 /// Returns the number of rows that are written if every list is full. An empty list has one row.
@@ -67,10 +61,10 @@ void warn_of_far_rows(const sim::FarRows& far, const sim::Forecast& forecast) {
                "replay: warning: %" PRIu64 " of the %" PRIu64
                " rows, from %s to %s, are stamped far %s the others and make %" PRIu64
                " of the %" PRIu64 " ticks; %s %s leaves them out\n",
-               far.rows, forecast.rows(), iso_time(far.oldest_us).c_str(),
-               iso_time(far.newest_us).c_str(), far.is_after ? "after" : "before", far.ticks,
+               far.rows, forecast.rows(), iso_time_text(far.oldest_us).c_str(),
+               iso_time_text(far.newest_us).c_str(), far.is_after ? "after" : "before", far.ticks,
                forecast.ticks(), far.is_after ? "--until" : "--from",
-               iso_time(far.others_end_us).c_str());
+               iso_time_text(far.others_end_us).c_str());
 }
 
 }  // namespace
@@ -79,8 +73,8 @@ void print_forecast(const ReplayPlan& plan, const sim::Forecast& forecast,
                     std::span<const protocol::QuerySpec> queries) {
   const std::size_t lists = plan.query_file.empty() ? forecast.objects() : queries.size();
   std::string sentence = "replay: " + rounded(static_cast<double>(forecast.ticks())) +
-                         " ticks from " + iso_time(forecast.start_us()) + " to " +
-                         iso_time(forecast.end_us()) + ", at most " + std::to_string(lists) +
+                         " ticks from " + iso_time_text(forecast.start_us()) + " to " +
+                         iso_time_text(forecast.end_us()) + ", at most " + std::to_string(lists) +
                          " lists a tick";
   if (!plan.out.empty())
     sentence += ", at most " + rounded(rows_at_most(plan, forecast, queries)) + " rows to write";

@@ -77,8 +77,8 @@ void print_first_rows(const sim::Trace& trace, const sim::Trace::File& file) {
   for (const sim::TraceRow& row :
        trace.first_rows(file, Lattice({.space = trace.space()}), names, counts, rows_explained)) {
     sim::NameTable::NumberText buffer;
-    std::string text = sim::printable_text(names.text_of(to_number(row.id), buffer)) + " at ";
-    sim::append_iso_time(text, row.time_us);
+    std::string text = sim::printable_text(names.text_of(to_number(row.id), buffer)) + " at " +
+                       iso_time_text(row.time_us);
     for (const double coordinate : std::span(row.position).first(trace.has_z() ? 3 : 2)) {
       text += ", ";
       sim::append_number(text, coordinate);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses times without the locale and without floating point. Only durations are computed in
-// float64. See time_text.hpp.
+// Parses and writes times without the locale and without floating point. Only durations are
+// computed in float64. See time_text.hpp.
 #include "starling/knn/base/time_text.hpp"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <ratio>
 #include <string>
 #include <utility>
 
@@ -359,6 +361,31 @@ std::optional<std::int64_t> parse_iso_time_us(std::string_view text) {
   const auto offset_us = parse_offset_us(cursor);
   if (!offset_us || !cursor.done()) return std::nullopt;
   return *midnight_us + *clock_us - *offset_us;
+}
+
+std::string iso_time_text(std::int64_t time_us, TimeDigits digits) {
+  using std::chrono::floor;
+  const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(time_us)};
+  const auto day = floor<std::chrono::days>(time);
+  // The years of std::chrono end at 32767. The calendar repeats itself after 400 years.
+  constexpr int cycle_years = 400;
+  using Cycles = std::chrono::duration<std::int64_t, std::ratio<146'097 * 86'400LL>>;
+  const Cycles cycles = floor<Cycles>(day.time_since_epoch());
+  const std::chrono::year_month_day date(day - std::chrono::days(cycles));
+  const std::chrono::hh_mm_ss clock(time - day);
+  const auto fraction_us = static_cast<int>(clock.subseconds().count());
+  if (digits == TimeDigits::shortest)
+    digits = fraction_us == 0 ? TimeDigits::seconds : TimeDigits::microseconds;
+  char buffer[64];
+  const int size = std::snprintf(
+      buffer, sizeof(buffer), "%04d-%02u-%02uT%02d:%02d:%02d.%06d",
+      static_cast<int>(date.year()) + cycle_years * static_cast<int>(cycles.count()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), fraction_us);
+  std::string text(buffer, static_cast<std::size_t>(size - 6 + static_cast<int>(digits)));
+  if (digits == TimeDigits::seconds) text.pop_back();  // the point
+  return text + 'Z';
 }
 
 std::optional<std::int64_t> parse_utc_offset_us(std::string_view text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses times, durations and zone offsets, exact to the microsecond, and writes durations. The
-// trace readers, the flags of the commands and the HTTP endpoint use these functions.
+// Parses and writes times and durations, and parses zone offsets, exact to the microsecond. Traces,
+// results, the flags and tables of the commands and the server use these functions.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,18 @@ std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules
 /// `HH:MM[:SS[.fraction]]`, and `Z`, `+HH:MM`, `+HHMM` or `+HH`. Returns std::nullopt for any other
 /// text.
 std::optional<std::int64_t> parse_iso_time_us(std::string_view text);
+
+/// How much of a second the text of a time has. Further digits are dropped.
+enum class TimeDigits : std::uint8_t {
+  seconds = 0,
+  milliseconds = 3,
+  microseconds = 6,
+  shortest,  ///< those of microseconds, or those of seconds if they say the same
+};
+
+/// Returns a time as YYYY-MM-DDTHH:MM:SS[.fraction]Z. Years outside 0000 to 9999 have a minus or
+/// more digits, which ISO 8601 and parse_time_us() do not allow.
+std::string iso_time_text(std::int64_t time_us, TimeDigits digits = TimeDigits::shortest);
 
 /// Parses "Z", "+HH:MM", "-HHMM" or "+HH" into microseconds east of Greenwich. Returns std::nullopt
 /// for any other text.

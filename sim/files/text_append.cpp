@@ -3,9 +3,7 @@
 #include "starling/sim/files/text_append.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <ratio>
 
 #include <simdjson.h>
 
@@ -91,30 +89,6 @@ void append_json(std::string& text, std::string_view value) {
     text += byte;
   }
   text += '"';
-}
-
-void append_iso_time(std::string& text, std::int64_t time_us) {
-  using std::chrono::floor;
-  const std::chrono::sys_time<std::chrono::microseconds> time{std::chrono::microseconds(time_us)};
-  const auto day = floor<std::chrono::days>(time);
-  // The years of std::chrono end at 32767. The calendar repeats itself after 400 years.
-  constexpr int cycle_years = 400;
-  using Cycles = std::chrono::duration<std::int64_t, std::ratio<146'097 * 86'400LL>>;
-  const Cycles cycles = floor<Cycles>(day.time_since_epoch());
-  const std::chrono::year_month_day date(day - std::chrono::days(cycles));
-  const std::chrono::hh_mm_ss clock(time - day);
-  char buffer[64];
-  std::snprintf(buffer, sizeof(buffer), "%04d-%02u-%02uT%02d:%02d:%02d",
-                static_cast<int>(date.year()) + cycle_years * static_cast<int>(cycles.count()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
-  text += buffer;
-  if (const auto fraction_us = clock.subseconds().count(); fraction_us != 0) {
-    std::snprintf(buffer, sizeof(buffer), ".%06d", static_cast<int>(fraction_us));
-    text += buffer;
-  }
-  text += 'Z';
 }
 
 }  // namespace starling::sim

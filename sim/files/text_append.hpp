@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends values to a text in the notations of the output formats: numbers, CSV, XML, JSON, times.
+// Appends values to a text in the notations of the output formats: numbers, CSV, XML, JSON.
 // The writers of results, traces and reports use these functions.
 #pragma once
 
@@ -36,9 +36,5 @@ bool append_xml(std::string& text, std::string_view value);
 
 /// Appends a JSON string with its quotes. Text that is not UTF-8 is read as Latin-1.
 void append_json(std::string& text, std::string_view value);
-
-/// Appends a time as YYYY-MM-DDTHH:MM:SS[.ffffff]Z, without the fraction if it is 0. Years outside
-/// 0000 to 9999 have a minus or more digits, which ISO 8601 and parse_time_us() do not allow.
-void append_iso_time(std::string& text, std::int64_t time_us);
 
 }  // namespace starling::sim

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/text_append.hpp"
 
@@ -112,10 +113,7 @@ void ResultCsv::write(Tick tick, std::int64_t tau_us, const protocol::ListStore&
   std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
     return std::tie(a.whose, a.subject, *a.key) < std::tie(b.whose, b.subject, *b.key);
   });
-  if (columns_.iso_time) {
-    iso_time_ = ',';
-    append_iso_time(iso_time_, tau_us);
-  }
+  if (columns_.iso_time) iso_time_ = ',' + iso_time_text(tau_us);
   std::string prefix;
   append_number(prefix, to_number(tick));
   prefix += ',';

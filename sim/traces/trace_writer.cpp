@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/errors.hpp"
 #include "starling/sim/files/quoted_text.hpp"
 #include "starling/sim/files/text_append.hpp"
@@ -201,14 +202,11 @@ void TraceWriter::close() {
 }
 
 void TraceWriter::append_time(const TraceRow& row) {
-  if (row.time_us < year_0000_us || row.time_us >= year_10000_us) {
-    std::string time;
-    append_iso_time(time, row.time_us);
+  if (row.time_us < year_0000_us || row.time_us >= year_10000_us)
     throw InputError("geojson and gpx hold times of the years 0000 to 9999, but " +
-                     quoted_text(name_of(row.id)) + " has a row at " + time +
+                     quoted_text(name_of(row.id)) + " has a row at " + iso_time_text(row.time_us) +
                      "; --from and --until leave it out, and csv and sumo hold it");
-  }
-  append_iso_time(text_, row.time_us);
+  text_ += iso_time_text(row.time_us);
 }
 
 void TraceWriter::append_xml_id(ObjectId id) {

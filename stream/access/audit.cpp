@@ -2,14 +2,12 @@
 // Writes the lines of the audit log: see audit.hpp.
 #include "starling/stream/access/audit.hpp"
 
-#include <array>
-#include <cstdio>
-#include <ctime>
 #include <limits>
 #include <utility>
 
 #include <simdjson.h>
 
+#include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/keys/key_file.hpp"
 
 namespace starling::stream {
@@ -35,19 +33,6 @@ std::string plain(std::string_view text) {
     if (is_long_control) ++at;
   }
   return result;
-}
-
-/// Returns a time in UTC, such as 2026-11-25T19:00:00.123456Z.
-std::string iso_time(std::int64_t wall_us) {
-  constexpr std::int64_t second_us = 1'000'000;
-  const std::time_t seconds = wall_us / second_us;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  std::array<char, 32> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &utc);
-  std::snprintf(text.data() + length, text.size() - length, ".%06dZ",
-                static_cast<int>(wall_us % second_us));
-  return text.data();
 }
 
 }  // namespace
@@ -122,7 +107,8 @@ bool Audit::may_write(std::uint64_t connection) {
 
 JsonText Audit::begin(std::string_view event) const {
   JsonText json;
-  json.begin_object().key("time").text(iso_time(options_.wall_now_us()));
+  json.begin_object().key("time").text(
+      iso_time_text(options_.wall_now_us(), TimeDigits::microseconds));
   json.key("event").text(event);
   return json;
 }

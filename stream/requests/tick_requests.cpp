@@ -2,11 +2,11 @@
 // Begins ticks on request and answers when they are published: see tick_requests.hpp.
 #include "starling/stream/requests/tick_requests.hpp"
 
-#include <chrono>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "starling/knn/base/time_text.hpp"
 
 namespace starling::stream {
 
@@ -16,16 +16,7 @@ namespace {
 
 /// Returns the time as text, for example "1467331199250000 us (2016-06-30T23:59:59Z)".
 std::string time_text(std::int64_t time_us) {
-  using namespace std::chrono;
-  const sys_time<microseconds> time{microseconds(time_us)};
-  const std::time_t seconds_since_1970 = floor<seconds>(time).time_since_epoch().count();
-  std::string text = std::to_string(time_us) + " us";
-  std::tm utc{};
-  char iso[40];
-  if (gmtime_r(&seconds_since_1970, &utc) != nullptr &&
-      std::strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-    text.append(" (").append(iso).append(")");
-  return text;
+  return std::to_string(time_us) + " us (" + iso_time_text(time_us, TimeDigits::seconds) + ")";
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ const std::vector<Room>& house_rooms() {
        {"knn/base", "knn/words", "knn/engine", "knn/tables", "knn/vectors", "cpu", "gpu/vectors",
         "gpu", "gpu/plugin", "sim/files", "sim/city/roads", "sim/traces", "sim/host"}},
       {"apps/shared/process", {}},
-      {"apps/shared/text", {"sim/files"}},
+      {"apps/shared/text", {"knn/base", "sim/files"}},
       {"apps/shared/server",
        {"knn/words", "protocol/keys", "protocol/wire", "protocol/client", "sim/files", "sim/traces",
         "apps/shared", "apps/shared/text"}},

@@ -220,5 +220,24 @@ TEST(DurationText, HasTheLargestUnitThatKeepsItWhole) {
     EXPECT_EQ(parse_duration_us(duration_text(us)), us);
 }
 
+TEST(IsoTimeText, ReadsBackToTheMicrosecond) {
+  EXPECT_EQ(iso_time_text(1'458'692'761'000'000), "2016-03-23T00:26:01Z");
+  EXPECT_EQ(iso_time_text(-1), "1969-12-31T23:59:59.999999Z");
+  for (const std::int64_t time_us : {0L, 1L, 951'782'400'000'001L, -62'135'596'800'000'000L})
+    EXPECT_EQ(parse_time_us(iso_time_text(time_us), {}), time_us);
+}
+
+TEST(IsoTimeText, DropsTheDigitsThatAreNotWanted) {
+  EXPECT_EQ(iso_time_text(1'458'692'761'009'870, TimeDigits::seconds), "2016-03-23T00:26:01Z");
+  EXPECT_EQ(iso_time_text(-1, TimeDigits::milliseconds), "1969-12-31T23:59:59.999Z");
+  EXPECT_EQ(iso_time_text(0, TimeDigits::microseconds), "1970-01-01T00:00:00.000000Z");
+}
+
+TEST(IsoTimeText, YearsBeyondThoseOfTheStandardLibraryAreRight) {
+  EXPECT_EQ(iso_time_text(std::int64_t{1} << 62), "148108-07-06T14:00:27.387904Z");
+  EXPECT_EQ(iso_time_text(-(std::int64_t{1} << 62)), "-144169-06-28T09:59:32.612096Z");
+  EXPECT_EQ(iso_time_text(253'402'300'800'000'000), "10000-01-01T00:00:00Z");
+}
+
 }  // namespace
 }  // namespace starling

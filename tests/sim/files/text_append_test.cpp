@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that other programs can read the quotes, escapes and times that are written.
+// Tests that other programs can read the quotes and escapes that are written.
 #include "starling/sim/files/text_append.hpp"
 
 #include <gmock/gmock.h>
 
-#include "starling/knn/base/time_text.hpp"
 #include "starling/sim/files/number_text.hpp"
 
 namespace starling::sim {
@@ -44,20 +43,6 @@ TEST(TextAppend, NumbersReadBackToTheSame) {
     EXPECT_EQ(text.find('e'), std::string::npos) << text;
     EXPECT_EQ(parse_number(text), value);
   }
-}
-
-TEST(TextAppend, TimesReadBackToTheMicrosecond) {
-  EXPECT_EQ(appended(append_iso_time, std::int64_t{1'458'692'761'000'000}), "2016-03-23T00:26:01Z");
-  EXPECT_EQ(appended(append_iso_time, std::int64_t{-1}), "1969-12-31T23:59:59.999999Z");
-  for (const std::int64_t time_us : {0L, 1L, 951'782'400'000'001L, -62'135'596'800'000'000L})
-    EXPECT_EQ(parse_time_us(appended(append_iso_time, time_us), {}), time_us);
-}
-
-TEST(TextAppend, YearsBeyondThoseOfTheStandardLibraryAreRight) {
-  EXPECT_EQ(appended(append_iso_time, std::int64_t{1} << 62), "148108-07-06T14:00:27.387904Z");
-  EXPECT_EQ(appended(append_iso_time, -(std::int64_t{1} << 62)), "-144169-06-28T09:59:32.612096Z");
-  EXPECT_EQ(appended(append_iso_time, std::int64_t{253'402'300'800'000'000}),
-            "10000-01-01T00:00:00Z");
 }
 
 }  // namespace
