@@ -29,7 +29,6 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/prefetch.hpp"
 #include "starling/knn/base/return_pool.hpp"
-#include "starling/knn/base/stopwatch.hpp"
 #include "starling/knn/base/task_thread.hpp"
 #include "starling/knn/base/thread_pool.hpp"
 #include "starling/knn/base/usage.hpp"

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <utility>
 
 namespace starling {
 
@@ -43,5 +44,18 @@ inline std::int64_t wall_now_us() {
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
+
+/// Measures the parts of a tick.
+class Stopwatch {
+ public:
+  /// Returns the milliseconds since the last call, or since construction.
+  double lap_ms() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace starling

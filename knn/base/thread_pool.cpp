@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "starling/knn/base/affinity.hpp"
-#include "starling/knn/base/spin_pause.hpp"
 
 namespace starling {
 namespace {
@@ -24,6 +23,14 @@ constexpr std::chrono::microseconds spin_time{100};
 
 /// Ends a task after another one, or the poll, has thrown what `run` throws again.
 struct RoundEnded {};
+
+/// Tells an x86 processor that the loop only waits. This saves power and lets the other hardware
+/// thread of the core run. Does nothing on other processors.
+void spin_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
 
 template <class Condition>
 bool spin_until(const Condition& holds) {

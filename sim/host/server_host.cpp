@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "starling/knn/base/stopwatch.hpp"
+#include "starling/knn/base/clocks.hpp"
 #include "starling/sim/files/errors.hpp"
 
 namespace starling::sim {
