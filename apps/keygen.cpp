@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 #include "starling/apps/shared/server/key_flags.hpp"
+#include "starling/knn/base/json_text.hpp"
 #include "starling/protocol/keys/key_file.hpp"
 #include "starling/protocol/keys/secret_file.hpp"
 #include "starling/stream/access/principal.hpp"
-#include "starling/stream/json/json_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -65,7 +65,7 @@ std::string check_role(const std::string& text) {
 
 /// The text in quotes. TOML escapes as JSON does.
 std::string quoted(const std::string& text) {
-  return stream::JsonText().text(text).take();
+  return JsonText().text(text).take();
 }
 
 std::string server_lines(const std::string& path, const protocol::KeyPair& key) {

@@ -3,11 +3,10 @@
 #include "starling/apps/ask/answer_text.hpp"
 
 #include <charconv>
-#include <vector>
 
-#include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/text_table.hpp"
 #include "starling/apps/shared/text/time_line.hpp"
+#include "starling/knn/base/json_text.hpp"
 #include "starling/sim/files/text_append.hpp"
 
 namespace starling::apps {
@@ -42,20 +41,17 @@ std::string answer_table(const Answer& answer, const sim::NameTable& names) {
 }
 
 std::string answer_json(const Answer& answer, const sim::NameTable& names) {
-  std::vector<std::string> neighbors;
+  JsonText json;
+  json.begin_object().number("tick", to_number(answer.tick)).number("time_us", answer.tau_us);
+  json.key("neighbors").begin_array();
   for (const protocol::HeldNeighbor& neighbor : answer.list.neighbors) {
     const std::uint64_t id = to_number(neighbor.object);
-    JsonLine line;
-    line.text("id", std::to_string(id)).number("distance_m", neighbor.distance_m);
+    json.begin_object().text("id", std::to_string(id)).number("distance_m", neighbor.distance_m);
     if (const auto name = names.texts().find(id); name != names.texts().end())
-      line.text("name", name->second);
-    neighbors.push_back(line.str());
+      json.text("name", name->second);
+    json.end_object();
   }
-  return JsonLine()
-      .number("tick", to_number(answer.tick))
-      .number("time_us", answer.tau_us)
-      .json("neighbors", json_array(neighbors))
-      .str();
+  return json.end_array().end_object().take();
 }
 
 }  // namespace starling::apps

@@ -20,13 +20,14 @@
 #include "starling/apps/journal/journal_export.hpp"
 #include "starling/apps/journal/log_check.hpp"
 #include "starling/apps/shared/engines.hpp"
-#include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/time_line.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/json_text.hpp"
 #include "starling/log/reader.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
+#include "starling/sim/files/text_append.hpp"
 #include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"
@@ -127,8 +128,9 @@ void print_text(const Contents& contents) {
 
 void print_json(const Contents& contents) {
   const auto& [snapshot, summary, counts, ticks, last_tick] = contents;
-  JsonLine line;
-  line.text("log", id_text(summary.end->header.id))
+  JsonText line;
+  line.begin_object()
+      .text("log", id_text(summary.end->header.id))
       .number("files", summary.segments)
       .number("bytes", summary.bytes)
       .number("groups", summary.groups)
@@ -141,7 +143,7 @@ void print_json(const Contents& contents) {
         .number("snapshot_bytes", snapshot->bytes)
         .number("snapshot_created_us", snapshot->created_us);
   line.number("unfinished_bytes", summary.torn_tail ? summary.torn_tail->bytes : 0);
-  std::cout << line.str() << '\n';
+  std::cout << line.end_object().take() << '\n';
 }
 
 Contents read_contents(log::Files& files) {
@@ -174,19 +176,16 @@ int check(const JournalFlags& flags) {
   if (!found.read.end && found.damage.empty())
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
   if (flags.json) {
-    std::vector<std::string> places;
+    JsonText line;
+    line.begin_object().boolean("whole", found.damage.empty());
+    line.number("records", found.read.records).key("damage").begin_array();
     for (const log::DamagedLog& damage : found.damage)
-      places.push_back(JsonLine()
-                           .text("file", damage.file())
-                           .number("offset", damage.offset())
-                           .text("sentence", damage.what())
-                           .str());
-    std::cout << JsonLine()
-                     .boolean("whole", found.damage.empty())
-                     .number("records", found.read.records)
-                     .json("damage", json_array(places))
-                     .str()
-              << '\n';
+      line.begin_object()
+          .text("file", damage.file())
+          .number("offset", damage.offset())
+          .text("sentence", sim::to_utf8(damage.what()))
+          .end_object();
+    std::cout << line.end_array().end_object().take() << '\n';
   } else {
     for (const log::DamagedLog& damage : found.damage) std::cout << damage.what() << '\n';
     if (found.damage.empty())
@@ -217,13 +216,13 @@ int compact(const JournalFlags& flags) {
     throw std::runtime_error("the snapshot " + made->snapshot.file +
                              " is made, but older files stay: " + made->not_dropped);
   if (flags.json) {
-    JsonLine line;
-    line.boolean("made", made.has_value());
+    JsonText line;
+    line.begin_object().boolean("made", made.has_value());
     if (made)
       line.text("snapshot", made->snapshot.file)
           .number("snapshot_bytes", made->snapshot.bytes)
           .number("removed_files", made->dropped_files);
-    std::cout << line.str() << '\n';
+    std::cout << line.end_object().take() << '\n';
   } else if (made) {
     std::cout << "made " << made->snapshot.file << ", " << made->snapshot.bytes
               << " bytes; removed " << made->dropped_files << " older files\n";
@@ -236,7 +235,7 @@ int compact(const JournalFlags& flags) {
 int write_trace(const JournalFlags& flags) {
   const std::uint64_t rows = export_rows(flags.folder, flags.out);
   if (flags.json)
-    std::cerr << JsonLine().number("rows", rows).str() << '\n';
+    std::cerr << JsonText().begin_object().number("rows", rows).end_object().take() << '\n';
   else
     std::cerr << "journal export: " << rows << " rows written\n";
   return 0;
@@ -244,15 +243,16 @@ int write_trace(const JournalFlags& flags) {
 
 int print_copy(const JournalFlags& flags, const CopiedLog& copied, const char* done) {
   if (flags.json) {
-    JsonLine line;
-    line.text("folder", flags.to)
+    JsonText line;
+    line.begin_object()
+        .text("folder", sim::to_utf8(flags.to))
         .number("files", copied.files)
         .number("bytes", copied.bytes)
         .number("records", copied.records);
     if (copied.last_tick)
       line.number("last_tick", to_number(copied.last_tick->tick))
           .number("last_tau_us", copied.last_tick->tau_us);
-    std::cout << line.str() << '\n';
+    std::cout << line.end_object().take() << '\n';
     return 0;
   }
   std::cout << done << ' ' << flags.to << ": " << copied.files << " files, " << copied.bytes

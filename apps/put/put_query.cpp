@@ -13,7 +13,7 @@
 #include "starling/apps/shared/duration_flag.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/row_totals.hpp"
-#include "starling/apps/shared/text/json_line.hpp"
+#include "starling/knn/base/json_text.hpp"
 #include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/files/quoted_text.hpp"
@@ -62,7 +62,13 @@ int put_stream(const PutStreamFlags& flags) {
                                        .position = flags.with_position,
                                        .tags = flags.with_tags}}));
   if (flags.json)
-    std::cout << JsonLine().text("stream", flags.name).text("on", flags.on).str() << '\n';
+    std::cout << JsonText()
+                     .begin_object()
+                     .text("stream", flags.name)
+                     .text("on", flags.on)
+                     .end_object()
+                     .take()
+              << '\n';
   else
     std::cout << "the stream " << sim::quoted_text(flags.name) << " reports changes of " << flags.on
               << '\n';

@@ -13,8 +13,8 @@
 
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/server_flags.hpp"
-#include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/text_table.hpp"
+#include "starling/knn/base/json_text.hpp"
 #include "starling/knn/words/report_names.hpp"
 
 namespace starling::apps {
@@ -36,17 +36,13 @@ std::string contents_of(const ReportWith& with) {
   return text.empty() ? "-" : text;
 }
 
-std::string json_of(const protocol::ListedStream& stream) {
-  return JsonLine()
-      .text("name", stream.name)
-      .text("on", name_of(stream.on))
-      .boolean("with_distance", stream.with.distance)
-      .boolean("with_position", stream.with.position)
-      .boolean("with_tags", stream.with.tags)
-      .number("queries", stream.query_count)
-      .number("subscriptions", stream.subscription_count)
-      .number("sequence", stream.sequence)
-      .str();
+void append(JsonText& json, const protocol::ListedStream& stream) {
+  json.begin_object().text("name", stream.name).text("on", name_of(stream.on));
+  json.boolean("with_distance", stream.with.distance)
+      .boolean("with_position", stream.with.position);
+  json.boolean("with_tags", stream.with.tags).number("queries", stream.query_count);
+  json.number("subscriptions", stream.subscription_count).number("sequence", stream.sequence);
+  json.end_object();
 }
 
 std::string table_of(const std::vector<protocol::ListedStream>& streams) {
@@ -70,9 +66,10 @@ int list_streams(const StreamsFlags& flags) {
   std::vector<protocol::ListedStream> streams = value_of(client.streams());
   std::ranges::sort(streams, {}, &protocol::ListedStream::name);
   if (flags.json) {
-    std::vector<std::string> all;
-    for (const protocol::ListedStream& stream : streams) all.push_back(json_of(stream));
-    std::cout << json_array(all) << '\n';
+    JsonText json;
+    json.begin_array();
+    for (const protocol::ListedStream& stream : streams) append(json, stream);
+    std::cout << json.end_array().take() << '\n';
   } else if (streams.empty()) {
     std::cerr
         << "starling streams: the server has no streams; `starling put stream NAME` makes one\n";

@@ -4,13 +4,13 @@
 #include "starling/apps/subscribe/tick_writers.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/sim/files/text_append.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 
@@ -96,106 +96,74 @@ class NdjsonWriter final : public TickWriter {
   NdjsonWriter(std::ostream& out, const sim::NameTable& names) : out_(out), names_(names) {}
 
   void write(const ShownTick& tick) override {
-    line_.clear();
     if (tick.is_whole) {
-      begin(tick.header, "whole");
-      append(",\"lists\":");
-      sim::append_number(line_, tick.lists.size());
-      append("}\n");
+      JsonText json = begin(tick.header, "whole");
+      end_line(json.number("lists", tick.lists.size()));
     }
     for (const ShownList& shown : tick.lists) append_list(tick, shown);
-    out_ << line_ << std::flush;
+    out_ << std::flush;
     if (!out_) throw std::runtime_error("the standard output cannot be written");
   }
 
  private:
-  void append(std::string_view text) { line_ += text; }
-
-  void append_id(std::string_view field, std::string_view name_field, std::uint64_t id) {
-    append("\"");
-    append(field);
-    append("\":\"");
-    sim::append_number(line_, id);
-    append("\"");
-    const auto name = names_.texts().find(id);
-    if (name == names_.texts().end()) return;
-    append(",\"");
-    append(name_field);
-    append("\":");
-    sim::append_json(line_, name->second);
+  static JsonText begin(const protocol::TickHeader& header, std::string_view event) {
+    JsonText json;
+    json.begin_object().number("tick", to_number(header.tick)).number("time_us", header.tau_us);
+    json.text("event", event);
+    return json;
   }
 
-  void begin(const protocol::TickHeader& header, std::string_view event) {
-    append("{\"tick\":");
-    sim::append_number(line_, to_number(header.tick));
-    append(",\"time_us\":");
-    sim::append_number(line_, header.tau_us);
-    append(",\"event\":\"");
-    append(event);
-    append("\"");
+  void end_line(JsonText& json) { out_ << json.end_object().take() << '\n'; }
+
+  void append_id(JsonText& json, std::string_view field, std::string_view name_field,
+                 std::uint64_t id) const {
+    json.text(field, std::to_string(id));
+    if (const auto name = names_.texts().find(id); name != names_.texts().end())
+      json.text(name_field, sim::to_utf8(name->second));
   }
 
   void append_list(const ShownTick& tick, const ShownList& shown) {
-    begin(tick.header, shown.event == ListEvent::removed ? "removed" : "updated");
-    append(",");
-    append_id("query", "query_name", to_number(shown.key.query));
-    if (shown.key.has_subject) {
-      append(",");
-      append_id("subject", "subject_name", to_number(shown.key.subject));
+    JsonText json = begin(tick.header, shown.event == ListEvent::removed ? "removed" : "updated");
+    append_id(json, "query", "query_name", to_number(shown.key.query));
+    if (shown.key.has_subject)
+      append_id(json, "subject", "subject_name", to_number(shown.key.subject));
+    if (shown.list != nullptr) append_content(json, tick, *shown.list);
+    end_line(json);
+  }
+
+  void append_content(JsonText& json, const ShownTick& tick, const protocol::HeldList& list) const {
+    if (tick.has_votes) {
+      json.key("vote");
+      list.vote == no_label ? json.null() : json.text(std::to_string(list.vote));
     }
-    if (shown.list != nullptr && tick.has_votes) append_vote(shown.list->vote);
-    if (shown.list != nullptr && tick.has_means) append_mean(shown.list->mean);
-    if (shown.list != nullptr) append_neighbors(tick.header.with, *shown.list);
-    append("}\n");
-  }
-
-  void append_vote(Label vote) {
-    append(",\"vote\":");
-    if (vote == no_label) return append("null");
-    append("\"");
-    sim::append_number(line_, vote);
-    append("\"");
-  }
-
-  void append_mean(const std::optional<double>& mean) {
-    append(",\"value\":");
-    if (!mean || !std::isfinite(*mean)) return append("null");
-    sim::append_number(line_, *mean);
-  }
-
-  void append_neighbors(const ReportWith& with, const protocol::HeldList& list) {
-    append(",\"neighbors\":[");
+    if (tick.has_means) {
+      json.key("value");
+      list.mean ? json.number(*list.mean) : json.null();
+    }
+    const ReportWith& with = tick.header.with;
+    json.key("neighbors").begin_array();
     for (std::size_t i = 0; i < list.neighbors.size(); ++i) {
-      append(i == 0 ? "{" : ",{");
-      append_id("object", "name", to_number(list.neighbors[i].object));
-      if (with.distance) {
-        append(",\"distance_m\":");
-        sim::append_number(line_, list.neighbors[i].distance_m);
-      }
-      if (!list.states.empty()) append_state(with, list.states[i]);
-      append("}");
+      json.begin_object();
+      append_id(json, "object", "name", to_number(list.neighbors[i].object));
+      if (with.distance) json.number("distance_m", list.neighbors[i].distance_m);
+      if (!list.states.empty()) append_state(json, with, list.states[i]);
+      json.end_object();
     }
-    append("]");
+    json.end_array();
   }
 
-  void append_state(const ReportWith& with, const protocol::HeldState& state) {
+  static void append_state(JsonText& json, const ReportWith& with,
+                           const protocol::HeldState& state) {
     if (with.position) {
-      append(",\"position\":[");
-      for (std::size_t axis = 0; axis < state.position.size(); ++axis) {
-        if (axis > 0) append(",");
-        sim::append_number(line_, state.position[axis]);
-      }
-      append("]");
+      json.key("position").begin_array();
+      for (const double coordinate : state.position) json.number(coordinate);
+      json.end_array();
     }
-    if (with.tags) {
-      append(",\"tags\":");
-      sim::append_number(line_, state.tags);
-    }
+    if (with.tags) json.number("tags", state.tags);
   }
 
   std::ostream& out_;
   const sim::NameTable& names_;
-  std::string line_;
 };
 
 }  // namespace

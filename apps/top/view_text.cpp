@@ -10,10 +10,11 @@
 #include <sstream>
 #include <vector>
 
-#include "starling/apps/shared/text/json_line.hpp"
 #include "starling/apps/shared/text/text_table.hpp"
 #include "starling/apps/shared/text/text_width.hpp"
 #include "starling/knn/base/bytes_text.hpp"
+#include "starling/knn/base/json_text.hpp"
+#include "starling/sim/files/text_append.hpp"
 
 namespace starling::apps {
 namespace {
@@ -69,14 +70,15 @@ std::string stages_text(const std::vector<Stage>& stages) {
   return text;
 }
 
-std::string counted_json(const Counted& counted) {
-  return JsonLine().number("total", counted.total).number("per_s", counted.per_s).str();
+void append_counted(JsonText& json, std::string_view name, const Counted& counted) {
+  json.key(name).begin_object().number("total", counted.total).number("per_s", counted.per_s);
+  json.end_object();
 }
 
-std::string counts_json(const std::vector<Counted>& counts) {
-  JsonLine line;
-  for (const Counted& each : counts) line.json(each.name, counted_json(each));
-  return line.str();
+void append_counts(JsonText& json, std::string_view name, const std::vector<Counted>& counts) {
+  json.key(name).begin_object();
+  for (const Counted& each : counts) append_counted(json, each.name, each);
+  json.end_object();
 }
 
 }  // namespace
@@ -138,43 +140,35 @@ std::string view_text(const ViewHead& head, const ServerView& view, const TableS
 }
 
 std::string view_json(const ViewHead& head, const ServerView& view) {
-  JsonLine stages;
-  for (const Stage& stage : view.stages) stages.number(stage.name, stage.ms);
-  JsonLine limits;
-  for (const Level& level : view.levels)
-    limits.json(level.name, JsonLine()
-                                .number("used", level.used)
-                                .number("limit", level.limit)
-                                .boolean("nearly_reached", level.is_nearly_reached())
-                                .str());
-  return JsonLine()
-      .text("server", head.server)
-      .text("endpoint", head.endpoint)
-      .text("space", head.space)
-      .number("interval_s", view.interval_s)
-      .boolean("restarted", view.is_restarted)
-      .number("log_full_s", view.log_full_s)
-      .number("log_free_bytes", view.log_free_bytes)
-      .number("objects", view.objects)
-      .number("queries", view.queries)
-      .number("streams", view.streams)
-      .number("sessions", view.sessions)
-      .number("subscriptions", view.subscriptions)
-      .json("ticks", counted_json(view.ticks))
-      .json("ticks_skipped", counted_json(view.skipped))
-      .json("ticks_failed", counted_json(view.failed))
-      .json("stages_ms", stages.str())
-      .json("accepted", counted_json(view.accepted))
-      .json("late", counted_json(view.late))
-      .json("rejected", counted_json(view.rejected))
-      .json("reasons", counts_json(view.reasons))
-      .json("refused_requests", counts_json(view.refused))
-      .json("published_bytes", counted_json(view.published_bytes))
-      .json("subscriber_lost_ticks", counted_json(view.lost_ticks))
-      .json("replies_dropped", counted_json(view.replies_dropped))
-      .json("connections_refused", counted_json(view.connections_refused))
-      .json("limits", limits.str())
-      .str();
+  JsonText json;
+  json.begin_object().text("server", sim::to_utf8(head.server));
+  json.text("endpoint", sim::to_utf8(head.endpoint)).text("space", head.space);
+  json.number("interval_s", view.interval_s).boolean("restarted", view.is_restarted);
+  json.number("log_full_s", view.log_full_s).number("log_free_bytes", view.log_free_bytes);
+  json.number("objects", view.objects).number("queries", view.queries);
+  json.number("streams", view.streams).number("sessions", view.sessions);
+  json.number("subscriptions", view.subscriptions);
+  append_counted(json, "ticks", view.ticks);
+  append_counted(json, "ticks_skipped", view.skipped);
+  append_counted(json, "ticks_failed", view.failed);
+  json.key("stages_ms").begin_object();
+  for (const Stage& stage : view.stages) json.number(stage.name, stage.ms);
+  json.end_object();
+  append_counted(json, "accepted", view.accepted);
+  append_counted(json, "late", view.late);
+  append_counted(json, "rejected", view.rejected);
+  append_counts(json, "reasons", view.reasons);
+  append_counts(json, "refused_requests", view.refused);
+  append_counted(json, "published_bytes", view.published_bytes);
+  append_counted(json, "subscriber_lost_ticks", view.lost_ticks);
+  append_counted(json, "replies_dropped", view.replies_dropped);
+  append_counted(json, "connections_refused", view.connections_refused);
+  json.key("limits").begin_object();
+  for (const Level& level : view.levels) {
+    json.key(level.name).begin_object().number("used", level.used).number("limit", level.limit);
+    json.boolean("nearly_reached", level.is_nearly_reached()).end_object();
+  }
+  return json.end_object().end_object().take();
 }
 
 }  // namespace starling::apps

@@ -3,9 +3,10 @@
 #include "starling/sim/files/text_append.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <simdjson.h>
+
+#include "starling/knn/base/json_text.hpp"
 
 namespace starling::sim {
 
@@ -77,18 +78,7 @@ bool append_xml(std::string& text, std::string_view value) {
 }
 
 void append_json(std::string& text, std::string_view value) {
-  text += '"';
-  for (const char byte : to_utf8(value)) {
-    if (is_control(byte)) {
-      char escape[8];
-      std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(byte));
-      text += escape;
-      continue;
-    }
-    if (byte == '"' || byte == '\\') text += '\\';
-    text += byte;
-  }
-  text += '"';
+  append_json_string(text, to_utf8(value));
 }
 
 }  // namespace starling::sim

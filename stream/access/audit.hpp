@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "starling/knn/base/clocks.hpp"
-#include "starling/stream/json/json_text.hpp"
+#include "starling/knn/base/json_text.hpp"
 #include "starling/stream/state/peer_buckets.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/list_chunk.hpp"
-#include "starling/stream/json/json_text.hpp"
 
 namespace starling::stream {
 

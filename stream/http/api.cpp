@@ -8,13 +8,13 @@
 #include <utility>
 #include <variant>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/media_types.hpp"
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/replies.hpp"
 #include "starling/stream/json/bad_request.hpp"
-#include "starling/stream/json/json_text.hpp"
 #include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {

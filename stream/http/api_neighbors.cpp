@@ -2,11 +2,11 @@
 // The routes of one-shot questions. A question is one GetNeighbors, so its answer is that of the
 // wire, with names. GeoJSON has positions too, which one GetObjects a page brings.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <variant>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
@@ -17,7 +17,6 @@
 #include "starling/stream/http/replies.hpp"
 #include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/json_reader.hpp"
-#include "starling/stream/json/json_text.hpp"
 #include "starling/stream/json/value_text.hpp"
 
 namespace starling::stream {
@@ -130,10 +129,6 @@ protocol::GetNeighbors question_of(const Fields& fields, const protocol::Limits&
   return asked;
 }
 
-JsonText& append_finite(JsonText& json, double number) {
-  return std::isfinite(number) ? json.number(number) : json.null();
-}
-
 using NameOf = std::function<std::string_view(ObjectId)>;
 
 HttpAnswer neighbors_answer(const protocol::Neighbors& neighbors, const protocol::Limits& limits,
@@ -158,7 +153,7 @@ HttpAnswer neighbors_answer(const protocol::Neighbors& neighbors, const protocol
     json.key("vote");
     lists.votes[0] == no_label ? json.null() : json.number(lists.votes[0]);
   }
-  if (!lists.means.empty()) append_finite(json.key("mean"), lists.means[0]);
+  if (!lists.means.empty()) json.number("mean", lists.means[0]);
   json.end_object();
   return json_answer(json);
 }

@@ -3,13 +3,13 @@
 #include <array>
 #include <cmath>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/stream/http/api.hpp"
 #include "starling/stream/http/parameters.hpp"
 #include "starling/stream/http/recording.hpp"
 #include "starling/stream/http/replies.hpp"
 #include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/json_reader.hpp"
-#include "starling/stream/json/json_text.hpp"
 
 namespace starling::stream {
 namespace {

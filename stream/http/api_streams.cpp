@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/http/api.hpp"
@@ -15,7 +16,6 @@
 #include "starling/stream/http/replies.hpp"
 #include "starling/stream/json/bad_request.hpp"
 #include "starling/stream/json/json_reader.hpp"
-#include "starling/stream/json/json_text.hpp"
 
 namespace starling::stream {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "starling/knn/base/assert.hpp"
-#include "starling/stream/json/json_text.hpp"
+#include "starling/knn/base/json_text.hpp"
 
 namespace starling::stream {
 

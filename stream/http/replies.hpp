@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "starling/knn/base/json_text.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/stream/json/json_text.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
 namespace starling::stream {

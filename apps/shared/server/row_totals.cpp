@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "starling/apps/shared/server/refusal_text.hpp"
-#include "starling/apps/shared/text/json_line.hpp"
+#include "starling/knn/base/json_text.hpp"
 
 namespace starling::apps {
 
@@ -46,15 +46,11 @@ void RowTotals::add(const protocol::BatchReply& reply) {
 
 void print_totals(const RowTotals& totals, bool json, std::ostream& out) {
   if (json) {
-    JsonLine reasons;
-    for (const auto& [name, reason] : totals.reasons) reasons.number(name, reason.count);
-    out << JsonLine()
-               .number("accepted", totals.accepted)
-               .number("late", totals.late)
-               .number("rejected", totals.rejected)
-               .json("reasons", reasons.str())
-               .str()
-        << '\n';
+    JsonText line;
+    line.begin_object().number("accepted", totals.accepted).number("late", totals.late);
+    line.number("rejected", totals.rejected).key("reasons").begin_object();
+    for (const auto& [name, reason] : totals.reasons) line.number(name, reason.count);
+    out << line.end_object().end_object().take() << '\n';
     return;
   }
   out << totals.accepted << " accepted, " << totals.late << " late, " << totals.rejected

@@ -3,132 +3,67 @@
 #include "starling/sim/city/report/plot_json.hpp"
 
 #include <array>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "starling/sim/files/text_append.hpp"
+#include "starling/knn/base/json_text.hpp"
 
 namespace starling::sim::city {
 namespace {
 
-/// Appends members of objects and elements of arrays, with commas between them.
-class JsonText {
- public:
-  void open(char bracket) {
-    separate();
-    text_ += bracket;
-    needs_comma_ = false;
-  }
-  void close(char bracket) {
-    text_ += bracket;
-    needs_comma_ = true;
-  }
-  void key(std::string_view name) {
-    text(name);
-    text_ += ':';
-    needs_comma_ = false;
-  }
-  void text(std::string_view value) {
-    separate();
-    append_json(text_, value);
-  }
-  void number(double value) {
-    separate();
-    if (std::isfinite(value))
-      append_number(text_, value);
-    else
-      text_ += "null";
-  }
-  void text(std::string_view name, std::string_view value) {
-    key(name);
-    text(value);
-  }
-  void number(std::string_view name, double value) {
-    key(name);
-    number(value);
-  }
-  void numbers(std::string_view name, std::span<const double> values) {
-    key(name);
-    open('[');
-    for (const double value : values) number(value);
-    close(']');
-  }
-
-  std::string take() { return std::move(text_); }
-
- private:
-  void separate() {
-    if (needs_comma_) text_ += ',';
-    needs_comma_ = true;
-  }
-
-  std::string text_;
-  bool needs_comma_ = false;
-};
+void append_numbers(JsonText& json, std::string_view name, std::span<const double> values) {
+  json.key(name).begin_array();
+  for (const double value : values) json.number(value);
+  json.end_array();
+}
 
 template <class AxisPlot>
 void append_axes(JsonText& json, const AxisPlot& plot) {
-  json.text("title", plot.title);
-  json.text("x_title", plot.x_title);
-  json.text("y_title", plot.y_title);
-  json.text("x_unit", plot.x_unit);
-  json.text("y_unit", plot.y_unit);
+  json.text("title", plot.title).text("x_title", plot.x_title).text("y_title", plot.y_title);
+  json.text("x_unit", plot.x_unit).text("y_unit", plot.y_unit);
 }
 
 void append(JsonText& json, const LinePlot& plot) {
   json.text("kind", "lines");
   append_axes(json, plot);
   json.number("bucket", plot.bucket);
-  json.key("series");
-  json.open('[');
+  json.key("series").begin_array();
   for (const PlotSeries& series : plot.series) {
-    json.open('{');
-    json.text("name", series.name);
-    json.key("points");
-    json.open('[');
-    for (const Point& point : series.points) {
-      json.open('[');
-      json.number(point.x_m);
-      json.number(point.y_m);
-      json.close(']');
-    }
-    json.close(']');
-    json.close('}');
+    json.begin_object().text("name", series.name).key("points").begin_array();
+    for (const Point& point : series.points)
+      json.begin_array().number(point.x_m).number(point.y_m).end_array();
+    json.end_array().end_object();
   }
-  json.close(']');
+  json.end_array();
 }
 
 void append(JsonText& json, const BarPlot& plot) {
   json.text("kind", "bars");
   append_axes(json, plot);
   json.number("bar_width", plot.bar_width);
-  json.numbers("heights", plot.heights);
+  append_numbers(json, "heights", plot.heights);
 }
 
 void append(JsonText& json, const MapPlot& plot) {
-  json.text("kind", "map");
-  json.text("title", plot.title);
-  json.text("note", plot.note);
+  json.text("kind", "map").text("title", plot.title).text("note", plot.note);
   const std::array low{plot.area.low.x_m, plot.area.low.y_m};
-  json.numbers("low", low);
+  append_numbers(json, "low", low);
   json.number("cell", plot.cell_m);
-  json.number("columns", static_cast<double>(plot.columns));
-  json.number("rows", static_cast<double>(plot.rows));
-  json.numbers("cells", plot.cells);
+  json.number("columns", plot.columns).number("rows", plot.rows);
+  append_numbers(json, "cells", plot.cells);
 }
 
 }  // namespace
 
 std::string plots_json(std::span<const Plot> plots) {
   JsonText json;
-  json.open('[');
+  json.begin_array();
   for (const Plot& plot : plots) {
-    json.open('{');
+    json.begin_object();
     std::visit([&json](const auto& kind) { append(json, kind); }, plot);
-    json.close('}');
+    json.end_object();
   }
-  json.close(']');
+  json.end_array();
   std::string text = json.take();
   // '<' occurs in JSON only inside of strings, where this stands for it.
   for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at))
