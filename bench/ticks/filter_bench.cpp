@@ -13,6 +13,7 @@
 
 #include "starling/bench/format.hpp"
 #include "starling/knn/base/percentile.hpp"
+#include "starling/knn/base/seeded_hash.hpp"
 #include "starling/knn/tables/lock_step.hpp"
 #include "starling/knn/tables/processor.hpp"
 
@@ -47,10 +48,7 @@ constexpr std::array<Share, 6> shares{{{"100%", 1, false},
                                        {"none", 0, false}}};
 
 std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
+  return split_mix(value + golden_gamma);
 }
 
 const char* name_of(FilterKind kind) {

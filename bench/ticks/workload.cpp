@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "starling/knn/base/seeded_hash.hpp"
+
 namespace starling::bench {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr double step_m_max = 15;
 constexpr int hot_spot_count = 20;
 constexpr double hot_spot_sigma_m = 300;
 constexpr double hot_spot_share = 0.8;
-
-std::uint64_t splitmix(std::uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
-  return value ^ (value >> 31);
-}
 
 std::vector<WorkloadOptions> make_large_workloads() {
   struct Size {
@@ -127,7 +123,7 @@ Workload::Workload(const WorkloadOptions& options) : options_(options) {
 }
 
 std::uint64_t Workload::id_of(std::uint32_t object) const {
-  return splitmix(object + 1ULL);
+  return split_mix(object + 1ULL);
 }
 
 const std::vector<std::uint32_t>& Workload::step() {
@@ -191,7 +187,7 @@ double Workload::gaussian() {
 }
 
 std::uint64_t Workload::random() {
-  return splitmix(state_ += 0x9e3779b97f4a7c15ULL);
+  return split_mix(state_ += golden_gamma);
 }
 
 }  // namespace starling::bench

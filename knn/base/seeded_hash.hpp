@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash of 64-bit numbers that clients choose. With a secret seed, they cannot choose numbers that
-// share a place of a hash table.
+// Hashes of 64-bit numbers. SeededHash is for numbers that clients choose: with a secret seed, they
+// cannot choose numbers that share a place of a hash table. split_mix draws random numbers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace starling {
+
+/// 2^64 divided by the golden ratio. Its multiples are spread evenly.
+inline constexpr std::uint64_t golden_gamma = 0x9e3779b97f4a7c15ULL;
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014), which applies it to seed +
+/// golden_gamma, seed + 2 * golden_gamma and so on. Zero stays zero.
+constexpr std::uint64_t split_mix(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+  return bits ^ (bits >> 31);
+}
 
 /// The finalizer of MurmurHash3 (Appleby). Zero stays zero.
 constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
@@ -26,7 +37,7 @@ constexpr std::uint64_t folded_product(std::uint64_t left, std::uint64_t right) 
 class SeededHash {
  public:
   explicit SeededHash(std::uint64_t seed = 0)
-      : seed_(mixed_bits(seed)), factor_(mixed_bits(seed + 0x9e3779b97f4a7c15ULL) | 1) {}
+      : seed_(mixed_bits(seed)), factor_(mixed_bits(seed + golden_gamma) | 1) {}
 
   std::size_t operator()(std::uint64_t number) const {
     return folded_product(number ^ seed_, factor_);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "starling/knn/base/prefetch.hpp"
+#include "starling/knn/base/seeded_hash.hpp"
 #include "starling/knn/words/types.hpp"
 
 namespace starling {
@@ -22,19 +23,9 @@ namespace starling {
 template <class Records>
 class ObjectRegistry {
  public:
-  explicit ObjectRegistry(std::uint64_t seed)
-      : seed_(mixed(seed)),
-        factor_(mixed(seed + 0x9e3779b97f4a7c15ULL) | 1),
-        cells_(cells_min, empty) {}
+  explicit ObjectRegistry(std::uint64_t seed) : id_hash_(seed), cells_(cells_min, empty) {}
 
-  /// Returns the hash of an id: the two halves of a product of 128 bits, folded, as in wyhash (Wang
-  /// Yi). Both factors depend on the seed. With a secret seed, an attacker cannot choose ids that
-  /// share a cell.
-  std::uint64_t hash(ObjectId id) const {
-    __extension__ using Product = unsigned __int128;
-    const Product product = static_cast<Product>(to_number(id) ^ seed_) * factor_;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  }
+  std::uint64_t hash(ObjectId id) const { return id_hash_(to_number(id)); }
 
   /// Prefetches the cell at which the search for a hash starts. To find many ids at once, compute
   /// all hashes, call prefetch for each of them, then prefetch the records of all likely slots.
@@ -96,13 +87,6 @@ class ObjectRegistry {
   static constexpr std::size_t cells_min = 64;
   static constexpr std::uint32_t empty = ~std::uint32_t{0};  // no slot has all bits set
 
-  /// The finalizer of MurmurHash3 (Appleby). Zero stays zero.
-  static std::uint64_t mixed(std::uint64_t bits) {
-    bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdULL;
-    bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-    return bits ^ (bits >> 33);
-  }
-
   std::size_t home(std::uint64_t hash) const { return (hash & 0xffffffff) * cells_.size() >> 32; }
   std::size_t next(std::size_t cell) const { return cell + 1 == cells_.size() ? 0 : cell + 1; }
   std::size_t distance(std::size_t from, std::size_t to) const {
@@ -143,8 +127,7 @@ class ObjectRegistry {
     }
   }
 
-  std::uint64_t seed_;
-  std::uint64_t factor_;
+  SeededHash id_hash_;
   std::size_t count_ = 0;  ///< of ids
   std::vector<std::uint32_t> cells_;
   Slot slot_mask_ = cells_min - 1;  ///< the bits of a cell that hold the slot; above every slot

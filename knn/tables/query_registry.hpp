@@ -19,9 +19,7 @@ namespace starling {
 class QueryRegistry {
  public:
   explicit QueryRegistry(std::uint64_t seed)
-      : id_hash_(seed),
-        factor_(mixed_bits(seed ^ 0x9e3779b97f4a7c15ULL) | 1),
-        tables_(table_count) {}
+      : id_hash_(seed), factor_(mixed_bits(seed ^ golden_gamma) | 1), tables_(table_count) {}
 
   /// Returns the slot of the query, or no_slot.
   Slot find(StreamId stream, QueryId id) const {

@@ -28,10 +28,9 @@ std::uint64_t bits_of(double number) {
 
 template <class Number>
 std::uint64_t hash_of(std::span<const Number> row) {
-  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t hash = factor;
+  std::uint64_t hash = golden_gamma;
   for (const Number number : row)
-    hash = folded_product(hash ^ bits_of(static_cast<double>(number)), factor);
+    hash = folded_product(hash ^ bits_of(static_cast<double>(number)), golden_gamma);
   return hash;
 }
 

@@ -7,28 +7,18 @@
 #include <initializer_list>
 #include <numbers>
 
+#include "starling/knn/base/seeded_hash.hpp"
+
 namespace starling::sim::city {
-namespace {
-
-constexpr std::uint64_t golden_gamma = 0x9e3779b97f4a7c15;
-
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-constexpr std::uint64_t mix(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
-}  // namespace
 
 Random::Random(std::uint64_t seed, Draw purpose, std::uint64_t whom, std::uint64_t whom_else)
-    : key_(mix(seed + golden_gamma)) {
+    : key_(split_mix(seed + golden_gamma)) {
   for (const std::uint64_t part : {static_cast<std::uint64_t>(purpose), whom, whom_else})
-    key_ = mix(key_ + part * golden_gamma + golden_gamma);
+    key_ = split_mix(key_ + part * golden_gamma + golden_gamma);
 }
 
 std::uint64_t Random::next() {
-  return mix(key_ + ++counter_ * golden_gamma);
+  return split_mix(key_ + ++counter_ * golden_gamma);
 }
 
 double Random::unit() {
