@@ -22,6 +22,12 @@ except ImportError:
 DENSE_BYTES_MAX = 4 << 30  # of sparse rows that are made dense
 
 
+def keep_parameters(estimator: Any, parameters: dict[str, Any]) -> None:
+    """Makes each argument of a constructor, which passes its locals(), an attribute. That is all
+    that scikit-learn allows a constructor to do."""
+    vars(estimator).update({name: value for name, value in parameters.items() if name != "self"})
+
+
 class PlainEstimator:
     """What scikit-learn's BaseEstimator does for parameters."""
 

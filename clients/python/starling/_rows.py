@@ -8,7 +8,8 @@ import ctypes
 import difflib
 import os
 from contextlib import contextmanager
-from typing import Any, Iterable, Iterator, Optional
+from types import TracebackType
+from typing import Any, Iterable, Iterator, Optional, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ import numpy.typing as npt
 from . import _arrays, _library
 from ._names import Names
 from .errors import ErrorCode, StarlingError, check
+
+T = TypeVar("T")
 
 
 class Handle:
@@ -70,6 +73,21 @@ class Handle:
     def __del__(self) -> None:
         if self._raw is not None and not self._is_inherited:
             self._destroy(self._raw)
+
+
+class Closing:
+    """Leaving a `with` block closes the object."""
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(
+        self: Any,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
 
 
 class Rows:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Mapping, Optional
 
 import numpy as np
@@ -17,8 +16,9 @@ from ._arrays import Time
 from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
+from ._tables import Tables
 from .errors import ErrorCode, TimedOut, check, text_of
-from .lists import Batch, Lists, Result, Tick, make_answers, make_batch, make_tick
+from .lists import Batch, Lists, Result, Tick, make_answers, make_tick
 from .subscription import COMMANDS, TIMEOUT, Path, Subscription, set_key, to_ms
 
 # A server may have two ticks under way when it acknowledges a row, so the third one that finishes
@@ -54,7 +54,7 @@ class ServerInfo:
     rows_lost: int
 
 
-class Client:
+class Client(Tables):
     """A client of a server. Each call but `post` waits for the replies to what it sends.
 
     After a lost connection a request is sent again, and applied once. After a restart of the
@@ -78,6 +78,9 @@ class Client:
     `timeout`. Raises StarlingError if `commands` is another endpoint, such as that of results, or
     if the server refuses, the key too.
     """
+
+    _prefix = "client"
+    _has_statuses = False
 
     def __init__(
         self,
@@ -151,13 +154,11 @@ class Client:
                     "This server ticks only on request; call advance() instead of waiting.")
             self._ticks()
         rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
-        counts = _library.Counts()
-        check(self._call.client_update(
-            self._handle.raw, ctypes.byref(rows.struct), ctypes.byref(counts)))
+        batch = self._send("update", len(rows), ctypes.byref(rows.struct))
         self._put_names()
         if wait:
             self._await_tick()
-        return make_batch(counts)
+        return batch
 
     def _await_tick(self) -> None:
         """Waits for a tick that has all acknowledged rows."""
@@ -192,35 +193,9 @@ class Client:
     def flush(self) -> Batch:
         """Waits for the replies to all posted rows, and returns their sums since the last flush.
         Raises the first refusal of a whole batch, if there was one."""
-        counts = _library.Counts()
-        check(self._call.client_flush(self._handle.raw, ctypes.byref(counts)))
+        batch = self._send("flush", 0)
         self._put_names()
-        return make_batch(counts)
-
-    def update_tags(
-        self, ids: npt.ArrayLike, times: Any = None, *, set: Any = 0, clear: Any = 0
-    ) -> Batch:
-        """Sets and clears tag bits of known objects: (n,) or one for all."""
-        numbers = self.names.ids_of(ids)
-        count = len(numbers)
-        moments = _arrays.to_times_us(times, count, "times")
-        ones = _arrays.to_integers(set, np.uint32, count, "set")
-        zeros = _arrays.to_integers(clear, np.uint32, count, "clear")
-        counts = _library.Counts()
-        check(self._call.client_update_tags(
-            self._handle.raw, count, *map(_arrays.address, (numbers, moments, ones, zeros)),
-            ctypes.byref(counts)))
-        return make_batch(counts)
-
-    def remove(self, ids: npt.ArrayLike, times: Any = None) -> Batch:
-        """Removes objects. Rows that are older than the removal do not bring them back."""
-        numbers = self.names.ids_of(ids)
-        moments = _arrays.to_times_us(times, len(numbers), "times")
-        counts = _library.Counts()
-        check(self._call.client_remove_objects(
-            self._handle.raw, len(numbers), _arrays.address(numbers), _arrays.address(moments),
-            ctypes.byref(counts)))
-        return make_batch(counts)
+        return batch
 
     def put_names(self, texts: Mapping[int, str]) -> Batch:
         """Gives objects texts for display. The id of a text that is not decimal is its hash:
@@ -269,20 +244,8 @@ class Client:
             every_object=every_object, tags_required=tags_required, tags_forbidden=tags_forbidden,
             distance_max=distance_max, age_max=age_max, subject_required=subject_required,
             subject_forbidden=subject_forbidden, lease=lease, vote=vote, regress=regress)
-        counts = _library.Counts()
-        check(self._call.client_put_queries(
-            self._handle.raw, to_bytes(stream, "stream"), queries.address, len(queries),
-            ctypes.byref(counts)))
-        return make_batch(counts)
-
-    def remove_queries(self, stream: str, ids: npt.ArrayLike) -> Batch:
-        """Removes queries of a stream: (n,)."""
-        numbers = self.names.ids_of(ids)
-        counts = _library.Counts()
-        check(self._call.client_remove_queries(
-            self._handle.raw, to_bytes(stream, "stream"), _arrays.address(numbers), len(numbers),
-            ctypes.byref(counts)))
-        return make_batch(counts)
+        return self._send(
+            "put_queries", len(queries), to_bytes(stream, "stream"), queries.address, len(queries))
 
     def neighbors(
         self,
@@ -356,17 +319,6 @@ class Client:
         """Ends the connection."""
         self._handle.close()
 
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"<Client of {self._commands}>"
 
@@ -378,7 +330,4 @@ class Client:
     def _send_names(self, pairs: list[tuple[int, str]]) -> Batch:
         ids = np.array([number for number, _ in pairs], dtype=np.uint64)
         texts = (ctypes.c_char_p * len(pairs))(*[to_bytes(text, "texts") for _, text in pairs])
-        counts = _library.Counts()
-        check(self._call.client_put_names(
-            self._handle.raw, len(pairs), _arrays.address(ids), texts, ctypes.byref(counts)))
-        return make_batch(counts)
+        return self._send("put_names", len(pairs), len(pairs), _arrays.address(ids), texts)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-from types import TracebackType
 from typing import Any, Optional, Sequence
 
 import numpy as np
@@ -16,11 +15,12 @@ from ._metrics import library_name
 from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, index_of, make_rows, make_stream, to_bytes
+from ._tables import Tables
 from .errors import check, text_of
-from .lists import Batch, Lists, Result, Tick, make_answers, make_batch, make_tick
+from .lists import Batch, Lists, Result, Tick, make_answers, make_tick
 
 
-class Engine:
+class Engine(Tables):
     """A streaming k-nearest-neighbour engine. Its answers are exact, and the same as a server's.
 
     Rows wait for the next tick. A tick returns the lists that changed. Ids are integers or texts.
@@ -44,6 +44,9 @@ class Engine:
 
     Raises StarlingError if the library refuses an option, and ValueError for an unknown word.
     """
+
+    _prefix = "engine"
+    _has_statuses = True
 
     def __init__(
         self,
@@ -126,39 +129,7 @@ class Engine:
         """
         rows = make_rows(self.names, self._dimension, ids, positions, times, tags, labels, values)
         latest = _library.FOREVER if time_max is None else _arrays.to_time_us(time_max, "time_max")
-        statuses = np.empty(len(rows), dtype=np.uint8)
-        counts = _library.Counts()
-        check(self._call.engine_update(
-            self._handle.raw, ctypes.byref(rows.struct), latest, _arrays.address(statuses),
-            ctypes.byref(counts)))
-        return make_batch(counts, statuses)
-
-    def update_tags(
-        self, ids: npt.ArrayLike, times: Any = None, *, set: Any = 0, clear: Any = 0
-    ) -> Batch:
-        """Sets and clears tag bits of known objects: (n,) or one for all."""
-        numbers = self.names.ids_of(ids)
-        count = len(numbers)
-        moments = _arrays.to_times_us(times, count, "times")
-        ones = _arrays.to_integers(set, np.uint32, count, "set")
-        zeros = _arrays.to_integers(clear, np.uint32, count, "clear")
-        statuses = np.empty(count, dtype=np.uint8)
-        counts = _library.Counts()
-        check(self._call.engine_update_tags(
-            self._handle.raw, count, *map(_arrays.address, (numbers, moments, ones, zeros)),
-            _arrays.address(statuses), ctypes.byref(counts)))
-        return make_batch(counts, statuses)
-
-    def remove(self, ids: npt.ArrayLike, times: Any = None) -> Batch:
-        """Removes objects. Rows that are older than the removal do not bring them back."""
-        numbers = self.names.ids_of(ids)
-        moments = _arrays.to_times_us(times, len(numbers), "times")
-        statuses = np.empty(len(numbers), dtype=np.uint8)
-        counts = _library.Counts()
-        check(self._call.engine_remove_objects(
-            self._handle.raw, len(numbers), _arrays.address(numbers), _arrays.address(moments),
-            _arrays.address(statuses), ctypes.byref(counts)))
-        return make_batch(counts, statuses)
+        return self._send("update", len(rows), ctypes.byref(rows.struct), latest)
 
     def put_stream(
         self,
@@ -228,22 +199,8 @@ class Engine:
             every_object=every_object, tags_required=tags_required, tags_forbidden=tags_forbidden,
             distance_max=distance_max, age_max=age_max, subject_required=subject_required,
             subject_forbidden=subject_forbidden, lease=lease, vote=vote, regress=regress)
-        statuses = np.empty(len(queries), dtype=np.uint8)
-        counts = _library.Counts()
-        check(self._call.engine_put_queries(
-            self._handle.raw, to_bytes(stream, "stream"), queries.address, len(queries),
-            _arrays.address(statuses), ctypes.byref(counts)))
-        return make_batch(counts, statuses)
-
-    def remove_queries(self, stream: str, ids: npt.ArrayLike) -> Batch:
-        """Removes queries of a stream: (n,)."""
-        numbers = self.names.ids_of(ids)
-        statuses = np.empty(len(numbers), dtype=np.uint8)
-        counts = _library.Counts()
-        check(self._call.engine_remove_queries(
-            self._handle.raw, to_bytes(stream, "stream"), _arrays.address(numbers), len(numbers),
-            _arrays.address(statuses), ctypes.byref(counts)))
-        return make_batch(counts, statuses)
+        return self._send(
+            "put_queries", len(queries), to_bytes(stream, "stream"), queries.address, len(queries))
 
     def tick(self, tau: Optional[Time] = None) -> Tick:
         """Runs a tick at the time tau (None: now) and returns the lists that changed.
@@ -296,17 +253,6 @@ class Engine:
     def close(self) -> None:
         """Ends the engine. Lists that it returned stay valid."""
         self._handle.close()
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Engine: {self.space}>"

@@ -13,7 +13,8 @@ from typing import Any, Callable, Mapping, Optional, Union
 import numpy as np
 
 from ._base import Array, KNeighbors, RadiusNeighbors
-from ._estimator import RegressorMixin, TransformerMixin, check_fitted, check_targets
+from ._estimator import (
+    RegressorMixin, TransformerMixin, check_fitted, check_targets, keep_parameters)
 from ._votes import LabelsMixin, Weights, check_weights, shares_of, weights_of
 
 MetricWord = Union[str, Callable[..., float]]
@@ -53,15 +54,7 @@ class NearestNeighbors(RadiusNeighbors, _Neighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
         """Takes the rows: (n, n_features). y is not used."""
@@ -71,6 +64,8 @@ class NearestNeighbors(RadiusNeighbors, _Neighbors):
 
 class GraphTransformerMixin(TransformerMixin):
     """What the transformers by k and by radius share."""
+
+    mode: str
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fits, and returns the graph of the same rows."""
@@ -105,15 +100,7 @@ class KNeighborsTransformer(GraphTransformerMixin, _Neighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.mode = mode
-        self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> KNeighborsTransformer:
         """Takes the rows: (n, n_features). y is not used."""
@@ -139,6 +126,8 @@ class KNeighborsClassifier(LabelsMixin, _Neighbors):
     outputs_2d_.
     """
 
+    weights: Weights
+
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -152,15 +141,7 @@ class KNeighborsClassifier(LabelsMixin, _Neighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any) -> KNeighborsClassifier:
         """Takes the rows, (n, n_features), and their labels, (n,) or (n, outputs)."""
@@ -196,6 +177,8 @@ class KNeighborsRegressor(RegressorMixin, _Neighbors):
     those of NearestNeighbors.
     """
 
+    weights: Weights
+
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -209,15 +192,7 @@ class KNeighborsRegressor(RegressorMixin, _Neighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any) -> KNeighborsRegressor:
         """Takes the rows, (n, n_features), and their values, (n,) or (n, outputs)."""

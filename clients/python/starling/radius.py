@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional, Union
 import numpy as np
 
 from ._base import Array, RadiusNeighbors
-from ._estimator import RegressorMixin, check_fitted, check_targets
+from ._estimator import RegressorMixin, check_fitted, check_targets, keep_parameters
 from ._votes import LabelsMixin, Weights, check_weights, means_of, shares_of, weights_of_lists
 from .neighbors import GraphTransformerMixin, MetricWord
 
@@ -35,15 +35,7 @@ class RadiusNeighborsTransformer(GraphTransformerMixin, RadiusNeighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.mode = mode
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> RadiusNeighborsTransformer:
         """Takes the rows: (n, n_features). y is not used."""
@@ -73,6 +65,9 @@ class RadiusNeighborsClassifier(LabelsMixin, RadiusNeighbors):
     and outlier_label_, a list with one label for each output, or None.
     """
 
+    weights: Weights
+    outlier_label: Any
+
     def __init__(
         self,
         radius: float = 1.0,
@@ -87,16 +82,7 @@ class RadiusNeighborsClassifier(LabelsMixin, RadiusNeighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.outlier_label = outlier_label
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any) -> RadiusNeighborsClassifier:
         """Takes the rows, (n, n_features), and their labels, (n,) or (n, outputs)."""
@@ -175,6 +161,8 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusNeighbors):
     array of the distances of each row; the others are those of NearestNeighbors.
     """
 
+    weights: Weights
+
     def __init__(
         self,
         radius: float = 1.0,
@@ -188,15 +176,7 @@ class RadiusNeighborsRegressor(RegressorMixin, RadiusNeighbors):
         n_jobs: Optional[int] = None,
         backend: str = "auto",
     ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.backend = backend
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any) -> RadiusNeighborsRegressor:
         """Takes the rows, (n, n_features), and their values, (n,) or (n, outputs)."""

@@ -6,14 +6,13 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Iterator, Optional, Union
 
 import numpy.typing as npt
 
 from . import _library
 from ._names import Names
-from ._rows import Handle, to_bytes
+from ._rows import Closing, Handle, to_bytes
 from .errors import ErrorCode, StarlingError, check, text_of
 from .lists import Lists, Result, Tick, make_tick
 
@@ -58,7 +57,7 @@ class Event:
     lost: int
 
 
-class Subscription:
+class Subscription(Closing):
     """Follows a stream. Iterating yields its events without end; each step waits for the next.
 
     Gaps and restarts of the server are mended inside: a program that applies each event holds the
@@ -156,17 +155,6 @@ class Subscription:
             event = self.next()
             assert event is not None
             yield event
-
-    def __enter__(self) -> Subscription:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
 
 
 def to_ms(seconds: float) -> int:

@@ -11,7 +11,7 @@ import threading
 import warnings
 import zipfile
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Callable, Iterator, Optional, Union
 
 import numpy as np
@@ -20,7 +20,7 @@ from . import _arrays, _library
 from ._metrics import OTHER_NAMES, library_name
 from ._progress import Progress, Watch
 from ._results import RadiusLists, SearchResult
-from ._rows import Handle, index_of
+from ._rows import Closing, Handle, index_of
 from .errors import ErrorCode, RoundingWarning, StarlingError, check, text_of
 
 K_MAX = 2048
@@ -75,7 +75,7 @@ def knn(
         return index.search(queries, k, progress=progress)
 
 
-class Index:
+class Index(Closing):
     """Points that are searched several times. The arguments are those of `knn`.
 
     The index holds a copy of the points, and what the metric needs beside it. Several threads take
@@ -311,17 +311,6 @@ class Index:
         with self._turn():
             self._handle.close()
             self._rows = self._rows[:0].copy()
-
-    def __enter__(self) -> Index:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<Index: {self._count} points of {self.dimension} components, {self.metric}>"
