@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server without its sockets, files, clock and threads, which it is given. It decodes requests,
 // carries them out, runs ticks, keeps the log and recovers from it. Server gives it the real ones;
-// tests/simulation gives it a network, a disk and a clock that follow from a seed.
+// tests/server_simulation gives it a network, a disk and a clock that follow from a seed.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "starling/knn/engine/engine.hpp"
-#include "tests/simulation/virtual_world.hpp"
+#include "tests/server_simulation/virtual_world.hpp"
 
 namespace starling::simulation {
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "tests/simulation/allocation_fault.hpp"
-#include "tests/simulation/simulation_options.hpp"
+#include "tests/server_simulation/allocation_fault.hpp"
+#include "tests/server_simulation/simulation_options.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::simulation {

@@ -15,7 +15,7 @@
 #include "starling/knn/words/lattice.hpp"
 #include "starling/log/files.hpp"
 #include "starling/stream/journal/records.hpp"
-#include "tests/simulation/history.hpp"
+#include "tests/server_simulation/history.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace starling::simulation {

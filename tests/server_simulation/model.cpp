@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See model.hpp.
-#include "tests/simulation/model.hpp"
+#include "tests/server_simulation/model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "starling/log/reader.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/stream/journal/record_codec.hpp"
-#include "tests/simulation/simulated_requests.hpp"
+#include "tests/server_simulation/simulated_requests.hpp"
 #include "tests/stream/journal/told_state.hpp"
 
 namespace starling::simulation {

@@ -14,7 +14,7 @@
 
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/sockets/results.hpp"
-#include "tests/simulation/virtual_world.hpp"
+#include "tests/server_simulation/virtual_world.hpp"
 
 namespace starling::simulation {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/simulation/simulation_options.hpp"
+#include "tests/server_simulation/simulation_options.hpp"
 
 namespace starling::simulation {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_engine.hpp.
-#include "tests/simulation/simulated_engine.hpp"
+#include "tests/server_simulation/simulated_engine.hpp"
 
 #include <algorithm>
 #include <future>

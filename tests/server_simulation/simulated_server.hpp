@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "starling/stream/server_core.hpp"
-#include "tests/simulation/history.hpp"
-#include "tests/simulation/simulated_executor.hpp"
-#include "tests/simulation/simulated_network.hpp"
+#include "tests/server_simulation/history.hpp"
+#include "tests/server_simulation/simulated_executor.hpp"
+#include "tests/server_simulation/simulated_network.hpp"
 #include "tests/stream/journal/cut_disk.hpp"
 
 namespace starling::simulation {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_server.hpp.
-#include "tests/simulation/simulated_server.hpp"
+#include "tests/server_simulation/simulated_server.hpp"
 
 #include <algorithm>
 #include <new>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "starling/cpu/backend.hpp"
-#include "tests/simulation/simulated_engine.hpp"
-#include "tests/simulation/spared_files.hpp"
+#include "tests/server_simulation/simulated_engine.hpp"
+#include "tests/server_simulation/spared_files.hpp"
 #include "tests/support/failing_new.hpp"
 
 namespace starling::simulation {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/simulation/virtual_world.hpp"
+#include "tests/server_simulation/virtual_world.hpp"
 #include "tests/stream/journal/random_requests.hpp"
 
 namespace starling::simulation {

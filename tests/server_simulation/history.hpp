@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "starling/protocol/client/subscription.hpp"
-#include "tests/simulation/simulated_network.hpp"
+#include "tests/server_simulation/simulated_network.hpp"
 #include "tests/stream/journal/random_requests.hpp"
 
 namespace starling::simulation {

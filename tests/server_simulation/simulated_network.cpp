@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_network.hpp.
-#include "tests/simulation/simulated_network.hpp"
+#include "tests/server_simulation/simulated_network.hpp"
 
 #include <algorithm>
 #include <utility>

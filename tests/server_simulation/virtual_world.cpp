@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See virtual_world.hpp.
-#include "tests/simulation/virtual_world.hpp"
+#include "tests/server_simulation/virtual_world.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_executor.hpp. Events of the world hold the loop, which may outlive its executor.
-#include "tests/simulation/simulated_executor.hpp"
+#include "tests/server_simulation/simulated_executor.hpp"
 
 #include <algorithm>
 #include <deque>

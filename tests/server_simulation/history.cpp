@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See history.hpp.
-#include "tests/simulation/history.hpp"
+#include "tests/server_simulation/history.hpp"
 
 #include <algorithm>
 

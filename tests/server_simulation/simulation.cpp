@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulation.hpp.
-#include "tests/simulation/simulation.hpp"
+#include "tests/server_simulation/simulation.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,11 +11,11 @@
 #include "starling/log/reader.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/log_run.hpp"
-#include "tests/simulation/history.hpp"
-#include "tests/simulation/model.hpp"
-#include "tests/simulation/simulated_client.hpp"
-#include "tests/simulation/simulated_server.hpp"
-#include "tests/simulation/simulated_subscriber.hpp"
+#include "tests/server_simulation/history.hpp"
+#include "tests/server_simulation/model.hpp"
+#include "tests/server_simulation/simulated_client.hpp"
+#include "tests/server_simulation/simulated_server.hpp"
+#include "tests/server_simulation/simulated_subscriber.hpp"
 
 namespace starling::simulation {
 namespace {

@@ -13,7 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
-#include "tests/simulation/simulation.hpp"
+#include "tests/server_simulation/simulation.hpp"
 
 namespace {
 

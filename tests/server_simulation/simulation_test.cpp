@@ -2,7 +2,7 @@
 // Whole servers on a virtual clock: nothing acknowledged is lost, nothing is applied twice, and
 // subscribers hold the oracle's lists, whatever goes wrong. STARLING_SIMULATIONS says how many
 // seeds.
-#include "tests/simulation/simulation.hpp"
+#include "tests/server_simulation/simulation.hpp"
 
 #include <cstdint>
 #include <string>

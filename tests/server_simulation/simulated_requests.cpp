@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_requests.hpp.
-#include "tests/simulation/simulated_requests.hpp"
+#include "tests/server_simulation/simulated_requests.hpp"
 
 namespace starling::simulation {
 

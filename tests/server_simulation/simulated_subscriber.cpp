@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_subscriber.hpp.
-#include "tests/simulation/simulated_subscriber.hpp"
+#include "tests/server_simulation/simulated_subscriber.hpp"
 
 #include <utility>
 #include <variant>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See simulated_client.hpp.
-#include "tests/simulation/simulated_client.hpp"
+#include "tests/server_simulation/simulated_client.hpp"
 
 #include <utility>
 #include <variant>

@@ -10,8 +10,8 @@
 #include "starling/protocol/client/client_session.hpp"
 #include "starling/protocol/client/subscription.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
-#include "tests/simulation/history.hpp"
-#include "tests/simulation/simulated_network.hpp"
+#include "tests/server_simulation/history.hpp"
+#include "tests/server_simulation/simulated_network.hpp"
 
 namespace starling::simulation {
 

@@ -9,9 +9,9 @@
 
 #include "starling/protocol/client/client_session.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
-#include "tests/simulation/history.hpp"
-#include "tests/simulation/simulated_network.hpp"
-#include "tests/simulation/simulated_requests.hpp"
+#include "tests/server_simulation/history.hpp"
+#include "tests/server_simulation/simulated_network.hpp"
+#include "tests/server_simulation/simulated_requests.hpp"
 
 namespace starling::simulation {
 

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "starling/stream/pools/executor.hpp"
-#include "tests/simulation/virtual_world.hpp"
+#include "tests/server_simulation/virtual_world.hpp"
 
 namespace starling::simulation {
 
