@@ -6,11 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 namespace starling::stream {
-
-namespace asio = boost::asio;
 
 namespace {
 
