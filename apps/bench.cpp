@@ -27,7 +27,7 @@
 #include "starling/bench/vectors/selection_table.hpp"
 #include "starling/bench/vectors/vector_tick_bench.hpp"
 #include "starling/knn/base/time_text.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

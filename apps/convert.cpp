@@ -15,9 +15,9 @@
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/traces/trace_writer.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
+#include "starling/sim/data/traces/trace_writer.hpp"
 
 namespace starling::apps {
 namespace {

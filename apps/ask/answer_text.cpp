@@ -7,7 +7,7 @@
 #include "starling/apps/shared/text/text_table.hpp"
 #include "starling/apps/shared/text/time_line.hpp"
 #include "starling/knn/base/json_text.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::apps {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/client/list_store.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::apps {
 

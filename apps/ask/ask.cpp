@@ -20,7 +20,7 @@
 #include "starling/apps/shared/text/time_line.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {

@@ -10,7 +10,7 @@
 #include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/knn/words/space.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::apps {
 

@@ -27,7 +27,7 @@
 #include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/system_files.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 #include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/make_snapshot.hpp"

@@ -14,7 +14,7 @@
 #include "starling/apps/shared/config_file.hpp"
 #include "starling/apps/shared/own_input.hpp"
 #include "starling/apps/shared/space_flags.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

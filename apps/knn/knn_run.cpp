@@ -18,13 +18,13 @@
 #include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/knn/vectors/row_offset.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/text_output.hpp"
-#include "starling/sim/vectors/label_file.hpp"
-#include "starling/sim/vectors/value_file.hpp"
-#include "starling/sim/vectors/vector_file.hpp"
-#include "starling/sim/vectors/vector_formats.hpp"
-#include "starling/sim/vectors/vector_results.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/text_output.hpp"
+#include "starling/sim/data/vectors/label_file.hpp"
+#include "starling/sim/data/vectors/value_file.hpp"
+#include "starling/sim/data/vectors/vector_file.hpp"
+#include "starling/sim/data/vectors/vector_formats.hpp"
+#include "starling/sim/data/vectors/vector_results.hpp"
 
 namespace starling::apps {
 namespace {

@@ -11,12 +11,12 @@
 #include <simdjson.h>
 
 #include "starling/protocol/wire/check.hpp"
-#include "starling/sim/files/byte_reader.hpp"
-#include "starling/sim/files/csv_reader.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/byte_reader.hpp"
+#include "starling/sim/data/files/csv_reader.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/number_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::apps {
 namespace {

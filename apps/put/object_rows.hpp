@@ -13,8 +13,8 @@
 
 #include "starling/knn/base/time_text.hpp"
 #include "starling/knn/words/space.hpp"
-#include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/text_input.hpp"
+#include "starling/sim/data/files/number_text.hpp"
+#include "starling/sim/data/files/text_input.hpp"
 
 namespace starling::apps {
 

@@ -9,7 +9,7 @@
 
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

@@ -26,9 +26,9 @@
 #include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/knn/base/clocks.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/text_input.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
+#include "starling/sim/data/files/text_input.hpp"
 
 namespace starling::apps {
 namespace {

@@ -16,7 +16,7 @@
 #include "starling/knn/base/json_text.hpp"
 #include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

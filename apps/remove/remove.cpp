@@ -18,7 +18,7 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

@@ -17,8 +17,8 @@
 #include "starling/log/system_files.hpp"
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 #include "starling/stream/recovery/log_run.hpp"
 

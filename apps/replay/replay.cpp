@@ -18,7 +18,7 @@
 #include "starling/apps/shared/exact_flag.hpp"
 #include "starling/apps/shared/server/server_flags.hpp"
 #include "starling/apps/shared/speed_flag.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

@@ -9,8 +9,8 @@
 #include "starling/knn/base/time_text.hpp"
 #include "starling/knn/tables/object_table.hpp"
 #include "starling/knn/words/report_names.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/number_text.hpp"
 
 namespace starling::apps {
 namespace {

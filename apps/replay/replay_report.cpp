@@ -8,7 +8,7 @@
 
 #include "starling/apps/shared/progress_line.hpp"
 #include "starling/knn/base/percentile.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "starling/sim/data/traces/trace.hpp"
 #include "starling/sim/replay/replay.hpp"
-#include "starling/sim/traces/trace.hpp"
 
 namespace starling::apps {
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "starling/apps/shared/unknown_word.hpp"
-#include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/number_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 

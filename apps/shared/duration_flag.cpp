@@ -3,7 +3,7 @@
 #include "starling/apps/shared/duration_flag.hpp"
 
 #include "starling/knn/base/time_text.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

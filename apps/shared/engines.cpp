@@ -17,7 +17,7 @@
 #include "starling/gpu/backend.hpp"
 #include "starling/gpu/plugin/loader.hpp"
 #include "starling/gpu/vectors/selection_timing.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

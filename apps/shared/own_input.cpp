@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 

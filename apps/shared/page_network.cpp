@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/sim/city/roads/road_lines.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 

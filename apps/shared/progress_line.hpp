@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "starling/sim/traces/trace.hpp"
+#include "starling/sim/data/traces/trace.hpp"
 
 namespace starling::apps {
 

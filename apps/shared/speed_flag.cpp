@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/apps/shared/trace_flags.hpp"
-#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/data/files/number_text.hpp"
 
 namespace starling::apps {
 

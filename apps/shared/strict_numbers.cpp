@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/data/files/number_text.hpp"
 
 namespace starling::apps {
 namespace {

@@ -11,10 +11,10 @@
 #include <CLI/CLI.hpp>
 
 #include "starling/knn/base/time_text.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/text_append.hpp"
-#include "starling/sim/traces/layout.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
+#include "starling/sim/data/files/text_append.hpp"
+#include "starling/sim/data/traces/layout.hpp"
 
 namespace starling::apps {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "starling/sim/traces/row_sorter.hpp"
-#include "starling/sim/traces/trace_files.hpp"
+#include "starling/sim/data/traces/row_sorter.hpp"
+#include "starling/sim/data/traces/trace_files.hpp"
 
 namespace CLI {
 class App;

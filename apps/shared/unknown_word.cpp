@@ -9,7 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

@@ -10,7 +10,7 @@
 #include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/simulate/simulate_options.hpp"
 #include "starling/apps/simulate/simulate_run.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

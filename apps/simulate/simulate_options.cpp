@@ -9,8 +9,8 @@
 #include "starling/apps/shared/speed_flag.hpp"
 #include "starling/apps/shared/trace_flags.hpp"
 #include "starling/knn/base/time_text.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/number_text.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/number_text.hpp"
 
 namespace starling::apps {
 namespace {

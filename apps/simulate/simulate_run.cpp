@@ -26,9 +26,9 @@
 #include "starling/sim/city/roads/road_network.hpp"
 #include "starling/sim/city/roads/road_world.hpp"
 #include "starling/sim/city/roads/straight_world.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/traces/trace_writer.hpp"
 #include "starling/sim/host/server_host.hpp"
-#include "starling/sim/traces/trace_writer.hpp"
 
 namespace starling::apps {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "starling/apps/shared/text/screen.hpp"
 #include "starling/protocol/client/subscription.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::apps {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "starling/protocol/client/client.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::apps {
 

@@ -30,7 +30,7 @@
 #include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/client/subscriber.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {

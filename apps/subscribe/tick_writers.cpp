@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "starling/knn/base/json_text.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 #include "starling/sim/replay/result_csv.hpp"
 
 namespace starling::apps {

@@ -11,7 +11,7 @@
 #include "starling/knn/engine/engine.hpp"
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::apps {
 

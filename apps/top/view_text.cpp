@@ -14,7 +14,7 @@
 #include "starling/apps/shared/text/text_width.hpp"
 #include "starling/knn/base/bytes_text.hpp"
 #include "starling/knn/base/json_text.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::apps {
 namespace {

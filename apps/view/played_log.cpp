@@ -14,7 +14,7 @@
 #include "starling/apps/shared/text/time_line.hpp"
 #include "starling/knn/words/lattice.hpp"
 #include "starling/log/system_files.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 #include "starling/stream/recovery/log_run.hpp"
 
 namespace starling::apps {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "starling/apps/shared/progress_line.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 #include "starling/sim/replay/replay.hpp"
 
 namespace starling::apps {

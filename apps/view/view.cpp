@@ -14,7 +14,7 @@
 #include "starling/apps/view/playback.hpp"
 #include "starling/apps/view/view_run.hpp"
 #include "starling/knn/tables/object_table.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

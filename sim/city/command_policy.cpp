@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "starling/sim/city/dispatch_policy.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::sim {
 namespace {

@@ -18,7 +18,7 @@
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/sim/traces/trace.hpp"
+#include "starling/sim/data/traces/trace.hpp"
 
 namespace starling::sim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "starling/knn/base/clocks.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::sim {
 namespace {

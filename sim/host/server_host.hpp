@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "starling/protocol/client/manual_server.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 #include "starling/sim/host/lock_step_host.hpp"
-#include "starling/sim/traces/name_table.hpp"
 
 namespace starling::sim {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "starling/knn/words/types.hpp"
-#include "starling/sim/traces/trace.hpp"
+#include "starling/sim/data/traces/trace.hpp"
 
 namespace starling::sim {
 

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "starling/knn/base/time_text.hpp"
-#include "starling/sim/files/csv_reader.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/csv_reader.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/number_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::sim {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "starling/knn/words/lattice.hpp"
 #include "starling/protocol/wire/messages.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::sim {
 

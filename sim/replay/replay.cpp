@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::sim {
 namespace {

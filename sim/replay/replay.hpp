@@ -13,8 +13,8 @@
 #include "starling/knn/words/query.hpp"
 #include "starling/protocol/client/list_store.hpp"
 #include "starling/protocol/wire/messages.hpp"
+#include "starling/sim/data/traces/row_stream.hpp"
 #include "starling/sim/host/lock_step_host.hpp"
-#include "starling/sim/traces/row_stream.hpp"
 
 namespace starling::sim {
 

@@ -9,7 +9,7 @@
 
 #include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::sim {
 namespace {

@@ -16,8 +16,8 @@
 #include "starling/knn/words/space.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/client/list_store.hpp"
-#include "starling/sim/files/text_output.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/files/text_output.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::sim {
 

@@ -4,7 +4,7 @@
 
 #include <unordered_set>
 
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

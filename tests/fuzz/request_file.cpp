@@ -2,7 +2,7 @@
 // Fuzzes the reader of the file of `starling simulate --requests`.
 #include "starling/sim/city/request_file.hpp"
 
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

@@ -4,7 +4,7 @@
 #include "starling/sim/city/roads/road_network.hpp"
 
 #include "starling/sim/city/roads/road_world.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/traces/trace_files.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/traces/trace_files.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace starling::fuzz {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the readers of vectors and labels. Each reader gets the input. A reader refuses an input
 // that is not of its format.
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/npy_header.hpp"
-#include "starling/sim/vectors/label_file.hpp"
-#include "starling/sim/vectors/vector_formats.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/npy_header.hpp"
+#include "starling/sim/data/vectors/label_file.hpp"
+#include "starling/sim/data/vectors/vector_formats.hpp"
 #include "tests/fuzz/trace_input.hpp"
 
 namespace starling::fuzz {

@@ -129,7 +129,7 @@ TEST(IncludeTable, ForbidsArrowsThatItDoesNotShow) {
   EXPECT_TRUE(include_violation("cpu/points", "#include \"starling/protocol/wire/messages.hpp\""));
   EXPECT_TRUE(include_violation("cpu/points", "#include \"starling/cpu/vectors/scan.hpp\""));
   EXPECT_TRUE(
-      include_violation("sim/files", "  #  include \"starling/stream/server.hpp\"  // why"));
+      include_violation("sim/data/files", "  #  include \"starling/stream/server.hpp\"  // why"));
   EXPECT_TRUE(include_violation("stream", "#include <starling/cpu/backend.hpp>"));
 }
 

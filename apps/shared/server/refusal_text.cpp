@@ -2,7 +2,7 @@
 // One sentence for each reason: see refusal_text.hpp.
 #include "starling/apps/shared/server/refusal_text.hpp"
 
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::apps {
 namespace {

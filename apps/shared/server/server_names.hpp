@@ -7,7 +7,7 @@
 #include <span>
 
 #include "starling/protocol/client/client.hpp"
-#include "starling/sim/traces/name_table.hpp"
+#include "starling/sim/data/traces/name_table.hpp"
 
 namespace starling::apps {
 

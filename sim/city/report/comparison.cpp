@@ -13,8 +13,8 @@
 #include "starling/sim/city/report/html_page.hpp"
 #include "starling/sim/city/report/summary.hpp"
 #include "starling/sim/city/report/svg_plot.hpp"
-#include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/text_input.hpp"
+#include "starling/sim/data/files/number_text.hpp"
+#include "starling/sim/data/files/text_input.hpp"
 
 namespace starling::sim::city {
 namespace {

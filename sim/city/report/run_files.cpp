@@ -16,8 +16,8 @@
 
 #include "starling/knn/base/percentile.hpp"
 #include "starling/sim/city/report/html_report.hpp"
-#include "starling/sim/files/text_append.hpp"
-#include "starling/sim/files/text_output.hpp"
+#include "starling/sim/data/files/text_append.hpp"
+#include "starling/sim/data/files/text_output.hpp"
 
 namespace starling::sim::city {
 namespace {

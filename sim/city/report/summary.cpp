@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "starling/knn/base/percentile.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "starling/sim/city/report/summary.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::sim::city {
 namespace {

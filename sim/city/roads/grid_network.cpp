@@ -10,8 +10,8 @@
 #include <lemon/smart_graph.h>
 
 #include "starling/sim/city/roads/road_network.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/quoted_text.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/text_append.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "starling/sim/city/roads/road_network.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "starling/sim/files/number_text.hpp"
-#include "starling/sim/files/quoted_text.hpp"
-#include "starling/sim/files/text_input.hpp"
-#include "starling/sim/files/xml_parser.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "starling/sim/data/files/number_text.hpp"
+#include "starling/sim/data/files/quoted_text.hpp"
+#include "starling/sim/data/files/text_input.hpp"
+#include "starling/sim/data/files/xml_parser.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 
 namespace starling::apps {
 namespace {

@@ -14,7 +14,7 @@
 #include "starling/sim/city/roads/straight_world.hpp"
 #include "starling/sim/city/simulation.hpp"
 #include "starling/sim/host/embedded_host.hpp"
-#include "tests/sim/traces/trace_fixture.hpp"
+#include "tests/sim/data/traces/trace_fixture.hpp"
 
 namespace starling::sim::city {
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/sim/traces/trace_fixture.hpp"
+#include "tests/sim/data/traces/trace_fixture.hpp"
 
 namespace starling::sim::city {
 namespace {

@@ -11,13 +11,13 @@
 
 #include "starling/cpu/backend.hpp"
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 #include "starling/sim/host/embedded_host.hpp"
 #include "starling/sim/host/server_host.hpp"
 #include "starling/sim/replay/replay.hpp"
 #include "starling/sim/replay/result_csv.hpp"
-#include "tests/sim/traces/sorted_rows.hpp"
-#include "tests/sim/traces/trace_fixture.hpp"
+#include "tests/sim/data/traces/sorted_rows.hpp"
+#include "tests/sim/data/traces/trace_fixture.hpp"
 #include "tests/stream/support/running_server.hpp"
 
 namespace starling::sim {

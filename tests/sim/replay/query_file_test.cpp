@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "starling/protocol/wire/text_id.hpp"
-#include "starling/sim/files/errors.hpp"
-#include "tests/sim/traces/trace_fixture.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "tests/sim/data/traces/trace_fixture.hpp"
 
 namespace starling::sim {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <gmock/gmock.h>
 
-#include "starling/sim/files/errors.hpp"
-#include "tests/sim/traces/sorted_rows.hpp"
+#include "starling/sim/data/files/errors.hpp"
+#include "tests/sim/data/traces/sorted_rows.hpp"
 
 namespace starling::sim {
 namespace {

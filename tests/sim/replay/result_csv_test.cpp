@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/sim/traces/trace_fixture.hpp"
+#include "tests/sim/data/traces/trace_fixture.hpp"
 
 namespace starling::sim {
 namespace {

@@ -88,7 +88,7 @@ class RequestWorld {
              .results = results,
              .metrics = metrics_,
              .past = nullptr,
-             .gauges = [] { return Gauges{.sessions = 1}; }}) {
+             .gauges = [] { return Gauges{}; }}) {
     if (!principal.empty()) {
       principal_->name = principal;
       principal_->id = PrincipalId{5};

@@ -129,7 +129,7 @@ TEST(ReportRequests, LossesCountOnceAndStatisticsAreNamed) {
       if (counter.name == name) return counter.value;
     return -1.0;
   };
-  EXPECT_EQ(value_of("starling_sessions"), 1);
+  EXPECT_EQ(value_of("starling_ticks_total"), 2);
   EXPECT_EQ(value_of("starling_subscriber_lost_ticks_total"), 1);
   EXPECT_EQ(world.refusal(protocol::ReportReceived{.stream = "none"}).code,
             ErrorCode::unknown_stream);

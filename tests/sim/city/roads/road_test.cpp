@@ -14,7 +14,7 @@
 #include "starling/sim/city/roads/road_lines.hpp"
 #include "starling/sim/city/roads/road_world.hpp"
 #include "starling/sim/city/roads/straight_world.hpp"
-#include "starling/sim/files/errors.hpp"
+#include "starling/sim/data/files/errors.hpp"
 #include "tests/sim/city/city_fixture.hpp"
 #include "tests/support/random.hpp"
 

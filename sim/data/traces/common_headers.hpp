@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises the columns of a CSV file that has no published layout by names that are in common
+// use, such as id,time,lat,lon. Trace uses these functions for files that no layout recognises.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "starling/knn/base/time_text.hpp"
+#include "starling/sim/data/traces/columns.hpp"
+
+namespace starling::sim {
+
+struct CommonColumns {
+  Columns columns;
+  std::optional<TimeUnit> time_unit;  ///< if the name of the time's column says it, as time_us does
+};
+
+/// Returns the columns of a header that has one column for the id, one for the time and two for a
+/// position, whatever else it has. Letter case does not count. Returns std::nullopt if a column is
+/// missing, or if two columns could be meant.
+std::optional<CommonColumns> find_common_columns(std::span<const std::string> header);
+
+/// Returns why find_common_columns() returns std::nullopt, as the beginning of a sentence: "its
+/// header has no column for the time". Returns an empty text if the header has no known name.
+std::string fault_of_header(std::span<const std::string> header);
+
+/// Returns the names that find_common_columns() knows, for a message.
+std::string common_column_names();
+
+/// What a column, or a property of a GeoJSON feature, holds by its name.
+enum class CommonColumn : std::uint8_t { id, time, date, tags, other };
+CommonColumn common_column_of(std::string_view name);
+
+}  // namespace starling::sim
