@@ -37,7 +37,7 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 /// 128 queries and, for each query, 2 k + 200 keys of 8 bytes; that is 6.5 MB at the largest k and
 /// dimension. For all threads together: one more copy of 128 queries.
 ///
-/// Where rows have so many components that a filter saves time, the searcher also keeps 2 bytes for
+/// If rows have enough components for a filter to save time, the searcher also keeps 2 bytes for
 /// each component and 24 for each row; a search with a k too large for the filter, or with queries
 /// that the filter leaves over, makes a second copy of the corpus. The filter's keys take up to
 /// 12.6 MB a thread at the largest k.

@@ -155,17 +155,17 @@ class CpuEngine final : public Engine {
   // Used by the engine's thread:
   ThreadPool pool_;
   ObjectSnapshot objects_;
-  std::vector<QueryRow> queries_;  ///< by slot
+  std::vector<QueryRow> queries_;  ///< [slot]
   Staging kept_rows_;              ///< rows that failed ticks could not apply
   FinishedTick finished_;          ///< one-shot queries on other threads use it too
-  FilteredIndexes filtered_;       ///< of the tick under way
+  FilteredIndexes filtered_;       ///< the indexes of the tick under way
   SpatialIndex::Scratch index_scratch_;
-  std::vector<SearchScratch> scratches_;  ///< by thread
+  std::vector<SearchScratch> scratches_;  ///< [thread]
   std::shared_ptr<const ListPlan> plan_ = std::make_shared<ListPlan>();
   bool queries_changed_ = false;
   int plan_age_ticks_ = 0;
   ReturnPool<TickLists> lists_pool_;
-  std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< of the last finished tick
+  std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< the lists of the last finished tick
 
   TaskThread engine_thread_;
   TaskThread question_thread_;  ///< destroyed first, because it posts to engine_thread_

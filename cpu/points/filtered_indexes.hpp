@@ -78,17 +78,17 @@ class FilteredIndexes {
 
   Space space_;
   bool filters_all_ = false;  ///< there is a filter that rejects objects and was not chosen
-  std::vector<std::uint8_t> is_chosen_;  ///< by filter, like the next vectors down to set_of_
+  std::vector<std::uint8_t> is_chosen_;  ///< [filter], as are the vectors down to set_of_
   std::vector<float> shares_;
   std::vector<PassingTest> tests_;
-  std::vector<PlannedFilter> known_filters_;  ///< of the last tick
+  std::vector<PlannedFilter> known_filters_;  ///< the last tick's filters
   std::vector<float> known_shares_;      ///< the shares that the last tick showed, or unknown_share
   std::vector<std::uint32_t> set_of_;    ///< the index into sets_; only for chosen filters
   std::vector<std::int64_t> oldest_us_;  ///< the oldest times of all filters: see PassingTest
-  std::vector<PassingTest> chosen_tests_;  ///< by set
+  std::vector<PassingTest> chosen_tests_;  ///< [set]
   PassingScan scan_;
   std::vector<PassingSet> sets_;
-  std::vector<std::unique_ptr<Builder>> builders_;  ///< by thread
+  std::vector<std::unique_ptr<Builder>> builders_;  ///< [thread]
 };
 
 }  // namespace starling::cpu

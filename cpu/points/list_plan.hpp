@@ -27,7 +27,7 @@ struct PlannedFilter {
 
 /// One search, with all data of its query that the search needs.
 struct PlannedSearch {
-  LatticePoint position;  ///< of a fixed query
+  LatticePoint position;  ///< the anchor of a fixed query
   Slot anchor = no_slot;  ///< the followed object or the subject; it is not in the list
   std::uint32_t k = 0;
   std::uint32_t filter = 0;  ///< the index into ListPlan::filters
@@ -41,10 +41,10 @@ struct ListPlan : ListDirectory {
     ReportOn on = ReportOn::order;
   };
   std::vector<PlannedFilter> filters;   ///< all different
-  std::vector<PlannedSearch> searches;  ///< in the order that order() gives them
-  std::vector<Room> rooms;              ///< by search
+  std::vector<PlannedSearch> searches;  ///< sorted by order()
+  std::vector<Room> rooms;              ///< [search]
   std::uint64_t room = 0;  ///< the number of neighbours for which all lists together have room
-  std::vector<std::uint8_t> is_grouped;  ///< by filter, as given to order()
+  std::vector<std::uint8_t> is_grouped;  ///< [filter]: the argument of order()
 
   ListPlan() = default;
   /// `rows` has the queries by slot. The searches are in no order before order().

@@ -27,7 +27,7 @@ struct PassingBlock {
   Slot first = 0;
   std::size_t count = 0;
   std::array<std::uint32_t, objects_max + padding> tags;
-  std::array<std::int32_t, objects_max + padding> ranks;  ///< by object; 0 after the last object
+  std::array<std::int32_t, objects_max + padding> ranks;  ///< [object]; 0 after the last object
   std::array<Slot, objects_max + padding> found;
 };
 

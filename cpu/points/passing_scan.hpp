@@ -29,7 +29,7 @@ class PassingScan {
 
  private:
   std::size_t slices_ = 0;
-  std::vector<std::vector<Slot>> found_;  ///< by slice of the slots, then by test
+  std::vector<std::vector<Slot>> found_;  ///< [slice of the slots][test]
 };
 
 }  // namespace starling::cpu

@@ -17,7 +17,7 @@ namespace starling::cpu {
 
 struct TickLists {
   std::shared_ptr<const ListPlan> plan = std::make_shared<ListPlan>();
-  std::vector<std::uint32_t> counts;  ///< by search
+  std::vector<std::uint32_t> counts;  ///< [search]
   std::vector<Neighbor> neighbors;
   std::vector<Slot> slots;  ///< the slot of each of `neighbors`
 

@@ -66,7 +66,7 @@ class FilteredSearch {
               std::size_t i, Scratch& scratch, std::span<VectorNeighbor> lists) const;
 
   ThreadPool& pool_;
-  std::vector<Scratch> scratch_;  ///< by thread
+  std::vector<Scratch> scratch_;  ///< [thread]
   ShadowTiles tiles_;             ///< read by all threads
   const CorpusRows* corpus_ = nullptr;
   Metric metric_ = Metric::l2;

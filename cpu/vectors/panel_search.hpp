@@ -68,7 +68,7 @@ class PanelSearch {
   void search_parts(const PanelQuestion& question, std::span<VectorNeighbor> lists);
 
   ThreadPool& pool_;
-  std::vector<Scratch> scratch_;  ///< by thread
+  std::vector<Scratch> scratch_;  ///< [thread]
   QueryTiles tiles_;              ///< read by all threads
 };
 

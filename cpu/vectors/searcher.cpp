@@ -36,7 +36,8 @@ namespace {
 // docs/decisions/0012-integer-filter.md has the measurements.
 struct FilterLimits {
   std::size_t dimension_min;
-  std::size_t product_dimension_min;  ///< for the inner product, whose scores are cheaper
+  /// The dimension_min of the inner product, whose scores are cheaper.
+  std::size_t product_dimension_min;
   std::size_t list_work;
 };
 constexpr FilterLimits fused_limits{96, 256, std::size_t{1} << 16};
@@ -308,8 +309,8 @@ class CpuVectorSearcher final : public VectorSearcher {
   std::unique_ptr<float[]> copy_;  ///< the corpus, unless it is borrowed or only in panels
   CorpusRows rows_;                ///< the corpus, unless it is only in panels
   bool has_rows_ = false;          ///< the corpus is in rows_
-  std::uint32_t dimension_ = 0;    ///< of the corpus
-  std::uint32_t row_count_ = 0;    ///< of the corpus
+  std::uint32_t dimension_ = 0;    ///< the dimension of the corpus
+  std::uint32_t row_count_ = 0;    ///< the number of rows of the corpus
   std::vector<VectorNeighbor> merged_;
 };
 

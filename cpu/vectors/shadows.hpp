@@ -42,7 +42,8 @@ class ShadowMaker {
 
  private:
   std::uint32_t dimension_ = 1;
-  double integer_max_ = 1;  ///< with integers up to it, every product of two shadows fits 32 bits
+  /// The largest integer of a shadow: every product of two shadows fits 32 bits.
+  double integer_max_ = 1;
   std::vector<float> centre_;
 };
 
@@ -95,10 +96,10 @@ class ShadowPanels {
   std::size_t panel_rows_ = 1;
   std::size_t step_ = 1;  ///< see first_row; it has no common divisor with the number of panels
   std::unique_ptr<Line[]> lines_;
-  std::vector<Shadow> shadows_;  ///< by row
+  std::vector<Shadow> shadows_;  ///< [row]
   std::vector<float> bases_;
   std::vector<float> scales_;
-  std::vector<ShadowMaxima> maxima_;  ///< by panel
+  std::vector<ShadowMaxima> maxima_;  ///< [panel]
 };
 
 /// The shadows of some queries in tiles of four. Pair j of query i of a tile is at index

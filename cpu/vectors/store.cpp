@@ -144,7 +144,7 @@ class CpuVectorStore final : public VectorStore {
   std::uint32_t dimension_;
   ThreadPool pool_;
   PanelSearch search_;
-  VectorPanels rows_;                 ///< by slot; dead slots keep their last components
+  VectorPanels rows_;                 ///< [slot]; dead slots keep their last components
   VectorPanels applied_;              ///< the rows of the last near_applied, by index
   std::vector<std::uint64_t> alive_;  ///< a bit for each slot
   std::vector<float> gathered_;

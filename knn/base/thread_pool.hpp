@@ -88,7 +88,7 @@ class ThreadPool {
 
   // The round under way. `run` sets shares_ and task_ before it opens the round, while no worker is
   // inside.
-  std::vector<Share> shares_;  ///< by thread
+  std::vector<Share> shares_;  ///< [thread]
   const std::function<void(std::size_t, unsigned)>* task_ = nullptr;
   std::atomic<bool> open_{false};       ///< workers may begin with the round
   std::atomic<std::size_t> inside_{0};  ///< number of workers that may be in the round

@@ -21,8 +21,9 @@ struct OneShotQuery {
   LatticePoint position;
   Slot object = no_slot;
   Filter filter;
-  std::vector<float> components{};  ///< for a fixed anchor in a vector space: one prepared row
-  bool vote = false;                ///< in a vector space: the answer carries a vote
+  /// One prepared row: a fixed anchor in a vector space; otherwise empty.
+  std::vector<float> components{};
+  bool vote = false;  ///< the answer carries a vote; in a vector space only
   /// In a vector space: the answer carries a mean. Not `distance` with the metric inner_product.
   RegressionWeights regress = RegressionWeights::none;
 };

@@ -25,7 +25,7 @@ struct EngineLimits {
   std::uint64_t objects_max = 0;
   std::uint64_t queries_max = 0;
   std::uint32_t k_max = starling::k_max;
-  std::uint64_t neighbors_max = 0;  ///< in all lists together
+  std::uint64_t neighbors_max = 0;  ///< the most neighbours of all lists together
 };
 
 /// The memory that an engine uses for its objects, for capacity planning. Staged rows, lists and

@@ -37,7 +37,7 @@ struct EngineState {
   /// A list of the tick. The next tick compares its lists with these.
   struct List {
     Slot query = no_slot;
-    std::uint32_t generation = 0;  ///< of the query
+    std::uint32_t generation = 0;  ///< the generation of the query's slot
     Slot subject = no_slot;        ///< every-object: the subject's slot
     ObjectId subject_id{};
     bool with_state = false;
@@ -47,7 +47,7 @@ struct EngineState {
   };
   std::vector<List> lists;
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;  ///< of each entry of `neighbors`, in the same order
+  std::vector<Slot> slots;  ///< the slot of each entry of `neighbors`, in the same order
 };
 
 }  // namespace starling

@@ -144,7 +144,7 @@ class Matcher {
   const ListDirectory& last_;
   const ListDirectory& now_;
   ListMatching matching_;
-  std::vector<Arrival> arrivals_;  ///< of the query that is matched now
+  std::vector<Arrival> arrivals_;  ///< arrivals of the query that is matched now
   IdFilter filter_;
 };
 

@@ -18,7 +18,7 @@ namespace starling {
 struct ListDirectory {
   struct List {
     Slot query = no_slot;
-    std::uint32_t generation = 0;  ///< of the query
+    std::uint32_t generation = 0;  ///< the generation of the query's slot
     Slot subject = no_slot;        ///< every-object: the subject's slot
     ObjectId subject_id{};
     std::uint32_t search = 0;  ///< the index under which the engine keeps the list's result

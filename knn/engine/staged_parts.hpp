@@ -38,7 +38,7 @@ class StagedParts {
   static constexpr std::size_t parts_max = 16;
 
   std::size_t rows_min_;
-  std::size_t slots_ = 0;      ///< of all objects that were born before the last tick
+  std::size_t slots_ = 0;  ///< number of slots of the objects that were born before the last tick
   std::size_t last_rows_ = 0;  ///< how many rows the last tick had
 };
 

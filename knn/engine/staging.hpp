@@ -64,7 +64,7 @@ struct QueryRow {
   bool with_state : 1 = false;  ///< reports carry NeighborState
   bool vote : 1 = false;        ///< reports carry the label that the neighbours vote for
   RegressionWeights regress = RegressionWeights::none;  ///< reports carry the neighbours' mean
-  LatticePoint position;                                ///< for a fixed anchor
+  LatticePoint position;                                ///< a fixed anchor's position
   Slot object = no_slot;  ///< follow: the object's slot, which stays the same while the query lives
   Filter filter;
   TagFilter subject;
@@ -89,13 +89,13 @@ struct Staging {
   // Only vector spaces fill these three arrays. Each row has as many components as the dimension of
   // the space, prepared for its metric. The components of dead rows, and of queries without a fixed
   // anchor, are unspecified.
-  StagedVector<float> object_components;  ///< of all rows of `objects`, row after row
+  StagedVector<float> object_components;  ///< one row of components for each row of `objects`
   StagedVector<Targets> object_targets;   ///< one for each row of `objects`
-  StagedVector<float> query_components;   ///< of all rows of `queries`, row after row
+  StagedVector<float> query_components;   ///< one row of components for each row of `queries`
 
   /// The engine may take rows of `objects` in parts, before the tick begins. Part i ends before row
   /// part_ends[i]. The rows of these parts do not change any more. If an object changes again, its
-  /// new row comes behind them, and counts. The rows behind the parts are the last part.
+  /// new row comes after them, and counts. The rows after the parts are the last part.
   std::vector<std::size_t> part_ends;
   std::size_t taken_rows = 0;  ///< the end of the last part in part_ends
 

@@ -40,8 +40,8 @@ class Departures {
   void add(const Tombstone& tombstone);
 
  private:
-  std::set<Slot> leavers_;                               ///< since the last call of bury
-  std::set<Tombstone> tombstones_;                       ///< at most one for each slot
+  std::set<Slot> leavers_;          ///< objects that have left since the last call of bury
+  std::set<Tombstone> tombstones_;  ///< at most one for each slot
   std::unordered_map<Slot, std::int64_t> forget_at_us_;  ///< the times of tombstones_, by slot
 };
 

@@ -21,7 +21,7 @@ struct LockStep::Mailbox {
 
   std::mutex mutex;
   std::condition_variable arrived;
-  std::deque<Arrival> arrivals;  ///< in tick order
+  std::deque<Arrival> arrivals;  ///< sorted by tick
 };
 
 LockStep::LockStep(Processor& processor)

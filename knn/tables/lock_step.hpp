@@ -41,7 +41,8 @@ class LockStep {
   struct Mailbox;
   Processor& processor_;
   std::shared_ptr<Mailbox> mailbox_;
-  std::deque<std::chrono::steady_clock::time_point> begun_;  ///< of the ticks under way
+  std::deque<std::chrono::steady_clock::time_point>
+      begun_;  ///< the beginning of each tick under way
   double last_tick_ms_ = 0;
 };
 

@@ -75,7 +75,7 @@ enum class UpdateStatus : std::uint8_t {
   accepted,
   late,               ///< older than the stored time; dropped
   future,             ///< later than the latest time allowed
-  time_out_of_range,  ///< beyond +-2^61 us
+  time_out_of_range,  ///< the time lies beyond +-2^61 us
   unknown_object,     ///< tags for an object that was never seen or is forgotten
   too_many_objects,   ///< the table is at its limit
   value_infinite,     ///< a vector's value is infinite
@@ -119,7 +119,7 @@ struct ObjectTableOptions {
   /// How long a tombstone is kept, measured by tau.
   std::int64_t tombstone_ttl_us = 3'600'000'000;
   std::uint64_t hash_seed = 0;  ///< never changes a result
-  std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
+  std::uint32_t dimension = 0;  ///< dimension of a vector space, else 0; Processor sets it
 };
 
 /// The whole table, for export and import.

@@ -102,7 +102,7 @@ class ObjectTable {
  private:
   struct TagClock {
     std::uint32_t owned = 0;
-    std::uint32_t owner = 0;  ///< of these bits
+    std::uint32_t owner = 0;  ///< the owner of the bits in `owned`
     std::int64_t time_us = std::numeric_limits<std::int64_t>::min();
   };
   /// What rows change beside the records of their objects.
@@ -184,13 +184,13 @@ class ObjectTable {
   }
 
   ObjectTableOptions options_;
-  std::pmr::vector<ObjectRecord> records_;   ///< by slot
+  std::pmr::vector<ObjectRecord> records_;   ///< [slot]
   std::vector<ObjectPartition> partitions_;  ///< partition_count
-  SparseVector<TagClock> tag_clocks_;        ///< by slot
-  std::pmr::vector<float> components_;       ///< by slot, `dimension` each; empty on a lattice
-  std::pmr::vector<Targets> targets_;        ///< by slot; empty on a lattice
+  SparseVector<TagClock> tag_clocks_;        ///< [slot]
+  std::pmr::vector<float> components_;       ///< [slot][dimension]; empty on a lattice
+  std::pmr::vector<Targets> targets_;        ///< [slot]; empty on a lattice
   Preparing preparing_;
-  SparseVector<std::uint32_t> followers_;  ///< by slot
+  SparseVector<std::uint32_t> followers_;  ///< [slot]
   std::pmr::vector<Slot> free_slots_;
   Totals totals_;
   bool may_grow_ = true;

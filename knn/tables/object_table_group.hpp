@@ -39,11 +39,11 @@ struct ObjectTable::Group {
   static std::size_t share_of(Slot slot) { return slot / slots_a_run % share_count; }
 
   std::vector<GroupPiece> pieces;
-  std::vector<Slot> slots;           ///< by row of the group
-  std::vector<std::uint16_t> order;  ///< by row of the group: rows of its piece, share after share
+  std::vector<Slot> slots;           ///< [row of the group]
+  std::vector<std::uint16_t> order;  ///< [row of the group]: rows of its piece, share after share
   /// The slots that need a row in the staging half, share after share.
   std::vector<Slot> newly_staged;
-  std::array<std::size_t, share_count + 1> share_begin{};  ///< in newly_staged
+  std::array<std::size_t, share_count + 1> share_begin{};  ///< indexes into newly_staged
   std::array<std::size_t, share_count> newly_staged_count{};
   std::array<Totals, share_count> totals;
 };

@@ -233,7 +233,7 @@ class Processor {
   Tick last_begun_{};
   Tick last_finished_{};
   std::optional<std::int64_t> last_tau_us_;
-  std::deque<UnderWay> under_way_;  ///< in tick order
+  std::deque<UnderWay> under_way_;  ///< sorted by tick
   RowsWatcher rows_watcher_;        ///< may be empty
   ReturnPool<std::vector<StreamReport>> stream_reports_;
   Sorting sorting_;

@@ -33,7 +33,8 @@ namespace starling {
 
 struct QueryTableOptions {
   std::uint64_t queries_max = 1u << 24;
-  std::uint64_t owner_queries_max = std::numeric_limits<std::uint64_t>::max();  ///< of one owner
+  /// The most queries that one owner may have.
+  std::uint64_t owner_queries_max = std::numeric_limits<std::uint64_t>::max();
   std::uint32_t streams_max = 4096;
   std::uint32_t k_max = starling::k_max;
   /// The limit on the neighbours in all lists together. The engine keeps copies of the lists, with
@@ -41,8 +42,8 @@ struct QueryTableOptions {
   /// query counts k for each object alive. Its subject filter does not lower this number, because
   /// tags may change.
   std::uint64_t neighbors_max = std::uint64_t{1} << 27;
-  std::uint32_t dimension = 0;  ///< of a vector space, else 0; Processor sets it
-  Metric metric = Metric::l2;   ///< of a vector space; Processor sets it
+  std::uint32_t dimension = 0;  ///< dimension of a vector space, else 0; Processor sets it
+  Metric metric = Metric::l2;   ///< metric of a vector space; Processor sets it
   /// The seed of the hash of query ids. Clients choose the ids, so the server draws a secret seed.
   std::uint64_t hash_seed = 0;
 };
@@ -94,7 +95,7 @@ struct QueryTableState {
   std::vector<StreamDefinition> streams;
   std::vector<StreamId> free_streams;     ///< numbers of streams that are gone
   std::vector<StreamId> removed_streams;  ///< streams whose removal no tick has taken yet
-  std::vector<Entry> entries;             ///< by slot
+  std::vector<Entry> entries;             ///< [slot]
   /// The slots of all live queries, those of each stream in the order of its members. Empty in
   /// states that were written before there was this: then they are in the order of slots.
   std::vector<Slot> members;
@@ -172,9 +173,9 @@ class QueryTable {
   /// Removes every-object queries until all lists fit neighbors_max. The lists may exceed
   /// neighbors_max if objects were added after the queries. The owner whose every-object queries
   /// hold the most neighbours loses one first, the one with its largest k, so that a small owner
-  /// keeps its queries while a large one has any. Of two such owners, it is the one whose largest
-  /// query has the larger k, or else the higher slot: a replay of a log may number owners in
-  /// another way, and must remove the same. Returns the number of removed queries. Call when the
+  /// keeps its queries while a large one has any. If two owners hold the most, it is the one whose
+  /// largest query has the larger k, or else the higher slot: a replay of a log may number owners
+  /// in another way, and must remove the same. Returns the number of removed queries. Call when the
   /// table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
   /// Call after the engine has swapped its halves. The tick that has begun has then taken all
@@ -226,14 +227,14 @@ class QueryTable {
   struct Stream {
     StreamDefinition definition;
     StreamState state = StreamState::live;
-    std::uint64_t foreign_count = 0;                     ///< of the queries: those of other owners
-    bool is_restaged = false;                            ///< it is in restaged_
+    std::uint64_t foreign_count = 0;  ///< number of queries that have another owner than the stream
+    bool is_restaged = false;         ///< it is in restaged_
     std::pmr::vector<QuerySlot> members{lazy_memory()};  ///< its queries
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
-    std::uint32_t place = 0;       ///< of a live query: its index in Stream::members
-    // Of a slot without a live query: its neighbours in the list that it is in, and the number of
+    std::uint32_t place = 0;       ///< a live query's index in Stream::members
+    // A slot without a live query is in a list: these are its neighbours there, and the number of
     // the list of removals that it came to.
     Slot before = no_slot;
     Slot after = no_slot;
@@ -278,8 +279,8 @@ class QueryTable {
   };
   /// The number of neighbours that the lists of live queries may hold.
   struct Room {
-    std::uint64_t neighbors = 0;             ///< of fixed and following queries
-    std::uint64_t neighbors_per_object = 0;  ///< of every-object queries
+    std::uint64_t neighbors = 0;             ///< room of fixed and following queries
+    std::uint64_t neighbors_per_object = 0;  ///< room of every-object queries, for each object
 
     std::uint64_t& of(const QueryDefinition& definition) {
       return definition.anchor.kind == AnchorKind::every_object ? neighbors_per_object : neighbors;
@@ -327,9 +328,9 @@ class QueryTable {
   std::map<std::string, StreamId, std::less<>> streams_by_name_;  ///< live and leaving
   std::deque<Restaged> restaged_;
   std::vector<StreamId> free_streams_;
-  std::size_t stream_count_ = 0;  ///< live
+  std::size_t stream_count_ = 0;  ///< number of live streams
   SegmentedVector<Entry> entries_;
-  QueryRegistry registry_;  ///< of live queries, and of those that had a slot last
+  QueryRegistry registry_;  ///< the ids of live queries, and of those that had a slot last
   SlotList free_slots_;
   Removals removed_staged_;             ///< staged in the half that is written now
   std::uint64_t reported_ = 0;          ///< the last number of removals that a tick has reported
@@ -337,10 +338,12 @@ class QueryTable {
   std::uint64_t count_ = 0;
   Room room_;
   bool may_grow_ = true;
-  std::unordered_map<std::uint64_t, OwnerTaken> taken_;  ///< by owner; only owners with queries
-  std::set<std::pair<std::int64_t, Slot>> leases_;       ///< ordered by end, in us
-  std::map<std::uint64_t, OwnerLists> every_object_;     ///< by owner; only those that have some
-  std::set<OwnerRank> every_object_ranks_;               ///< of these owners
+  /// The key is the owner; only owners with queries.
+  std::unordered_map<std::uint64_t, OwnerTaken> taken_;
+  std::set<std::pair<std::int64_t, Slot>> leases_;  ///< ordered by end, in us
+  /// The key is the owner; only owners with every-object queries.
+  std::map<std::uint64_t, OwnerLists> every_object_;
+  std::set<OwnerRank> every_object_ranks_;  ///< the owners in every_object_, ranked
 };
 
 }  // namespace starling

@@ -55,7 +55,7 @@ class CorpusRows {
  private:
   Metric metric_ = Metric::l2;  ///< one that keeps_rows if the rows are prepared
   VectorsView rows_;
-  std::vector<RowMeasure> measures_;  ///< by row; empty: not kept
+  std::vector<RowMeasure> measures_;  ///< [row]; empty: not kept
 };
 
 }  // namespace starling

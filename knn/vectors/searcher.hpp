@@ -31,7 +31,7 @@ enum class SearchMethod : std::uint8_t {
 
 /// One call of a searcher.
 struct VectorSearch {
-  VectorsView queries;  ///< with the dimension of the corpus, prepared for its metric
+  VectorsView queries;  ///< queries of the corpus's dimension, prepared for its metric
   std::uint32_t k = 1;  ///< 1 to vector_k_max
   /// If the queries are consecutive rows of the corpus: the row of query 0. Then no query is its
   /// own neighbour, and the searcher may read the queries from its corpus. no_row: the queries are
@@ -71,17 +71,17 @@ using TakeLists = std::function<void(VectorRow first_row, std::span<const Vector
 void check_graph(const GraphSearch& graph, std::uint32_t dimension);
 
 enum class ListOrder : std::uint8_t {
-  nearest_first,  ///< by score, equal scores by row
-  by_row,         ///< by row, which saves sorting
+  nearest_first,  ///< sorted by score, equal scores by row
+  by_row,         ///< sorted by row, which takes less time
 };
 
 /// A search for all rows within a distance of each query.
 struct RadiusSearch {
-  VectorsView queries;  ///< as VectorSearch::queries
+  VectorsView queries;  ///< see VectorSearch::queries
   /// A row is in the list if its distance_of is at most this number. Infinity: all rows are. Only
   /// with inner_product it may be negative.
   double radius = 0;
-  VectorRow first_self = no_row;  ///< as VectorSearch::first_self
+  VectorRow first_self = no_row;  ///< see VectorSearch::first_self
   ListOrder order = ListOrder::nearest_first;
   /// As VectorSearch::on_progress.
   std::function<void(std::uint64_t)> on_progress{};
@@ -106,7 +106,7 @@ void check_radius(const RadiusSearch& search, Metric metric, std::uint32_t dimen
 /// The highest rates that were measured on the hardware; 0 if unknown. These rates give a lower
 /// bound for the time of a search.
 struct DeviceRates {
-  double read_gb_per_s = 0;  ///< from memory that is too large for the caches
+  double read_gb_per_s = 0;  ///< read rate of memory that is too large for the caches
   /// One step adds one component of a pair of rows to the sum that VectorNeighbor specifies. It is
   /// a subtraction and a fused multiply-add, all in registers.
   double steps_per_s = 0;

@@ -42,7 +42,7 @@ struct VectorMasks {
 inline constexpr std::uint32_t no_mask = ~std::uint32_t{0};
 
 struct VectorQuery {
-  const float* components = nullptr;  ///< of the query; nullptr: those of row `self`
+  const float* components = nullptr;  ///< the query's components; nullptr: row `self` is the query
   Slot self = no_slot;                ///< a living row that is not in the result; no_slot: none
   std::uint32_t mask = no_mask;       ///< an index into the masks; no_mask: all living rows
   float score_max = 0;                ///< inclusive; only near_applied and near_any use it
@@ -112,7 +112,7 @@ class VectorStore {
                             const VectorMasks& masks, std::vector<VectorMatch>& matches) = 0;
 
   /// The same as near_applied, but for the living rows of all slots. Masks have one bit for each
-  /// slot. Called only if so many scores are equal that the result of nearest is not enough.
+  /// slot. Called only if more scores are equal than the result of nearest can hold.
   virtual void near_any(std::span<const VectorQuery> queries, const VectorMasks& masks,
                         std::vector<VectorMatch>& matches) = 0;
 

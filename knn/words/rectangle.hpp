@@ -37,7 +37,7 @@ class LatticeRectangle {
   bool has_longitude(const LatticePoint& point) const;
 
   const Lattice* lattice_;
-  Rectangle degrees_{};  ///< in a wgs84 space
+  Rectangle degrees_{};  ///< the edges in degrees; used in a wgs84 space only
   // In a planar space, the edges in lattice units.
   std::int64_t x_min_ = 0;
   std::int64_t y_min_ = 0;

@@ -47,9 +47,9 @@ class BucketScatter {
   void for_each_in(const BucketRange& range, std::size_t begin, std::size_t end, const Act& act);
   BucketRange group(std::size_t index, std::size_t groups) const;
 
-  std::vector<std::uint32_t> buckets_;              ///< by position
-  std::vector<std::uint32_t> begins_;               ///< by bucket
-  std::vector<std::vector<std::uint32_t>> places_;  ///< by slice of the points, then by bucket
+  std::vector<std::uint32_t> buckets_;              ///< [position]
+  std::vector<std::uint32_t> begins_;               ///< [bucket]
+  std::vector<std::vector<std::uint32_t>> places_;  ///< [slice of the points][bucket]
 };
 
 // First each thread finds the buckets of one slice of the points, and counts the points of each

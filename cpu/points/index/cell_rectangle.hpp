@@ -25,7 +25,7 @@ class Division {
   std::uint32_t parts() const { return parts_; }
   /// Returns the number of parts divided by the number of integers, times 2^bits, rounded down.
   std::uint32_t scale() const { return scale_; }
-  /// Returns the part in which an offset in [0, extent] lies. Of two offsets, the larger never lies
+  /// Returns the part in which an offset in [0, extent] lies. The larger of two offsets never lies
   /// in an earlier part.
   std::uint32_t part(std::uint32_t offset) const {
     return static_cast<std::uint32_t>(std::uint64_t{offset} * scale_ >> bits);

@@ -37,7 +37,7 @@ class GridIndex {
   /// Working memory. Indexes that are built one after another may share it.
   struct Scratch {
     BucketScatter scatter;
-    std::vector<FillScratch> fills;  ///< by thread
+    std::vector<FillScratch> fills;  ///< [thread]
   };
 
   explicit GridIndex(int dimensions) : dimensions_(static_cast<std::size_t>(dimensions)) {}
@@ -102,7 +102,7 @@ class GridIndex {
   std::vector<std::uint32_t> cell_begins_;
   std::vector<std::int32_t> objects_;
   bool has_attached_ = false;
-  std::vector<std::uint32_t> tags_;  ///< by place, like ranks_
+  std::vector<std::uint32_t> tags_;  ///< [place], as is ranks_
   std::vector<std::int32_t> ranks_;
 };
 

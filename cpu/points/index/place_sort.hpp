@@ -45,7 +45,7 @@ class PlaceSort {
   int dimensions_ = 2;
   std::size_t crowd_ = 0;
   std::vector<PlacedObject> placed_;
-  std::vector<Scratch> scratches_;  ///< by thread
+  std::vector<Scratch> scratches_;  ///< [thread]
 };
 
 }  // namespace starling::cpu

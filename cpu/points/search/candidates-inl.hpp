@@ -23,8 +23,8 @@ namespace starling::cpu {
 namespace HWY_NAMESPACE {
 
 struct Candidates {
-  const float* estimates;       ///< of squared distances; readable for two vectors past the end
-  const std::int32_t* gaps[3];  ///< by axis: the candidate's coordinate minus the query's
+  const float* estimates;  ///< estimated squared distances; readable for two vectors past the end
+  const std::int32_t* gaps[3];  ///< [axis]: the candidate's coordinate minus the query's
   const std::int32_t* slots;
   std::size_t count;
 

@@ -72,15 +72,15 @@ inline void ask_around(Slot object, const ObjectSnapshot& objects, SearchRequest
 struct SearchScratch {
   struct Candidate {
     Neighbor neighbor;
-    std::uint32_t place;  ///< in a tree: its place; otherwise: its slot
+    std::uint32_t place;  ///< a place of the tree, or a slot if a grid is searched
   };
   std::vector<std::uint64_t> distances_sq;
-  std::vector<std::uint32_t> places;  ///< in a tree: places; in a grid: slots
+  std::vector<std::uint32_t> places;  ///< places of the tree, or slots if a grid is searched
   std::vector<Candidate> candidates;
   double slack = 1;              ///< scales how far beyond the expected distance to search
   std::vector<float> estimates;  ///< estimated squared distances of the gathered objects
-  std::array<std::vector<std::int32_t>, 3> gaps;  ///< by axis: see Candidates
-  std::vector<std::int32_t> slots;                ///< of the gathered objects
+  std::array<std::vector<std::int32_t>, 3> gaps;  ///< [axis]: see Candidates
+  std::vector<std::int32_t> slots;                ///< slots of the gathered objects
 };
 
 /// Answers the requests in order. Nearby requests share cache lines, so pass them in spatial order.

@@ -122,14 +122,15 @@ class VectorEngine final : public Engine {
   Staging kept_rows_{store_->staging_memory()};  ///< rows that failed ticks could not apply
   VectorSearches searches_{*store_, objects_, queries_};
   std::vector<Slot> applied_slots_;
-  std::vector<bool> has_later_row_;  ///< by slot; false except in leave_last_of_each_slot
+  std::vector<bool> has_later_row_;  ///< [slot]; false except in leave_last_of_each_slot
   std::vector<std::uint64_t> applied_alive_;
   VectorRows applied_;          ///< the rows of the tick under way
   bool objects_ahead_ = false;  ///< a tick failed after the last finished tick
   Tick tick_{};                 ///< the last finished tick
   std::int64_t tau_us_ = 0;
   ReturnPool<VectorLists> lists_pool_;
-  std::shared_ptr<VectorLists> lists_ = lists_pool_.take();  ///< of the last finished tick
+  /// The lists of the last finished tick.
+  std::shared_ptr<VectorLists> lists_ = lists_pool_.take();
 
   TaskThread engine_thread_;
 };

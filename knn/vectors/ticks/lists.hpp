@@ -36,10 +36,11 @@ struct VectorPlan : ListDirectory {
 
 struct VectorLists {
   std::shared_ptr<const VectorPlan> plan = std::make_shared<VectorPlan>();
-  std::vector<std::uint32_t> counts;  ///< by search
+  std::vector<std::uint32_t> counts;  ///< [search]
   std::vector<Neighbor> neighbors;
-  std::vector<Slot> slots;              ///< the slots of `neighbors`, in the same order
-  std::vector<Prediction> predictions;  ///< by search; empty if no query of the plan asks for one
+  std::vector<Slot> slots;  ///< the slots of `neighbors`, in the same order
+  /// [search]; empty if no query of the plan asks for a prediction.
+  std::vector<Prediction> predictions;
 
   /// The spans of TickResult refer to these three arrays.
   std::vector<ReportedList> reported;
@@ -67,7 +68,7 @@ struct VectorLists {
 struct PredictionBasis {
   Metric metric = Metric::l2;
   std::span<const Neighbor> list;
-  std::span<const Slot> slots;  ///< of each entry of `list`, in the same order
+  std::span<const Slot> slots;  ///< the slot of each entry of `list`, in the same order
   const VectorObjects& objects;
 };
 

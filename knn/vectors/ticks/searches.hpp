@@ -76,7 +76,7 @@ class VectorSearches {
   VectorStore& store_;
   const VectorObjects& objects_;
   const VectorQueries& queries_;
-  std::vector<KeptNearest> kept_;  ///< by search
+  std::vector<KeptNearest> kept_;  ///< [search]
 
   // Working memory:
   std::vector<Ask> near_;  ///< lists for which only the applied rows are scored
