@@ -167,7 +167,7 @@ class GpuEngine final : public Engine {
   CudaStream stream_;
   Event rows_applied_;             ///< recorded unless the tick is answered without an index
   Staging kept_rows_;              ///< rows that failed ticks could not apply
-  std::vector<QueryRow> queries_;  ///< by slot
+  std::vector<QueryRow> queries_;  ///< [slot]
   bool queries_changed_ = false;
   bool membership_changed_ = false;
   DeviceObjects objects_;
@@ -181,8 +181,8 @@ class GpuEngine final : public Engine {
   ListChanges changes_;
   FinishedTick<dimensions> finished_;  ///< other threads use it, too
 
-  Questions<dimensions> questions_beside_;   ///< for the question thread
-  Questions<dimensions> questions_between_;  ///< for the engine's thread, between ticks
+  Questions<dimensions> questions_beside_;   ///< used by the question thread
+  Questions<dimensions> questions_between_;  ///< used by the engine's thread, between ticks
 
   // Members are destroyed from the last to the first. Each thread therefore ends before the members
   // that it uses are destroyed: first the question thread, then TickIntake's threads, then

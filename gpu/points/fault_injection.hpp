@@ -15,7 +15,7 @@ struct FaultInjection {
     copying_ahead,  ///< rows are copied before their tick begins
     copying,        ///< the other rows are copied, while an earlier tick is computed
     before_rows,
-    telling_host,  ///< before the rows' change counts are stored to the host
+    telling_host,  ///< the rows' change counts are about to be stored to the host
     after_rows,
     after_search,
     device_lost,  ///< ticks fail at the first check, and the engine is lost

@@ -123,7 +123,7 @@ class FinishedTick {
 
    private:
     FinishedTick& finished_;
-    std::size_t number_ = 0;  ///< which of `indexes_` this Reading reads
+    std::size_t number_ = 0;  ///< index into `indexes_`: what this Reading reads
   };
 
  private:
@@ -133,13 +133,13 @@ class FinishedTick {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Index, 2> indexes_;
-  std::size_t finished_ = 0;  ///< which of `indexes_` is the last finished tick's
+  std::size_t finished_ = 0;  ///< index into `indexes_`: the last finished tick's
   Tick tick_{};
   std::int64_t tau_us_ = 0;
   bool objects_ahead_ = false;
   ObjectsView view_;
   bool is_closed_ = false;
-  std::array<std::size_t, 2> readers_{};  ///< for each index: how many Readings read it
+  std::array<std::size_t, 2> readers_{};  ///< [index]: number of Readings that read it
 };
 
 }  // namespace starling::gpu

@@ -47,7 +47,8 @@ class Questions {
   std::vector<std::uint64_t> host_rooms_;
   std::vector<std::uint32_t> host_order_;
   std::vector<std::uint32_t> host_counts_;
-  std::vector<Slot> host_followed_;       ///< of the queries that follow an object, in their order
+  /// The followed objects, in the order of the queries that follow one.
+  std::vector<Slot> host_followed_;
   std::vector<std::uint8_t> host_alive_;  ///< one per entry of host_followed_
   std::uint64_t room_ = 0;
   DeviceBuffer<SearchSpec> specs_;

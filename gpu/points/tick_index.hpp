@@ -66,7 +66,7 @@ class TickIndex {
 
  private:
   Index index_;
-  DeviceBuffer<LatticePoint> positions_;  ///< by slot
+  DeviceBuffer<LatticePoint> positions_;  ///< [slot]
   LatticePoint* copied_ = nullptr;        ///< positions_, or null if searches read the index
   std::uint32_t slots_ = 0;
   Event ready_;

@@ -42,7 +42,7 @@ struct BegunTick {
   /// One for each part that was copied before the tick began. Those behind staged.part_ends.size()
   /// are of earlier ticks.
   std::vector<PartCopy> part_copies;
-  Event copy_begun, copied;       ///< of the rows that were not copied before the tick began
+  Event copy_begun, copied;  ///< the copy of the rows that were not copied before the tick began
   std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
 

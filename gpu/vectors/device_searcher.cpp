@@ -424,8 +424,8 @@ void DeviceSearcher::run_timed(const std::function<void()>& enqueue) {
 }
 
 /// Makes room for `floats` components of queries and `entries` entries of lists in each of `slots`
-/// slots of the pipeline, and for `others` entries. Keeps what an earlier search had, if it is
-/// enough.
+/// slots of the pipeline, and for `others` entries. Keeps the room of an earlier search if it
+/// is at least this large.
 void DeviceSearcher::make_transfer_room(std::size_t floats, std::size_t entries, std::size_t slots,
                                         std::size_t others) {
   if (pipeline_.has_room(floats, entries, slots) && others_.room() >= others) return;

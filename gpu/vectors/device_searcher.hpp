@@ -162,7 +162,7 @@ class DeviceSearcher final : public VectorSearcher {
   CudaStream stream_;
   Event started_;
   Event finished_;
-  double device_ms_ = 0;  ///< of the last search
+  double device_ms_ = 0;  ///< device time of the last search
   Metric metric_ = Metric::l2;
   std::uint32_t dimension_ = 1;
   std::uint32_t rows_ = 0;
@@ -173,8 +173,9 @@ class DeviceSearcher final : public VectorSearcher {
   std::vector<float> kept_;  ///< all rows, if the device has no room for all at once
   RowUpload upload_;
   SearchPipeline pipeline_;
-  DeviceBuffer<VectorNeighbor> others_;  ///< of one piece; to be merged with the lists of a slot
-  PinnedBuffer<VectorNeighbor> tile_;    ///< of a graph, on its way to TakeLists
+  /// One piece's lists; to be merged with the lists of a slot.
+  DeviceBuffer<VectorNeighbor> others_;
+  PinnedBuffer<VectorNeighbor> tile_;  ///< a tile of a graph, on its way to TakeLists
   std::optional<DeviceVectors> resident_;
   std::optional<VectorWorkspace> workspace_;
   std::optional<MethodAtHand> method_;

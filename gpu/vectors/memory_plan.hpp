@@ -11,10 +11,11 @@
 namespace starling::gpu {
 
 struct MemoryPlan {
-  std::uint32_t part_rows = 1;   ///< rows of the corpus that are on the device at once
-  Shadow shadow = Shadow::none;  ///< of the corpus; only if all its rows are on the device
+  std::uint32_t part_rows = 1;  ///< rows of the corpus that are on the device at once
+  /// The corpus's shadow; only if all rows of the corpus are on the device.
+  Shadow shadow = Shadow::none;
   std::uint64_t workspace_bytes = 0;
-  std::uint64_t transfer_bytes = 0;  ///< of the pieces on the device: queries and lists
+  std::uint64_t transfer_bytes = 0;  ///< bytes of the pieces on the device: queries and lists
 
   bool operator==(const MemoryPlan&) const = default;
 };

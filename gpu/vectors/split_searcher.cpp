@@ -314,7 +314,7 @@ class SplitSearcher final : public VectorSearcher {
   bool is_sharded_ = false;
   std::uint32_t rows_ = 0;
   std::uint32_t dimension_ = 1;
-  double device_ms_ = 0;  ///< of the last search
+  double device_ms_ = 0;  ///< device time of the last search
 };
 
 }  // namespace

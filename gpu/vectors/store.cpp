@@ -164,7 +164,7 @@ class CudaVectorStore final : public VectorStore {
   };
   std::array<HalfRows, 2> halves_{HalfRows{DeviceBuffer<float>(memory_), {}},
                                   HalfRows{DeviceBuffer<float>(memory_), {}}};
-  DeviceBuffer<float> loose_components_{memory_};  ///< of rows that are in no half
+  DeviceBuffer<float> loose_components_{memory_};  ///< components of rows that are in no half
 
   // The rows of the last apply:
   Mirror<Slot> applied_slots_{memory_};

@@ -58,7 +58,8 @@ struct NearShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
   static constexpr unsigned queries = query_tile_rows;
-  static constexpr unsigned groups = 32;  ///< of each query that are in shared memory at a time
+  /// Groups of each query that are in shared memory at a time.
+  static constexpr unsigned groups = 32;
 };
 
 /// Appends a match to scan.matches for each row and query whose score is at most scan.scores_max of

@@ -63,7 +63,7 @@ class FilterLayers {
   LayersView view_;
 
   DeviceBuffer<DeviceFilter> filters_;
-  DeviceBuffer<std::int64_t> ages_us_;  ///< as QueryFilters::ages_us
+  DeviceBuffer<std::int64_t> ages_us_;  ///< see QueryFilters::ages_us
   DeviceBuffer<std::uint32_t> counts_;  ///< passing objects by filter; 0 between ticks
   DeviceBuffer<FilterRoute> device_routes_;
   // The next three are as in LayerChoice and LayerOutput.

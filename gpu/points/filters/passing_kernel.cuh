@@ -56,7 +56,8 @@ __device__ inline std::uint32_t transposed(std::uint32_t bits) {
 class WarpOfObjects {
  public:
   static constexpr unsigned tag_rows = 32;
-  static constexpr unsigned rows_max = tag_rows + 32;  ///< after the tags, the ranks
+  /// 32 rows of tag bits, then 32 rows of rank bits.
+  static constexpr unsigned rows_max = tag_rows + 32;
 
   /// Reads the objects of warp number `warp` of all warps. `rows` is in shared memory, and the
   /// warp's own.

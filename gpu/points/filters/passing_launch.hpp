@@ -16,7 +16,7 @@ namespace starling::gpu {
 /// A filter without its greatest distance.
 struct DeviceFilter {
   TagFilter tags;
-  std::uint32_t least_rank;  ///< as FilterRoute::least_rank; 0 if the filter has no age limit
+  std::uint32_t least_rank;  ///< see FilterRoute::least_rank; 0 if the filter has no age limit
 };
 
 /// Adds to counts[f] how many living objects pass filter f. `ages` has the age limits of all
@@ -30,7 +30,7 @@ void tell_counts_async(std::uint32_t* counts, std::uint32_t count, std::uint32_t
 
 /// Which filters have layers.
 struct LayerChoice {
-  FilterRoute* routes;     ///< by filter
+  FilterRoute* routes;     ///< [filter]
   std::uint32_t* numbers;  ///< numbers[i] is the number of the filter of layer i + 1
   Layer* layers;           ///< layers[i] is layer i + 1
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the cell and the leaf of a position in a grid. The kernels that build a grid and the
-// searches both call these functions, so that both compute the same cell and leaf. Of two
-// coordinates, the greater never gets the lower cell or leaf. Otherwise searches would not be
-// exact.
+// searches both call these functions, so that both compute the same cell and leaf. The greater of
+// two coordinates never gets the lower cell or leaf. Otherwise searches would not be exact.
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,14 @@ namespace starling::gpu {
 
 /// Where the kernels write a grid, and their working memory. The pointers are device pointers.
 struct GridMemory {
-  GridGeometry* geometry;  ///< by layer
+  GridGeometry* geometry;  ///< [layer]
   std::uint32_t* starts;
   std::uint32_t* offsets;
   int2* points;
   Slot* slots;
 
   std::uint32_t* counts;       ///< how many objects each cell has, then a 0
-  uint4* ranks;                ///< for every four slots: the objects' ranks within their cells
+  uint4* ranks;                ///< [slot / 4]: the four objects' ranks within their cells
   int4* by_cell;               ///< x, y, slot and layer of the objects, in the order of the cells
   std::uint32_t* large_count;  ///< how many large cells there are
   std::uint32_t* large_cells;  ///< the numbers of these cells

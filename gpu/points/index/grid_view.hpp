@@ -43,7 +43,7 @@ struct GridGeometry {
   std::uint32_t cells_per_unit = 0;  ///< 2^32 divided by the side of a cell in lattice units
   std::int32_t columns = 0;
   std::int32_t rows = 0;
-  float cell_side = 0;           ///< in lattice units
+  float cell_side = 0;           ///< lattice units
   std::uint32_t first_cell = 0;  ///< the number of the layer's first cell
 };
 
@@ -51,14 +51,14 @@ struct GridGeometry {
 /// by leaf. An object's place is its rank in this order; an object in several layers has several
 /// places. The cells of a layer and the leaves of a cell are numbered row by row.
 struct GridView {
-  const GridGeometry* geometry = nullptr;  ///< by layer
+  const GridGeometry* geometry = nullptr;  ///< [layer]
   const std::uint32_t* starts = nullptr;   ///< each cell's first place, then the last cell's end
   /// For each cell: the first place of each of its leaves, then the cell's end. leaves_of() says
   /// where a cell's offsets begin. A cell without objects has no offsets.
   const std::uint32_t* offsets = nullptr;
-  const int2* points = nullptr;  ///< by place; an unused point follows the last
-  const Slot* slots = nullptr;   ///< by place
-  AttachedView attached;         ///< for layer 0 only
+  const int2* points = nullptr;  ///< [place]; an unused point follows the last
+  const Slot* slots = nullptr;   ///< [place]
+  AttachedView attached;         ///< used in layer 0 only
   std::uint32_t count = 0;       ///< how many objects layer 0 has
 
   bool operator==(const GridView&) const = default;

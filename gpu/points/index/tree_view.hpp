@@ -45,8 +45,8 @@ struct alignas(8) TreeBox {
 /// holds places 16i to 16i + 15, all of one layer. Level 0 has the leaves' boxes. The last level
 /// has at most eight nodes.
 struct TreeView {
-  const TreePoint* points = nullptr;  ///< by place; padded to the end of the last leaf
-  const Slot* slots = nullptr;        ///< by place; no_slot after a layer's last object
+  const TreePoint* points = nullptr;  ///< [place]; padded to the end of the last leaf
+  const Slot* slots = nullptr;        ///< [place]; no_slot after a layer's last object
   AttachedView attached;
   const TreeKey* leaf_keys = nullptr;              ///< the key of each leaf's first object
   const TreeBox* boxes = nullptr;                  ///< level after level
@@ -60,8 +60,8 @@ struct TreeView {
 };
 
 struct TreesView {
-  TreeView all;     ///< of all living objects: layer 0
-  TreeView layers;  ///< of layers 1, 2 and so on; it has no places if there are no such layers
+  TreeView all;     ///< layer 0: all living objects
+  TreeView layers;  ///< layers 1, 2 and so on; without places if there are no such layers
 };
 
 }  // namespace starling::gpu

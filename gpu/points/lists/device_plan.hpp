@@ -88,7 +88,7 @@ class DevicePlan {
   DeviceBuffer<std::uint64_t> rooms_;
   DeviceBuffer<ListRow> rows_;
   DeviceBuffer<std::uint32_t> numbers_;  ///< the numbers of the searches, class after class
-  DeviceBuffer<std::uint32_t> order_;    ///< as numbers_, but each class in spatial order
+  DeviceBuffer<std::uint32_t> order_;  ///< the numbers in numbers_, but each class in spatial order
 };
 
 /// Returns the class of searches with this k (see k_class_limits): an index below k_classes.

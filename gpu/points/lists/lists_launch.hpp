@@ -25,8 +25,8 @@ struct ListRow {
 
 /// The lists of one tick. The pointers are device pointers.
 struct ListsView {
-  const std::uint64_t* rooms = nullptr;  ///< for each search: the index of its first neighbour
-  std::uint32_t* counts = nullptr;       ///< for each search: the number of its neighbours
+  const std::uint64_t* rooms = nullptr;  ///< [search]: the index of its first neighbour
+  std::uint32_t* counts = nullptr;       ///< [search]: the number of its neighbours
   Neighbor* neighbors = nullptr;         ///< each list from index rooms[search] on, nearest first
   Slot* slots = nullptr;                 ///< the slots of `neighbors`, at the same indices
 };
@@ -86,9 +86,9 @@ inline constexpr std::uint32_t few_lists_max = 256;
 /// Where the kernel of report_few_async stores its results. All pointers except `changes` point to
 /// pinned memory.
 struct HostStores {
-  ReportsView reports;  ///< with room for the reports of all lists
+  ReportsView reports;  ///< arrays with room for the reports of all lists
   ReportSize* size = nullptr;
-  const ObjectChanges* changes = nullptr;  ///< on the device
+  const ObjectChanges* changes = nullptr;  ///< a device pointer, unlike the others
   ObjectChanges* changes_told = nullptr;   ///< becomes a copy of `changes`
 };
 

@@ -21,7 +21,7 @@ inline constexpr unsigned thread_search_threads = 128;
 enum class Routing {
   none,    ///< all look in layer 0, and do not test objects for filters
   layers,  ///< each looks where its route leads, and does not test objects
-  tests,   ///< as layers, but some test objects
+  tests,   ///< each looks where its route leads, and some test objects
 };
 
 struct NoAcceptance {};
@@ -193,7 +193,7 @@ class ThreadSearch {
   /// search's cell. If there are routes, it is not much beyond the filter's greatest distance. Its
   /// sides are extended to the borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
-    // Of the factors from 1.0 to 1.5, 1.1 and 1.2 were the fastest. The circles of these radii hold
+    // The factors 1.1 and 1.2 were the fastest between 1.0 and 1.5. The circles of these radii hold
     // 1.2 k and 1.4 k objects.
     constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);

@@ -70,7 +70,7 @@ struct Acceptance {
 
 /// Returns the id of the object at a place. Ids break ties.
 struct IdOfPlace {
-  const Slot* slots;  ///< by place; if null, a place is a slot
+  const Slot* slots;  ///< [place]; null: a place is a slot
   const ObjectId* ids;
   __device__ ObjectId operator()(std::uint32_t place) const {
     return ids[slots == nullptr ? place : slots[place]];

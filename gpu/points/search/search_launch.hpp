@@ -29,12 +29,12 @@ struct SearchSpec {
 /// Searches of one class of k (see k_class_limits), in spatial order. The pointers are device
 /// pointers.
 struct SearchBatch {
-  const SearchSpec* specs = nullptr;     ///< by the search's number
-  const std::uint64_t* rooms = nullptr;  ///< by the search's number: its first index in `neighbors`
+  const SearchSpec* specs = nullptr;     ///< [search]
+  const std::uint64_t* rooms = nullptr;  ///< [search]: its first index in `neighbors`
   const std::uint32_t* order = nullptr;  ///< the numbers of the batch's searches
   std::uint32_t count = 0;               ///< how many searches the batch has
   std::uint32_t k_max = 0;               ///< no k of the batch is greater
-  std::uint32_t few_max = 0;             ///< on the plane: up to this count, warps serve a batch
+  std::uint32_t few_max = 0;             ///< largest count of a batch that warps serve on the plane
   std::int64_t tau_us = 0;
   /// By filter number: where searches look. Null: all searches look in layer 0.
   const FilterRoute* routes = nullptr;

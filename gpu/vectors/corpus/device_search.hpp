@@ -15,7 +15,7 @@ struct DeviceSearch {
   const float* queries = nullptr;  ///< [count][dimension]
   std::uint32_t count = 0;
   std::uint32_t k = 1;              ///< 1 to vector_k_max
-  VectorRow first_self = no_row;    ///< as VectorSearch::first_self
+  VectorRow first_self = no_row;    ///< see VectorSearch::first_self
   VectorNeighbor* lists = nullptr;  ///< [count][k]
   /// [count]: each query's own row and mask; used instead of first_self. null: no filters. A search
   /// with filters does not use the corpus' shadow.

@@ -66,8 +66,8 @@ struct ShadowView {
 
 /// The norms of the shadow h of a query.
 struct ShadowQuery {
-  float half_norm;  ///< as ShadowNorms::half_norm
-  float error;      ///< as ShadowNorms::error
+  float half_norm;  ///< see ShadowNorms::half_norm
+  float error;      ///< see ShadowNorms::error
   float norm;       ///< |h|, rounded up
   float reach;      ///< see reach_of() in filter_interval.cuh; infinity until a bound is known
 };

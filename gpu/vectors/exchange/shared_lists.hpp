@@ -18,7 +18,8 @@ class SharedLists {
     std::uint32_t queries = 0;  ///< the most queries that are searched at a time
     std::uint32_t k = 1;
     std::uint32_t devices = 1;
-    std::uint32_t dimension = 0;  ///< of queries from the host; 0: no queries come from the host
+    /// Dimension of queries from the host; 0: no queries come from the host.
+    std::uint32_t dimension = 0;
   };
   static std::uint64_t bytes_for(const Shape& shape) {
     const std::uint64_t lists = shape.dimension > 0 ? 2 : 1;

@@ -16,7 +16,7 @@ namespace starling::gpu {
 
 struct MatrixBatch {
   std::uint32_t queries = 0;
-  std::uint32_t rows = 0;  ///< of a part of the corpus
+  std::uint32_t rows = 0;  ///< rows of a part of the corpus
 };
 
 /// Returns the stride, in floats, of a matrix with `columns` columns; each row of the matrix begins

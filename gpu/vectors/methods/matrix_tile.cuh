@@ -13,7 +13,7 @@ namespace starling::gpu {
 /// pairs. Bytes of PairStages: 16,896.
 struct PairTile {
   static constexpr unsigned threads = 256;
-  static constexpr unsigned rows = 128;  ///< of `a`, and as many of `b`
+  static constexpr unsigned rows = 128;  ///< rows of `a`, and number of rows of `b`
   static constexpr unsigned depth = 8;   ///< components that a stage holds
   /// Padded, so that writing a stage causes no bank conflicts.
   static constexpr unsigned width = rows + 4;

@@ -28,7 +28,8 @@ struct FewFilterShape {
   static constexpr unsigned threads = 256;
   static constexpr unsigned warps = threads / warp_lanes;
   static constexpr unsigned row_tiles = panel_rows / 16;
-  static constexpr unsigned loads = panel_rows / 8;  ///< by a lane, of a slice of a panel
+  /// Loads that a lane makes for a slice of a panel.
+  static constexpr unsigned loads = panel_rows / 8;
 };
 
 /// Returns the blocks that run on a multiprocessor at once. With four tiles of queries, three

@@ -7,7 +7,7 @@
 
 namespace starling::gpu {
 
-/// Returns true if the filter for few queries takes so many queries of this dimension.
+/// Returns true if the filter for few queries takes `query_count` queries of this dimension.
 bool is_for_few_filter(std::uint32_t query_count, std::uint32_t dimension);
 
 /// Does the same as filter_scan_async() for queries that is_for_few_filter() allows. scan.lists

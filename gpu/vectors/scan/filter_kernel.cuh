@@ -15,12 +15,13 @@ namespace starling::gpu {
 /// blocks run on a multiprocessor: one block multiplies while the other picks candidates.
 struct FilterShape {
   static constexpr unsigned threads = 256;
-  static constexpr unsigned blocks_each = 2;  ///< of a multiprocessor
+  static constexpr unsigned blocks_each = 2;  ///< blocks on a multiprocessor at once
   static constexpr unsigned warps = threads / warp_lanes;
   static constexpr unsigned rows = shadow_tile_rows;
   static constexpr unsigned queries = filter_queries;
   static constexpr unsigned stages = 4;
-  static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;  ///< of a tile in shared memory
+  /// Bytes of a tile in shared memory.
+  static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;
   static constexpr unsigned norm_slots = stages;
   /// The most candidates in a warp's HeldCandidates. They are written once there are at least
   /// held_full of them.
@@ -28,7 +29,7 @@ struct FilterShape {
   static constexpr unsigned held_full = 64;
 };
 
-/// The sums of a lane: four parts of 16 products each. Of the products of a part, lane l has those
+/// The sums of a lane: four parts of 16 products each. In each part, lane l has the products
 /// of rows l / 4 and l / 4 + 8 with queries 2 * (l % 4) and 2 * (l % 4) + 1 of each of four tiles
 /// of eight queries: sums[part][tile][2 * (the row + 8) + (the second query)].
 using FilterSums = float[4][4][4];
@@ -85,7 +86,8 @@ struct SliceCopies {
   static_assert(FilterShape::tile_bytes == 2 * FilterShape::threads * 16);
   static constexpr unsigned half_bytes = FilterShape::tile_bytes / 2;
   const unsigned char* from = nullptr;  ///< this thread's first piece of the next slice
-  unsigned place = tensor_offset(threadIdx.x / 4, threadIdx.x % 4);  ///< of that piece in a tile
+  /// Place of that piece in a tile.
+  unsigned place = tensor_offset(threadIdx.x / 4, threadIdx.x % 4);
 
   /// Continues with slice 0 of a tile that begins at `halves`.
   __device__ void begin_tile(const std::uint16_t* halves) {

@@ -20,19 +20,19 @@ struct FilterScan {
   ShadowView corpus;
   PanelsView rows;  ///< the corpus itself, not its shadow; panels of any width
   std::uint32_t row_end = 0;
-  std::uint32_t first_row = 0;                  ///< as VectorScan::first_row
+  std::uint32_t first_row = 0;                  ///< see VectorScan::first_row
   const std::uint16_t* query_halves = nullptr;  ///< see shadow_place(); padded to whole tiles
   ShadowQuery* queries = nullptr;               ///< [query], padded to whole tiles
   const float* components = nullptr;            ///< [query][dimension], the queries themselves
   std::uint32_t dimension = 0;
   std::uint32_t query_count = 0;
-  std::uint32_t first_self = 0;  ///< as VectorScan::first_self
+  std::uint32_t first_self = 0;  ///< see VectorScan::first_self
   std::uint32_t k = 0;
   std::uint64_t* keys = nullptr;  ///< [query][room]: (ordered score_above(), row)
   std::uint64_t room = 0;
   std::uint32_t* counts = nullptr;  ///< [query]
-  /// [query / filter_queries]: not 0 if the tile is undecided, because the shadows leave so many
-  /// candidates that the direct scan is faster. Later phases skip undecided tiles.
+  /// [query / filter_queries]: not 0 if the tile is undecided, because the shadows leave enough
+  /// candidates to make the direct scan faster. Later phases skip undecided tiles.
   std::uint32_t* undecided = nullptr;
   std::uint32_t kept_max = 0;  ///< candidates of a query; with more, its tile becomes undecided
   FilterLimits limits;

@@ -10,7 +10,7 @@ namespace starling::gpu {
 enum class FilterUse : std::uint8_t {
   never,
   where_faster,
-  always,  ///< wherever a filter can be used, from the first search on; for tests
+  always,  ///< a filter is used wherever one can be, beginning with the first search; tests use it
 };
 
 struct FilterOptions {

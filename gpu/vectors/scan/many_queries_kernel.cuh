@@ -19,15 +19,17 @@ template <unsigned panels_, unsigned query_warps_>
 struct TileShape {
   static constexpr unsigned warps = 8;
   static constexpr unsigned threads = warps * warp_lanes;
-  static constexpr unsigned panels = panels_;            ///< of a warp
-  static constexpr unsigned query_warps = query_warps_;  ///< of a block
+  static constexpr unsigned panels = panels_;  ///< panels of a warp
+  /// Number of warps of a block that have different queries.
+  static constexpr unsigned query_warps = query_warps_;
   static constexpr unsigned tile_panels = panels * (warps / query_warps);
   static constexpr unsigned tile_queries = query_warps * query_tile_rows;
   /// Blocks that run on a multiprocessor at once: as many as registers allow.
   static constexpr unsigned blocks = panels >= 4 ? 2 : 3;
-  static constexpr unsigned groups = 4;  ///< of a stage
+  static constexpr unsigned groups = 4;  ///< groups of a stage
   static constexpr unsigned stages = 3;
-  static constexpr unsigned stage_rows = tile_panels * groups * panel_rows;  ///< in float4
+  /// Room for the rows of a stage, in float4.
+  static constexpr unsigned stage_rows = tile_panels * groups * panel_rows;
   static constexpr unsigned stage_groups = stage_rows + tile_queries * groups;
   static constexpr std::size_t shared_bytes = stages * stage_groups * sizeof(float4);
 };
@@ -35,7 +37,7 @@ struct TileShape {
 /// Which tiles of rows a block visits for its query tile: every `splits`-th position of a walk over
 /// all tiles of rows. Position i of the walk is tile i * step % tile_count (see walk_step()).
 struct TileWalk {
-  std::uint32_t tile_count = 0;  ///< of rows
+  std::uint32_t tile_count = 0;  ///< number of tiles of rows
   std::uint32_t query_tiles = 0;
   std::uint32_t splits = 0;  ///< blocks for each query tile; at most tile_count
   std::uint32_t step = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the tile by the number of queries, and divides the tiles of rows among so many blocks
-// that the blocks fill whole rounds of the device: see many_queries_launch.hpp. workspace.cpp calls
-// it.
+// Chooses the tile by the number of queries, and divides the tiles of rows among enough blocks
+// to fill whole rounds of the device: see many_queries_launch.hpp. workspace.cpp calls it.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/recipe_choice.hpp"

@@ -34,8 +34,8 @@ __device__ __forceinline__ uint4 read_once(const uint4* from) {
 /// one warp. first_step is coprime to the panel count, and far from 0 and from the panel count. So
 /// the panels that are visited first are a sample of all panels, whatever the order of the rows is.
 struct PanelWalk {
-  std::uint32_t first_step = 0;  ///< from one warp's first panel to the next warp's
-  std::uint32_t warp_step = 0;   ///< from a warp's panel to its next: first_step * warps % count
+  std::uint32_t first_step = 0;  ///< step between the first panels of one warp and the next
+  std::uint32_t warp_step = 0;   ///< step between two panels of a warp: first_step * warps % count
   std::uint32_t multiprocessors = 1;
 };
 

@@ -17,10 +17,11 @@ namespace starling::gpu {
 template <unsigned groups_, unsigned k_limit_>
 struct ThreadShape {
   static constexpr unsigned threads = 128;
-  static constexpr unsigned blocks = 4;          ///< on a multiprocessor at once, at least
+  static constexpr unsigned blocks = 4;  ///< least number of blocks on a multiprocessor at once
   static constexpr unsigned groups = groups_;    ///< the most in a row; a group: four components
   static constexpr unsigned k_limit = k_limit_;  ///< entries of a list, also if k is smaller
-  static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;  ///< of a thread
+  /// Queries of a thread.
+  static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;
   static constexpr unsigned stage_panels = 8;  ///< panels of rows in shared memory at a time
 };
 

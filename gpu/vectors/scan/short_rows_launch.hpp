@@ -14,11 +14,11 @@ namespace starling::gpu {
 struct ThreadScan {
   PanelsView corpus;  ///< width panel_rows
   std::uint32_t row_end = 0;
-  std::uint32_t first_row = 0;     ///< as VectorScan::first_row
+  std::uint32_t first_row = 0;     ///< see VectorScan::first_row
   const float* queries = nullptr;  ///< [query][dimension]
   std::uint32_t query_count = 0;   ///< at least 1
   std::uint32_t dimension = 1;
-  std::uint32_t first_self = 0;  ///< as VectorScan::first_self
+  std::uint32_t first_self = 0;  ///< see VectorScan::first_self
   std::uint32_t k = 1;
   bool is_dot = false;
   VectorNeighbor* lists = nullptr;  ///< [query][k]

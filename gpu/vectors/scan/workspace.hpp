@@ -69,9 +69,9 @@ class VectorWorkspace {
   Filter filter_for(const CorpusView& corpus, const DeviceSearch& search) const;
 
   struct Plan {
-    std::uint32_t queries = 0;  ///< of a batch
-    std::uint32_t rows = 0;     ///< of a segment: all rows, or whole panels
-    std::uint32_t slots = 0;    ///< of a query
+    std::uint32_t queries = 0;  ///< queries of a batch
+    std::uint32_t rows = 0;     ///< rows of a segment: all rows, or whole panels
+    std::uint32_t slots = 0;    ///< candidate slots of a query
     Filter filter = Filter::none;
   };
   Plan plan(const CorpusView& corpus, const DeviceSearch& search, bool has_shadow) const;
@@ -86,7 +86,7 @@ class VectorWorkspace {
   DeviceBuffer<float4> queries_;        ///< packed
   DeviceBuffer<std::uint64_t> keys_;    ///< CandidateLists::keys
   DeviceBuffer<std::uint32_t> words_;   ///< counts, bounds, slots, undecided tiles
-  DeviceBuffer<std::uint16_t> halves_;  ///< of the queries' shadows
+  DeviceBuffer<std::uint16_t> halves_;  ///< the queries' shadows
   DeviceBuffer<ShadowQuery> shadow_queries_;
 };
 

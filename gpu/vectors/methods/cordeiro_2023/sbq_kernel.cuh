@@ -15,8 +15,9 @@ namespace starling::gpu {
 struct SbqTuning {
   static constexpr unsigned knn_threads = 512;
   static constexpr unsigned warps = knn_threads / 32;
-  static constexpr unsigned tile_rows = 32;    ///< of a warp: one for each lane
-  static constexpr unsigned coordinates = 32;  ///< that shared memory holds at once for each point
+  static constexpr unsigned tile_rows = 32;  ///< rows of a warp's tile: one for each lane
+  /// Coordinates of each point that shared memory holds at once.
+  static constexpr unsigned coordinates = 32;
   static constexpr unsigned tile_stride = coordinates + 1;
   static constexpr unsigned select_threads = 256;
 };

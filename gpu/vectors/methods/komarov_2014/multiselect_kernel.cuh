@@ -64,7 +64,7 @@ __global__ void multiselect_norms_kernel(const float* components, std::uint32_t 
 
 /// The arguments of a search for queries (matrix.a) among a part of a corpus (matrix.b).
 struct MultiselectView {
-  PairMatrix matrix;  ///< of upper bounds; infinity: not a neighbour
+  PairMatrix matrix;  ///< upper bounds; infinity: not a neighbour
   const float* query_norms = nullptr;
   const float* row_norms = nullptr;
   FilterBound bound;

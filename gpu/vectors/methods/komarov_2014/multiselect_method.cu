@@ -130,7 +130,7 @@ class Multiselect final : public VectorMethod {
   DeviceMemory& memory_;
   std::uint64_t bytes_max_;
   DeviceBuffer<float> matrix_;
-  DeviceBuffer<float> norms_;               ///< of rows, then of queries; then limits of queries
+  DeviceBuffer<float> norms_;  ///< norms of rows, then of queries; then limits of queries
   DeviceBuffer<std::uint32_t> candidates_;  ///< counts, then columns
   DeviceBuffer<VectorNeighbor> part_lists_;
   QuickMultiselect select_;

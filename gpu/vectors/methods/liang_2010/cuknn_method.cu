@@ -42,8 +42,8 @@ class Cuknn final : public VectorMethod {
 
  private:
   struct Plan {
-    std::uint32_t queries = 1;   ///< of a batch
-    std::uint32_t segments = 1;  ///< of a part of the references
+    std::uint32_t queries = 1;   ///< queries of a batch
+    std::uint32_t segments = 1;  ///< segments of a part of the references
   };
   struct Arrays {
     std::uint32_t* distances = nullptr;

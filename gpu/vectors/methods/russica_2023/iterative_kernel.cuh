@@ -21,7 +21,7 @@ struct IterativeView {
   std::uint64_t stride = 0;
   std::uint32_t columns = 0;
   std::uint32_t queries = 0;
-  std::uint32_t subsets = 0;            ///< of a query: columns / iterative_subset, rounded up
+  std::uint32_t subsets = 0;  ///< subsets of a query: columns / iterative_subset, rounded up
   std::uint64_t* candidates = nullptr;  ///< [query][subset]: see key_of()
   VectorNeighbor* lists = nullptr;      ///< [query][k]
   std::uint32_t k = 0;

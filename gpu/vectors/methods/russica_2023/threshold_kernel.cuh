@@ -22,7 +22,7 @@ struct ThresholdView {
   std::uint32_t* counts = nullptr;   ///< [query]: number of keys that pass; may exceed `room`
   std::uint64_t* kept = nullptr;     ///< [query][room]: keys that pass, in no order
   std::uint32_t room = 0;
-  std::uint32_t subsets = 0;  ///< of a query: columns / compact_subset, rounded up
+  std::uint32_t subsets = 0;  ///< subsets of a query: columns / compact_subset, rounded up
   /// The most keys that are sorted at once: a power of two, at least k + select_chunk.
   std::uint32_t sort_room = 0;
   VectorNeighbor* lists = nullptr;  ///< [query][k]

@@ -24,7 +24,8 @@ struct ThresholdTuning {
   /// A query has room for this many keys or more, unless it has fewer rows.
   static constexpr std::uint32_t room_min = 1024;
   static constexpr unsigned compact_threads = 256;
-  static constexpr unsigned compact_columns = 16;  ///< of a thread; all loads are in flight at once
+  /// Columns of a thread; all loads are in flight at once.
+  static constexpr unsigned compact_columns = 16;
   static constexpr std::uint32_t compact_subset = compact_threads * compact_columns;
   static constexpr unsigned select_threads = 256;
   static constexpr unsigned select_in_flight = 4;
@@ -34,7 +35,7 @@ struct ThresholdTuning {
 /// A sample of a row of the matrix. The quads of the row are divided into strata, and the sample
 /// has one quad of each stratum. So the sample spreads over the whole row and has no column twice.
 struct RowSample {
-  std::uint32_t quads = 0;    ///< of the row; the last quad may reach beyond the last column
+  std::uint32_t quads = 0;    ///< quads of the row; the last quad may reach beyond the last column
   std::uint32_t stratum = 1;  ///< quads of a stratum; the last stratum may have fewer
   std::uint32_t strata = 0;
 
