@@ -51,11 +51,11 @@ struct ServeFlags {
   SpaceFlags space;
   EngineFlags engine;
   std::string endpoints_file;
-  std::string page;  ///< as the flag says
+  std::string page;  ///< value of --page
   std::string page_network;
   std::string log_level = "info";
   bool check_config = false;
-  WrittenValues written;  ///< for check_config
+  WrittenValues written;  ///< the values that --check-config prints
 };
 
 /// Adds a flag for a duration. --help shows `shown_default` as the default. If `shown_default` is

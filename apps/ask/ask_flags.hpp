@@ -23,7 +23,7 @@ struct AskFlags {
   std::string at;       ///< a time; empty: the last tick
   bool json = false;
   bool csv = false;
-  bool exact = false;  ///< for csv
+  bool exact = false;  ///< --csv writes distances exactly
 };
 
 /// Throws CLI::ValidationError if the place does not suit the space.

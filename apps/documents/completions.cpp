@@ -11,7 +11,7 @@ namespace {
 constexpr const char* head =
     "# Written by the program from its own flags: starling documents. Do not edit.\n";
 
-/// --config stands on the program, and may also stand behind a command.
+/// --config stands on the program, and may also follow a command.
 std::vector<const Flag*> flags_of(const Command& command, const Command& program) {
   std::vector<const Flag*> flags;
   flags.reserve(command.flags.size() + 1);

@@ -38,7 +38,7 @@ struct Command {
   std::string summary;            ///< one line without a full stop
   std::string details;            ///< the further lines of the description; may be empty
   std::string footer;
-  std::vector<Flag> flags;  ///< in the order of --help
+  std::vector<Flag> flags;  ///< flags as --help sorts them
   std::vector<Flag> positionals;
   std::vector<Command> commands;
   bool needs_command = false;  ///< one of `commands` must follow

@@ -42,7 +42,7 @@ struct JournalFlags {
   bool json = false;
 };
 
-/// The newest snapshot of a log, and what the records behind it say.
+/// The newest snapshot of a log, and what the records after it say.
 struct Contents {
   std::optional<log::SnapshotInfo> snapshot;
   log::LogSummary summary;

@@ -20,8 +20,8 @@ namespace starling::apps {
 namespace {
 
 struct KnnFlags : KnnPlan {
-  bool names_k = false;       ///< on the command line
-  bool names_radius = false;  ///< on the command line
+  bool names_k = false;       ///< the command line has -k
+  bool names_radius = false;  ///< the command line has --radius
   std::string metric_name = "l2";
   std::string weights_name;
   bool graph = false;

@@ -334,7 +334,7 @@ class KnnRun {
   std::unique_ptr<Stopping> stopping_;  ///< null: a signal ends the program as it is
   std::unique_ptr<sim::VectorFile> points_;
   std::uint32_t dimension_;
-  MergedRows merged_;                         ///< of the points
+  MergedRows merged_;                         ///< the merged rows of the points
   std::vector<double> offset_;                ///< subtracted from points and queries; empty: none
   std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points are the queries
   std::vector<Label> labels_;

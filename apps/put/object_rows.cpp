@@ -140,7 +140,7 @@ struct ObjectReader {
   const RowHandler& row;
   const FaultHandler& fault;
   std::vector<std::string>& unused;
-  std::vector<ObjectField> columns{};  ///< of a CSV file
+  std::vector<ObjectField> columns{};  ///< columns of a CSV file
   dom::parser parser{};
 
   void read() {

@@ -30,7 +30,7 @@ struct ObjectRow {
 
 struct ObjectRowOptions {
   Space space = Space::planar2;
-  std::uint32_t text_bytes_max = 255;  ///< of an id or a name
+  std::uint32_t text_bytes_max = 255;  ///< the most bytes of an id or a name
   TimeUnit time_unit = TimeUnit::by_magnitude;
   DateOrder date_order = DateOrder::unknown;
   sim::DecimalMark decimal_mark = sim::DecimalMark::point;  ///< a CSV file may show the other one

@@ -156,7 +156,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
 
   const CLI::App& program_;
   mutable std::string text_;                    ///< the last file that was read
-  mutable std::vector<CLI::ConfigItem> items_;  ///< of the last file that was read
+  mutable std::vector<CLI::ConfigItem> items_;  ///< the settings in text_
 };
 
 }  // namespace

@@ -45,12 +45,13 @@ SearchMethod method_named(std::string_view name) {
 /// The CUDA backend on the GPUs that the flags name, or on the first GPU. Without a GPU, all
 /// functions are empty.
 struct CudaBackend {
-  std::string names{};       ///< of the GPUs, as a phrase; empty if there is no GPU
+  std::string names{};       ///< the GPUs, as a phrase; empty if there is no GPU
   std::string why_no_gpu{};  ///< the reason and what helps; empty if there is a GPU
   std::string why_cpu{};     ///< why `auto` chooses the CPU, as a phrase; empty if there is a GPU
-  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make_engine{};  ///< on the first GPU
+  /// Makes an engine on the first GPU.
+  std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make_engine{};
   std::function<std::unique_ptr<VectorSearcher>()> make_searcher{};
-  std::function<SelectionTimer()> make_timer{};  ///< on the first GPU
+  std::function<SelectionTimer()> make_timer{};  ///< makes a timer on the first GPU
 };
 
 /// Returns "on device 0, NVIDIA H200 and 1, NVIDIA H200".

@@ -21,9 +21,9 @@ namespace starling::apps {
 
 struct EngineFlags {
   std::string engine = "auto";  ///< auto, cpu or cuda
-  std::vector<int> devices;     ///< for cuda: numbers of GPUs; empty: the first GPU
-  unsigned threads = 0;         ///< for cpu: the number of threads; 0: one per core
-  std::string simd = "best";    ///< for cpu: an instruction set, by name
+  std::vector<int> devices;     ///< numbers of GPUs, used by cuda only; empty: the first GPU
+  unsigned threads = 0;         ///< number of threads, used by cpu only; 0: one per core
+  std::string simd = "best";    ///< an instruction set, by name; used by cpu only
 };
 
 struct SearcherFlags : EngineFlags {
@@ -44,9 +44,10 @@ void add_simd_flag(CLI::App& command, EngineFlags& flags);
 void add_method_flag(CLI::App& command, SearcherFlags& flags);
 
 struct EngineChoice {
-  std::string name;        ///< cpu or cuda
-  std::string why;         ///< why this engine was chosen: a phrase for every summary
-  std::string why_no_gpu;  ///< for `starling info`; empty if there is a GPU or --engine is cpu
+  std::string name;  ///< cpu or cuda
+  std::string why;   ///< why this engine was chosen: a phrase for every summary
+  /// What `starling info` says; empty if there is a GPU or --engine is cpu.
+  std::string why_no_gpu;
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
 
@@ -60,7 +61,7 @@ std::unique_ptr<Engine> snapshot_engine(const SpaceOptions& space);
 
 struct SearcherChoice {
   std::unique_ptr<VectorSearcher> searcher;
-  std::string why;  ///< as in EngineChoice
+  std::string why;  ///< see EngineChoice::why
   SearchMethod method = SearchMethod::automatic;
 };
 

@@ -23,7 +23,7 @@ struct TableStatus {
   std::string stream;
   protocol::HeldAt at;
   std::optional<std::uint64_t> object_count;  ///< std::nullopt: no tick yet, only a snapshot
-  std::uint64_t list_count_reported = 0;      ///< by the last tick
+  std::uint64_t list_count_reported = 0;      ///< number of lists that the last tick reported
   std::optional<double> ticks_per_s;          ///< std::nullopt: not measured yet
   protocol::SubscriptionCounters counters;
   std::string obstacle;    ///< why no tick comes; empty if ticks come

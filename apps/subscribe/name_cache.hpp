@@ -50,7 +50,7 @@ class NameCache {
 
  private:
   sim::NameTable names_;
-  std::unordered_set<std::uint64_t> nameless_;  ///< as of version_
+  std::unordered_set<std::uint64_t> nameless_;  ///< ids without a name at version_
   std::deque<std::uint64_t> wanted_;
   std::unordered_set<std::uint64_t> asked_;  ///< queued, or asked for and not answered
   /// The epoch and the count of the server's names in its last answer.

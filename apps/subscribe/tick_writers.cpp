@@ -87,8 +87,8 @@ class CsvWriter final : public TickWriter {
   const sim::NameTable& names_;
   sim::ResultCsvColumns columns_;
   std::optional<sim::ResultCsv> csv_;
-  protocol::ListStore lists_;               ///< of the tick that is being written
-  std::vector<protocol::ListKey> removed_;  ///< by that tick
+  protocol::ListStore lists_;               ///< lists of the tick that is being written
+  std::vector<protocol::ListKey> removed_;  ///< lists that this tick removed
 };
 
 class NdjsonWriter final : public TickWriter {

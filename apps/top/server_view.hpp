@@ -35,15 +35,15 @@ struct Level {
 };
 
 struct ServerView {
-  double interval_s = 0;      ///< between the samples; 0: there is only one sample
+  double interval_s = 0;      ///< time between the samples; 0: there is only one sample
   bool is_restarted = false;  ///< the server was restarted between the samples
   double objects = 0, queries = 0, streams = 0, sessions = 0, subscriptions = 0;
   double log_full_s = 0;  ///< seconds without room in the log; 0: it has room, or there is no log
   double log_free_bytes = 0;  ///< free bytes on the log's disk
   Counted ticks, skipped, failed;
-  std::vector<Stage> stages;  ///< in the order in which a tick has them
+  std::vector<Stage> stages;  ///< stages in the order in which a tick has them
   Counted accepted, late, rejected;
-  std::vector<Counted> reasons;  ///< of rejected rows, those that have occurred; most first
+  std::vector<Counted> reasons;  ///< reasons of rejected rows, those that have occurred; most first
   std::vector<Counted> refused;  ///< requests, by error code; those that have occurred; most first
   Counted published_bytes, lost_ticks, replies_dropped, connections_refused;
   std::vector<Level> levels;  ///< the limits that have a level; the nearest to its limit first

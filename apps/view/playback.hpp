@@ -42,7 +42,7 @@ class Playback {
 
   void pause(bool is_paused);
   void toggle_pause();
-  bool is_paused() const;  ///< or at the end
+  bool is_paused() const;  ///< also true at the end
   void set_speed(double speed);
   double speed() const;
   /// Multiplies the speed, and returns the new one.
@@ -71,7 +71,7 @@ class Playback {
   double speed_;
   bool is_paused_ = false;
   bool is_stopped_ = false;
-  bool is_at_end_ = false;      ///< in wait_at_end(), where the clock stands
+  bool is_at_end_ = false;      ///< wait_at_end() is running, and the clock stands
   bool is_ahead_ = true;        ///< the clock stands until the pass has reached it
   std::int64_t anchor_us_ = 0;  ///< the position at `anchor_`
   Clock::time_point anchor_;

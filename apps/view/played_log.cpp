@@ -112,7 +112,7 @@ class ShownObjects {
   sim::ServerHost& host_;
   Lattice lattice_;
   std::vector<Shown> shown_;
-  std::int64_t tau_us_ = 0;  ///< of the tick that is shown
+  std::int64_t tau_us_ = 0;  ///< tau of the tick that is shown
   bool has_snapshot_names_ = false;
   std::unordered_set<std::uint64_t> named_;  ///< the host has their names, or gets them next
   sim::NameTable new_names_;
@@ -186,11 +186,11 @@ class PlayedLog : public PlayedSource {
     return end_of_pass_ != Playback::Wake::due;
   }
 
-  Playback* clock_ = nullptr;  ///< of the pass under way
+  Playback* clock_ = nullptr;  ///< clock of the pass under way
   Playback::Wake end_of_pass_{};
   std::unique_ptr<log::Files> files_;
   stream::LogRun log_;
-  std::vector<std::int64_t> taus_;  ///< of the ticks that are played
+  std::vector<std::int64_t> taus_;  ///< tau of each tick that is played
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ class PlayedSource {
 
   /// Event times in microseconds since 1970.
   struct Span {
-    std::int64_t begin_us = 0;  ///< of the first tick
-    std::int64_t end_us = 0;    ///< of the last tick
+    std::int64_t begin_us = 0;  ///< tau of the first tick
+    std::int64_t end_us = 0;    ///< tau of the last tick
   };
   /// Prepares to play from the beginning. Throws sim::InputError if there is nothing to play.
   virtual Span begin_pass() = 0;

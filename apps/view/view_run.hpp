@@ -14,10 +14,10 @@ namespace starling::apps {
 
 struct ViewPlan : TracePlan {
   std::string journal;             ///< the folder of a log; empty: a trace is played
-  stream::LogSpan log_span{};      ///< of a log: the ticks to play
-  std::int64_t tick_us = 0;        ///< of a trace
+  stream::LogSpan log_span{};      ///< the ticks of a log to play
+  std::int64_t tick_us = 0;        ///< tick length of a trace
   double speed = 1;                ///< a multiple of real time
-  std::int64_t object_ttl_us = 0;  ///< of a trace
+  std::int64_t object_ttl_us = 0;  ///< see --object-ttl; used for a trace
   std::string page_network;        ///< empty: no roads
   std::string http_host;
   std::uint16_t http_port = 0;

@@ -76,7 +76,8 @@ class ListReaders::Reader {
   zmq::socket_t socket_;
   std::vector<Message> messages_;
   std::size_t bytes_most_ = 0;
-  std::vector<std::size_t> frame_bytes_;  ///< of the message with bytes_most_ bytes
+  /// Bytes of each frame of the message with bytes_most_ bytes.
+  std::vector<std::size_t> frame_bytes_;
   std::uint64_t ids_sum_ = 0;
   std::uint64_t malformed_ = 0;
   std::atomic<std::int64_t> newest_us_{std::numeric_limits<std::int64_t>::min()};

@@ -16,8 +16,8 @@ namespace starling::bench {
 /// A tick of which all subscribers have read all lists.
 struct HeldTick {
   std::int64_t tau_us = 0;
-  std::int64_t held_us = 0;  ///< when the last subscriber had read its lists, on the wall clock
-  std::size_t lists = 0;     ///< of all streams together
+  std::int64_t held_us = 0;  ///< wall-clock time at which the last subscriber had read its lists
+  std::size_t lists = 0;     ///< number of lists of all streams together
   std::size_t bytes = 0;     ///< likewise
 };
 

@@ -16,15 +16,16 @@ struct ServerBenchOptions {
   std::vector<std::string> workloads;    ///< names; empty: every workload with runs_unasked
   ServerProgram program;                 ///< its `serve` is measured
   std::vector<std::string> serve_flags;  ///< added after the flags of the workload
-  double duration_s = 0;                 ///< for workloads with a duration; 0: the workload's own
-  double scale = 1;                      ///< factor for objects, queries, rates and subscribers
+  double duration_s = 0;  ///< duration of workloads that have one; 0: the workload's own
+  double scale = 1;       ///< factor for objects, queries, rates and subscribers
   /// For updates and updates-wgs84: how many clients send, each its own part of the objects.
   unsigned producers = 1;
-  unsigned view_readers = 0;    ///< for tick: of views of everything, over WebSockets
-  float view_ticks_per_s = 10;  ///< for each of them, at most; for views also the ticks
-  unsigned event_readers = 0;   ///< for tick: of the events of another stream, over HTTP
-  unsigned streams = 1;         ///< for million: the streams, each with a subscriber
-  double share = 0.7;           ///< for soak: the load as a share of the measured capacity
+  unsigned view_readers = 0;  ///< readers of views of everything, over WebSockets; used by tick
+  /// The most ticks per second of each view; in the workload views also the ticks.
+  float view_ticks_per_s = 10;
+  unsigned event_readers = 0;  ///< readers of the events of another stream, over HTTP; used by tick
+  unsigned streams = 1;        ///< streams, each with a subscriber; used by million
+  double share = 0.7;          ///< load as a share of the measured capacity; used by soak
   /// For million and fan-out: ticks per second, a row for each; empty: 10. For views: updates of
   /// each object per second; empty: 1 and 10.
   std::vector<double> rates_hz{};
@@ -43,7 +44,7 @@ struct ServerFigures {
   std::vector<Figure> figures;
   double server_cpu = 0;  ///< the cores that the server used on average
   double client_cpu = 0;  ///< the cores that this process, which has all clients, used
-  ProcessMemory memory;   ///< of the server
+  ProcessMemory memory;   ///< the server's memory
 };
 
 /// Called with each row as soon as it is measured.

@@ -20,8 +20,8 @@ struct ProcessMemory {
 };
 
 struct ServerProgram {
-  std::string path{};                      ///< of `starling`
-  std::optional<protocol::KeyPair> key{};  ///< of the clients, if the server has keys
+  std::string path{};                      ///< path of `starling`
+  std::optional<protocol::KeyPair> key{};  ///< the clients' key pair, if the server has keys
 };
 
 class ServerChild {
@@ -38,7 +38,8 @@ class ServerChild {
   const std::optional<protocol::KeyPair>& key() const { return program_.key; }
   const std::string& commands() const { return commands_; }
   const std::string& results() const { return results_; }
-  const std::string& http() const { return http_; }  ///< for example "127.0.0.1:7413"
+  /// An address and a port, such as "127.0.0.1:7413".
+  const std::string& http() const { return http_; }
 
   ProcessMemory memory() const;
   double cpu_seconds() const;

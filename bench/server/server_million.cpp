@@ -153,9 +153,9 @@ double mean(const std::vector<double>& values) {
 
 /// What the clients measured of the ticks and batches in a window.
 struct Outcome {
-  std::vector<double> update_ms;    ///< for each batch; see latency_* in --help
-  std::vector<double> tick_ms;      ///< from tau until all lists were read
-  std::vector<double> interval_ms;  ///< from the tau of one tick to the tau of the next
+  std::vector<double> update_ms;    ///< one time for each batch; see latency_* in --help
+  std::vector<double> tick_ms;      ///< time between tau and the moment when all lists were read
+  std::vector<double> interval_ms;  ///< time between the tau of one tick and the tau of the next
   double lost = 0;
   double lists = 0;
   double bytes = 0;

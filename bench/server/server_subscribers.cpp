@@ -143,10 +143,11 @@ std::uint64_t newest_complete(const Readers& readers) {
 }
 
 struct Outcome {
-  std::vector<double> latencies_ms;  ///< for each tick: from tau to the last subscriber
-  std::vector<double> spreads_ms;    ///< for each tick: from the first subscriber to the last
-  std::uint64_t bytes = 0;           ///< of the messages that arrived
-  std::uint64_t lost = 0;            ///< messages that did not arrive
+  std::vector<double> latencies_ms;  ///< [tick]: time between tau and the last subscriber's message
+  /// [tick]: time between the first subscriber's message and the last's.
+  std::vector<double> spreads_ms;
+  std::uint64_t bytes = 0;  ///< bytes of the messages that arrived
+  std::uint64_t lost = 0;   ///< messages that did not arrive
 };
 
 /// Evaluates the ticks from `first` + 1 to `last`. Every subscriber has received tick `last`, so a

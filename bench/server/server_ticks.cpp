@@ -18,7 +18,7 @@ namespace starling::bench {
 namespace {
 
 constexpr const char* stream = "bench";
-constexpr const char* watched_stream = "watched";  ///< by readers of events
+constexpr const char* watched_stream = "watched";  ///< readers of events follow this stream
 constexpr std::size_t watched_queries = 10;
 constexpr std::int64_t tick_us = 1'000'000;
 

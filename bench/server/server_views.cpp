@@ -34,7 +34,7 @@ constexpr double square_m = 20'000;  // in which each workload has its objects
 struct Shown {
   const char* name;
   std::uint32_t objects = 0;
-  double side_m = square_m;  ///< of the square that the view shows
+  double side_m = square_m;  ///< side of the square that the view shows
 };
 
 constexpr Shown raster{"views-raster", many_objects};

@@ -18,7 +18,7 @@ namespace starling::bench {
 
 /// A message of a view.
 struct ShownFrame {
-  std::int64_t received_us = 0;  ///< on the wall clock
+  std::int64_t received_us = 0;  ///< time on the wall clock
   std::int64_t tau_us = 0;
   std::uint64_t in_view = 0;
   std::size_t bytes = 0;

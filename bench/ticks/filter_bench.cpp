@@ -37,7 +37,7 @@ constexpr std::uint32_t trios = 1000;
 
 struct Share {
   const char* name;
-  double share;  ///< of the objects that pass; 0: three objects if is_three, else none
+  double share;  ///< share of the objects that pass; 0: three objects if is_three, else none
   bool is_three;
 };
 constexpr std::array<Share, 6> shares{{{"100%", 1, false},

@@ -17,14 +17,14 @@ enum class FilterKind : std::uint8_t { tags, age, both };
 
 struct FilterBenchOptions {
   EngineFactory make_engine;
-  std::string engine_name;  ///< for the heading only
+  std::string engine_name;  ///< the name that the heading shows
   std::uint32_t objects = 20'000;
   std::uint32_t queries = 2'000;
   std::uint32_t k = 8;
   std::vector<Layout> layouts{Layout::uniform, Layout::clustered};
   std::vector<FilterKind> kinds{FilterKind::tags, FilterKind::age, FilterKind::both};
   std::vector<std::uint32_t> filters{1, 16, 1000};  ///< how many different filters the queries have
-  std::vector<double> distances_max_m{0, 5'000};    ///< in metres; 0: any distance
+  std::vector<double> distances_max_m{0, 5'000};    ///< distances in metres; 0: any distance
   int ticks = 5;                                    ///< measured for each row after 2 warm-up ticks
   bool json = false;
 };

@@ -14,7 +14,7 @@ namespace starling::bench {
 struct PipelineTableOptions {
   std::vector<std::string> workloads;  ///< names; empty: all of pipeline_workloads()
   EngineFactory make_engine;
-  std::string engine_name;  ///< for the heading only
+  std::string engine_name;  ///< the name that the heading shows
   bool json = false;
   int ticks = 0;
 };

@@ -28,7 +28,7 @@ struct TickBenchOptions {
   EngineFactory make_engine;
   std::vector<NamedPeer> peers{};  ///< used for workloads with has_peer only
   int ticks = 0;                   ///< 0: the workload's own
-  unsigned threads = 1;            ///< that convert and stage updates
+  unsigned threads = 1;            ///< number of threads that convert and stage updates
 };
 
 /// Medians over the measured ticks.
@@ -54,9 +54,10 @@ struct TickFigures {
   double search_ms = 0;
   double diff_ms = 0;
   double copy_out_ms = 0;
-  double total_ms = 0;          ///< lattice_ms + stage_ms + host time until the report is complete
-  double p99_ms = 0;            ///< of total_ms; with fewer than p99_ticks_min ticks, the slowest
-  double bytes_per_object = 0;  ///< memory of the table, the snapshot and one index
+  double total_ms = 0;  ///< lattice_ms + stage_ms + host time until the report is complete
+  /// 99th percentile of total_ms; with fewer than p99_ticks_min ticks, the slowest.
+  double p99_ms = 0;
+  double bytes_per_object = 0;      ///< memory of the table, the snapshot and one index
   double bytes_per_object_all = 0;  ///< the same with the index of the next tick
   std::vector<PeerFigures> peers;   ///< empty for a workload without peers
 };

@@ -14,8 +14,8 @@ namespace starling::bench {
 struct BenchOptions {
   std::vector<std::string> workloads;  ///< names; empty: all of workloads()
   EngineFactory make_engine;
-  unsigned threads = 1;     ///< that convert and stage updates
-  std::string engine_name;  ///< for the heading only
+  unsigned threads = 1;     ///< number of threads that convert and stage updates
+  std::string engine_name;  ///< the name that the heading shows
   std::vector<NamedPeer> peers{};
   bool json = false;
   int ticks = 0;

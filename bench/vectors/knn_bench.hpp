@@ -92,7 +92,7 @@ class KnnBench {
   KnnCorpus corpus_;
   std::pmr::vector<std::pmr::vector<float>> sets_;  ///< sets of queries
   std::vector<ExactList> exact_lists_;
-  std::pmr::vector<VectorNeighbor> lists_;  ///< from the last run
+  std::pmr::vector<VectorNeighbor> lists_;  ///< lists of the last run
 };
 
 }  // namespace starling::bench

@@ -13,8 +13,8 @@
 namespace starling::bench {
 
 enum class CorpusMemory : std::uint8_t {
-  ordinary,     ///< from the heap
-  page_locked,  ///< from VectorSearcher::host_memory()
+  ordinary,     ///< memory of the heap
+  page_locked,  ///< memory of VectorSearcher::host_memory()
   mapped,       ///< a temporary file, mapped into memory; its pages are in the page cache
 };
 

@@ -26,8 +26,9 @@ struct Figures {
   KnnShape shape;
   std::string source;
   std::vector<double> published_ms;
-  std::vector<SerialTime> serial;  ///< as serial_selections; empty if not measured
-  std::vector<MethodTime> times;   ///< the paper's methods, then automatic
+  /// One time for each of serial_selections; empty if not measured.
+  std::vector<SerialTime> serial;
+  std::vector<MethodTime> times;  ///< the paper's methods, then automatic
   KnnFloor floor;
 };
 

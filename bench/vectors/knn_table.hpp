@@ -16,12 +16,13 @@ namespace starling::bench {
 
 struct KnnTableOptions {
   std::string table;
-  std::string engine_name;            ///< for the heading only
+  std::string engine_name;            ///< the name that the heading shows
   std::vector<std::size_t> shapes{};  ///< rows of the table, numbered from 1; empty: all
   double scale = 1;                   ///< factor for rows and queries
   std::uint64_t seed = 1;
-  int runs = 0;  ///< of each measurement; 0: 20, or 3 if the first takes over a second
-  CorpusMemory memory = CorpusMemory::ordinary;  ///< from which rows are uploaded
+  /// Number of runs of each measurement; 0: 20, or 3 if the first takes over a second.
+  int runs = 0;
+  CorpusMemory memory = CorpusMemory::ordinary;  ///< memory that rows are uploaded from
   bool serial = false;  ///< also measures plain searches on one core: see serial_search.hpp
   bool json = false;
 };

@@ -111,7 +111,7 @@ PaperTable komarov() {
                    {}};
   struct MeanTimes {
     std::uint32_t rows;
-    double of[4];  ///< for k 64, 128, 256 and 512
+    double of[4];  ///< times of k 64, 128, 256 and 512
   };
   const MeanTimes means[] = {{1u << 13, {138.03, 144.4, 151.36, 159.35}},
                              {1u << 14, {163.55, 170.04, 177.27, 185.91}},
@@ -142,7 +142,7 @@ PaperTable sbq() {
                    {}};
   struct Base {
     std::uint32_t rows, dimension;
-    double sbq_ms[9];  ///< for k 32, 64, 128; for each k: 1, 16, 32 queries
+    double sbq_ms[9];  ///< times of k 32, 64, 128; each k has 1, 16, 32 queries
     double flat_ms[9];
   };
   const Base bases[] = {{70'000,

@@ -16,7 +16,7 @@ namespace starling::bench {
 struct KnnShape {
   std::uint32_t rows = 0;
   std::uint32_t dimension = 1;
-  std::uint32_t queries = 0;  ///< for a graph: equal to `rows`
+  std::uint32_t queries = 0;  ///< number of queries; a graph has as many as `rows`
   std::uint32_t k = 1;
   Metric metric = Metric::l2;
   bool is_graph = false;  ///< the queries are the rows; no row is its own neighbour

@@ -13,7 +13,7 @@
 namespace starling::bench {
 
 struct SelectionTableOptions {
-  std::string engine_name;  ///< for the heading only
+  std::string engine_name;  ///< the name that the heading shows
   int runs = 20;
   bool json = false;
   bool serial = false;  ///< also measures std::nth_element on one core

@@ -34,7 +34,7 @@ void serial_search(Metric metric, VectorsView corpus, std::span<const float> que
 
 /// The time of a serial search of many queries.
 struct SerialTime {
-  double ms = 0;              ///< for all queries, from the time of those that were searched
+  double ms = 0;  ///< time of all queries, estimated with the time of those that were searched
   std::uint32_t queries = 0;  ///< how many were searched
 };
 

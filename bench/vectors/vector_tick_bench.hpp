@@ -17,7 +17,7 @@ namespace starling::bench {
 
 struct VectorTickOptions {
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make_engine;
-  std::string engine_name;  ///< for the heading
+  std::string engine_name;  ///< the name that the heading shows
   std::uint32_t objects = 100'000;
   std::uint32_t dimension = 128;
   Metric metric = Metric::l2;
@@ -33,12 +33,12 @@ struct VectorTickOptions {
 /// of random vectors.
 struct VectorTickFigures {
   double stage_ms = 0;    ///< preparing rows, mapping ids to slots, event-time rules, staging
-  double tick_ms = 0;     ///< from begin_tick until the report is complete
+  double tick_ms = 0;     ///< time between begin_tick and the complete report
   double copy_in_ms = 0;  ///< see StageTimes for this and the next three
   double build_ms = 0;
   double search_ms = 0;
   double diff_ms = 0;
-  double p99_ms = 0;            ///< of tick_ms; with fewer than 100 ticks, the slowest
+  double p99_ms = 0;  ///< 99th percentile of tick_ms; with fewer than 100 ticks, the slowest
   double bytes_per_object = 0;  ///< memory of object table, engine and both staging halves
 };
 

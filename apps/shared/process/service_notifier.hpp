@@ -27,7 +27,7 @@ class ServiceNotifier {
   bool notify(std::string_view state) const;
 
  private:
-  std::string path_;  ///< of the socket; an abstract one begins with NUL
+  std::string path_;  ///< path of the socket; an abstract one begins with NUL
   int descriptor_ = -1;
   std::optional<std::int64_t> watchdog_us_;
 };
