@@ -15,9 +15,10 @@
 namespace starling::log {
 
 enum class CommitPolicy {
-  tick,  ///< when asked, when half of the buffer waits or a segment ends, and at the latest
-         ///< `delay_us` after the first record that waits
-  sync,  ///< without pause while records wait
+  /// Commits when asked, when half of the buffer waits or a segment ends, and at the latest
+  /// `delay_us` after the first record that waits.
+  tick,
+  sync,  ///< commits without pause while records wait
 };
 
 struct GroupCommitOptions {
@@ -62,7 +63,7 @@ class GroupCommit {
 
   /// Starts the committing thread. Without it, step() commits.
   void start();
-  /// Commits what waits, and ends the thread. If that finds no room on the disk, it counts as a
+  /// Commits what waits, and ends the thread. If the disk is full, it counts as a
   /// failure. Does nothing when called again.
   void stop();
 
@@ -94,8 +95,8 @@ class GroupCommit {
   std::int64_t retry_us_ = 0;        ///< guarded
   std::uint64_t taken_bytes_ = 0;    ///< guarded: of taken_, 0 if it is empty
   bool has_begun_ = false;           ///< guarded: taken_ may grow until it is committed
-  PendingGroup taken_;               ///< of the committing thread
-  PendingGroup next_records_;        ///< of the committing thread: what taken_ grows by
+  PendingGroup taken_;               ///< only the committing thread uses it
+  PendingGroup next_records_;        ///< what taken_ grows by; only the committing thread uses it
   std::thread thread_;
 };
 

@@ -56,7 +56,7 @@ class PendingGroup {
 
   std::vector<std::byte> buffer_;
   std::uint64_t sealed_bytes_ = 0;
-  std::uint64_t chain_ = 0;  ///< behind the last sealed record, if there is one
+  std::uint64_t chain_ = 0;  ///< the chained hash after the last sealed record, if there is one
   std::uint64_t first_sequence_ = 0;
   std::uint64_t next_sequence_ = 0;
 };

@@ -38,18 +38,18 @@ struct TornTail {
 
 /// Where a log ends, and where it goes on.
 struct LogEnd {
-  SegmentHeader header;  ///< of the last segment
+  SegmentHeader header;  ///< header of the last segment
   std::string file;
   std::uint64_t last_group_offset = 0;  ///< 0 if the last segment has no groups
-  std::uint64_t offset = 0;             ///< of the next group
+  std::uint64_t offset = 0;             ///< offset of the next group
   LogPosition position;
 };
 
 struct LogSummary {
   std::uint64_t segments = 0;
   std::uint64_t groups = 0;
-  std::uint64_t records = 0;  ///< without commits
-  std::uint64_t bytes = 0;    ///< of headers and whole groups
+  std::uint64_t records = 0;  ///< number of records, commits left out
+  std::uint64_t bytes = 0;    ///< bytes of headers and whole groups
   std::optional<TornTail> torn_tail;
   std::optional<LogEnd> end;  ///< nothing if the folder has no log
 };
@@ -61,7 +61,7 @@ struct LogRange {
 
   std::uint64_t from = 1;        ///< the first record: where a snapshot ends, or 1
   std::uint64_t until = no_end;  ///< the first record that is not read any more
-  std::optional<LogId> id{};     ///< of the snapshot, which must be that of the log
+  std::optional<LogId> id{};     ///< id of the snapshot, which must be that of the log
 };
 
 /// Gives all whole groups to the handler, in order. Changes nothing. Segments before the range are

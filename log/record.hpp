@@ -35,7 +35,7 @@ constexpr std::uint64_t record_alignment = 8;
 struct RecordHeader {
   std::uint32_t payload_bytes = 0;
   RecordType type = RecordType::commit;
-  std::uint16_t version = 0;   ///< of the payload; the users of `type` define it
+  std::uint16_t version = 0;   ///< version of the payload; the users of `type` define it
   std::uint64_t sequence = 0;  ///< consecutive; a commit has the number of the next record
   std::uint64_t group = 0;
   std::uint64_t payload_hash = 0;  ///< XXH3 of payload and padding, seeded with the log's seed
@@ -46,8 +46,8 @@ static_assert(sizeof(RecordHeader) == 40 && std::is_trivially_copyable_v<RecordH
 
 /// The payload of a commit record.
 struct CommitPayload {
-  std::uint64_t first_sequence = 0;  ///< of the group
-  std::uint64_t record_count = 0;    ///< without the commit record
+  std::uint64_t first_sequence = 0;  ///< sequence of the group's first record
+  std::uint64_t record_count = 0;    ///< number of the group's records, the commit left out
   std::uint64_t chain = 0;           ///< the hash of all records of the log up to here
 };
 static_assert(sizeof(CommitPayload) == 24 && std::is_trivially_copyable_v<CommitPayload> &&

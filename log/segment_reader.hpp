@@ -63,7 +63,7 @@ class SegmentReader {
   std::vector<Place> places_;
   std::vector<Record> records_;
   std::vector<std::byte> window_;
-  std::uint64_t window_offset_ = 0;  ///< in the file
+  std::uint64_t window_offset_ = 0;  ///< offset in the file
 };
 
 }  // namespace starling::log

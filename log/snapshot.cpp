@@ -130,7 +130,7 @@ SnapshotInfo SnapshotWriter::finish() {
 
 std::uint64_t drop_before(Files& files, const SnapshotInfo& oldest) {
   std::uint64_t dropped = 0;
-  // Snapshots first, or power loss could leave one without the records behind it.
+  // Snapshots first, or power loss could leave one without the records after it.
   for (const std::string& name : snapshot_names(files)) {
     if (name >= oldest.file) break;
     files.remove(name);

@@ -28,7 +28,7 @@ struct SnapshotInfo {
   std::uint64_t next_sequence = 1;  ///< the first record that it does not stand for
   std::int64_t created_us = 0;      ///< wall clock
   std::uint64_t bytes = 0;
-  LogId log{};  ///< of which log
+  LogId log{};  ///< id of the log that the snapshot is of
 };
 
 /// Returns the part of the log behind the snapshot. Without a snapshot, returns the whole log.

@@ -48,8 +48,8 @@ class Writer {
   /// must have room for it, then and when it is committed. Throws WriterDead.
   void begin(PendingGroup& group);
   /// Writes the group, and returns when it is on the disk. An empty group is durable already.
-  /// Throws NoSpace if a new segment finds no room: the group is as before, and the call may be
-  /// made again. Throws WriterDead after any other error, and ever after.
+  /// Throws NoSpace if the disk has no room for a new segment: the group is as before, and the call
+  /// may be made again. Throws WriterDead after any other error, and ever after.
   void commit(PendingGroup& group);
 
   /// All records before this one are durable; the next group begins with it.
@@ -68,7 +68,7 @@ class Writer {
   LogPosition position_;
   std::unique_ptr<File> file_;
   std::uint64_t offset_ = 0;
-  std::uint64_t begun_bytes_ = 0;  ///< that are written of a group that has begun
+  std::uint64_t begun_bytes_ = 0;  ///< bytes written of a group that has begun
   std::uint64_t segment_end_ = 0;
   std::string dead_;  ///< why
 };

@@ -32,7 +32,7 @@ namespace starling::protocol {
 
 struct ClientOptions {
   std::string commands = "tcp://127.0.0.1:7411";
-  std::string name = "starling client";  ///< for the server's logs
+  std::string name = "starling client";  ///< the name that the server logs
   /// Encrypts the connection, for a server with keys; read_key_file() reads it. Its server_key must
   /// be given. std::nullopt: the server has no keys.
   std::optional<KeyPair> key{};
@@ -111,13 +111,13 @@ struct ListedStream {
 struct FoundObject {
   ObjectId id{};
   std::int64_t time_us = 0;
-  Position position{};  ///< as lists carry it; zeros in a vector space
+  Position position{};  ///< position as lists carry it; zeros in a vector space
   std::uint32_t tags = 0;
   std::string name{};  ///< empty: no name
 };
 
 struct ObjectAnswers {
-  std::uint64_t epoch = 0;  ///< of the last page
+  std::uint64_t epoch = 0;  ///< epoch of the last page
   std::vector<FoundObject> objects{};
   std::vector<ObjectId> missing{};  ///< the requested ids that are not alive
 };

@@ -42,7 +42,7 @@ class ClientSession {
   /// to tell those who wait for them.
   struct PutBack {
     Problem problem{};
-    std::vector<std::uint64_t> request_ids{};  ///< of the forgotten requests
+    std::vector<std::uint64_t> request_ids{};  ///< ids of the forgotten requests
   };
   std::optional<PutBack> on_hello(const HelloReply& reply);
 
@@ -87,7 +87,7 @@ class ClientSession {
   std::optional<HelloReply> server_;
   std::uint64_t next_request_id_ = 1;
   std::uint64_t next_sequence_ = 1;
-  std::deque<Outgoing> unanswered_;  ///< in the order of request_id
+  std::deque<Outgoing> unanswered_;  ///< sorted by request_id
   // These count only replies that told a place of the server's log. 0: no reply has told one.
   std::uint64_t acknowledged_run_ = 0;       ///< the last run
   std::uint64_t acknowledged_place_ = 0;     ///< the greatest place in that run

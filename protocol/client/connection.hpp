@@ -107,7 +107,7 @@ class Client::Connection {
   std::deque<ReceivedReply> failed_;  ///< requests that the session has forgotten
   Problem put_back_{};                ///< the last time that the server's log was put back
   std::uint64_t put_backs_ = 0;
-  bool must_tell_put_back_ = false;  ///< by refusing the next request that changes something
+  bool must_tell_put_back_ = false;  ///< the next request that changes something must be refused
   std::int64_t back_off_ms_ = 0;
   std::string last_obstacle_;  ///< the last refusal, for the text of a TimeoutError
 };

@@ -20,8 +20,8 @@ namespace starling::protocol {
 
 struct ManualServerOptions {
   std::string commands = "tcp://127.0.0.1:7411";
-  std::string results{};         ///< as in SubscriberOptions
-  std::optional<KeyPair> key{};  ///< as in ClientOptions
+  std::string results{};         ///< see SubscriberOptions
+  std::optional<KeyPair> key{};  ///< see ClientOptions
   /// Longest wait for the server's first reply, and later for the subscription to reach the server.
   std::int64_t connect_timeout_ms = 5'000;
   /// If the lists of a tick take longer than this, the tick counts as missed.

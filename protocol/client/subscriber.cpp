@@ -203,14 +203,14 @@ class Subscriber::Sockets {
   zmq::context_t& context_;
   SubscriberOptions options_;
   SubscriptionState state_;
-  std::string endpoint_;  ///< to which results_ is connected
+  std::string endpoint_;  ///< endpoint to which results_ is connected
   zmq::socket_t results_;
   Client client_;
   Clock::time_point report_due_;
   std::optional<Clock::time_point> reported_at_{};  ///< the reply to this report is awaited
   Clock::time_point retry_at_ = Clock::time_point::min();
-  std::string obstacle_;  ///< of the last request
-  std::string silence_;   ///< as of the last report
+  std::string obstacle_;  ///< why the last request failed; empty: it did not
+  std::string silence_;   ///< why the last report has no answer; empty: it has one
   ErrorCode obstacle_code_ = ErrorCode::none;
   bool is_refused_ = false;  ///< the last request was: libzmq no longer connects results_
 };

@@ -21,7 +21,7 @@ struct SubscriberOptions {
   SubscriptionOptions subscription{};
   int receive_hwm = 64;  ///< ticks that may wait to be read; ZeroMQ drops further ticks
   std::int64_t report_interval_ms = 1000;
-  std::int64_t retry_interval_ms = 250;  ///< between two attempts to fetch a snapshot
+  std::int64_t retry_interval_ms = 250;  ///< pause between two attempts to fetch a snapshot
 };
 
 /// Returns the endpoint of a server's results for a client that has reached it at `commands`: the

@@ -25,8 +25,8 @@ namespace starling::protocol {
 struct SubscriptionOptions {
   std::string stream{};
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
-  /// A query may keep a list for every object. The subscription holds those of these objects alone;
-  /// empty: those of all objects.
+  /// A query may keep a list for every object. The subscription holds the lists of these objects
+  /// alone; empty: it holds all.
   std::vector<std::uint64_t> subject_ids{};
   /// The most bytes of ticks that wait while a snapshot is fetched. Beyond this limit, the oldest
   /// waiting ticks are dropped.
@@ -166,7 +166,7 @@ class SubscriptionState {
   std::uint64_t lost_in_epoch_ = 0;
   bool has_heard_ = false;  ///< a message has come since the last report
   bool is_silent_ = false;
-  std::uint64_t overdue_reports_ = 0;    ///< in a row
+  std::uint64_t overdue_reports_ = 0;    ///< number of overdue reports in a row
   std::uint64_t sequence_reported_ = 0;  ///< the newest number at the last report; 0: none
 
   ListStore lists_;

@@ -5,7 +5,7 @@
 // A key file is TOML with these members. Keys are text in ZeroMQ's Z85: 40 characters, 32 bytes.
 //   name = "dispatch"       who the key belongs to
 //   public = "..."          others may know it
-//   secret = "..."          nobody else may know it
+//   secret = "..."          a secret of the key's owner
 //   server = "..."          optional: the public key of the server to which the client connects
 #pragma once
 

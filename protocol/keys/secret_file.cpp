@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the mode of the open file, so that nobody can exchange the file after the check: see
+// Checks the mode of the open file, so that the file cannot be exchanged after the check: see
 // secret_file.hpp.
 #include "starling/protocol/keys/secret_file.hpp"
 

@@ -28,7 +28,7 @@ inline constexpr std::size_t rejected_rows_listed_max = 64;
 
 struct Limits {
   Space space = Space::planar2;  ///< decides how many components a row may have
-  std::uint32_t dimension = 0;   ///< in a vector space: components of a row
+  std::uint32_t dimension = 0;   ///< components of a row in a vector space; else 0
   Metric metric = Metric::l2;    ///< used in a vector space only
   std::size_t frame_bytes_max = std::size_t{16} << 20;
   std::uint32_t rows_max = 1u << 18;     ///< rows, queries, names or ids in one request

@@ -26,8 +26,8 @@ namespace starling::protocol {
 
 struct RequestHead {
   std::uint64_t request_id = 0;  ///< the client's choice, echoed in the reply
-  std::uint64_t session = 0;     ///< from HelloReply; 0 in Hello
-  std::uint64_t sequence = 0;    ///< in a sequenced request: 1, 2, 3, ... without gaps; else 0
+  std::uint64_t session = 0;     ///< session of the HelloReply; 0 in Hello
+  std::uint64_t sequence = 0;    ///< 1, 2, 3, ... without gaps in sequenced requests; else 0
   bool operator==(const RequestHead&) const = default;
 };
 
@@ -35,7 +35,7 @@ struct Hello {
   std::string_view client{};         ///< a name for logs
   std::string_view key{};            ///< reserved for access rights; leave it empty
   std::uint64_t resume_session = 0;  ///< the session to continue, or 0
-  std::uint64_t first_sequence = 1;  ///< if a new session begins: its first number
+  std::uint64_t first_sequence = 1;  ///< first number of the session, if a new one begins
 };
 
 /// Positions or vectors, each with its time. Either `coordinates` or `coordinates_f32` holds the
@@ -47,7 +47,7 @@ struct UpdateBatch {
   std::span<const double> coordinates{};
   std::span<const float> coordinates_f32{};
   std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
-  std::uint32_t dimension = 0;            ///< in a vector space: numbers in each row; else 0
+  std::uint32_t dimension = 0;            ///< numbers in each row of a vector space; else 0
   std::span<const Label> labels{};   ///< empty: labels stay as they are; no_label removes a label
   std::span<const double> values{};  ///< empty: values stay as they are; NaN removes a value
 
@@ -84,15 +84,16 @@ struct QuerySpec {
   QueryId id{};
   std::uint32_t k = 1;
   AnchorKind anchor = AnchorKind::fixed;
-  Position position{};          ///< of a fixed anchor, except in a vector space
-  std::vector<float> vector{};  ///< of a fixed anchor in a vector space
-  ObjectId object{};            ///< of a follow anchor: the object to follow
+  Position position{};          ///< position of a fixed anchor, except in a vector space
+  std::vector<float> vector{};  ///< vector of a fixed anchor in a vector space
+  ObjectId object{};            ///< the object that a follow anchor follows
   TagFilter tags{};
   double distance_max_m = any_distance_m;  ///< not NaN; may be negative for inner_product only
   std::int64_t age_max_us = Filter::any_age;
-  TagFilter subject{};         ///< of an every_object anchor: which objects get a list
+  TagFilter subject{};         ///< filter of an every_object anchor: which objects get a list
   std::uint64_t lease_ms = 0;  ///< 0: the query stays until it is removed
-  bool vote = false;  ///< in a vector space: report each list's vote (see knn/vectors/vote.hpp)
+  /// Report each list's vote, in a vector space only (see knn/vectors/vote.hpp).
+  bool vote = false;
   /// In a vector space: report each list's mean (see knn/vectors/regression.hpp).
   RegressionWeights regress = RegressionWeights::none;
   bool operator==(const QuerySpec&) const = default;
@@ -131,7 +132,7 @@ struct AdvanceTick {
 struct ReportReceived {
   std::string_view stream{};
   std::uint64_t epoch = 0;
-  std::uint64_t sequence = 0;  ///< of the newest message received
+  std::uint64_t sequence = 0;  ///< sequence of the newest message received
   std::uint64_t lost = 0;      ///< ticks of this epoch lost since the client subscribed
 };
 
@@ -191,7 +192,7 @@ bool is_batch(const RequestBody& body);
 
 struct ReplyHead {
   std::uint64_t request_id = 0;
-  std::uint64_t sequence = 0;  ///< of the answered request
+  std::uint64_t sequence = 0;  ///< sequence of the answered request
   /// The record of the request is before this place of the server's log. 0: the reply tells of no
   /// change, or there is no log.
   std::uint64_t place = 0;
@@ -244,7 +245,7 @@ struct BatchReply {
   std::uint64_t accepted = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
-  std::vector<ReasonCount> reasons{};         ///< of the rejected rows
+  std::vector<ReasonCount> reasons{};         ///< reasons of the rejected rows
   std::vector<RejectedRow> first_rejected{};  ///< at most rejected_rows_listed_max
   bool operator==(const BatchReply&) const = default;
 };
@@ -326,7 +327,7 @@ struct StreamInfo {
   ReportWith with{};
   std::uint64_t query_count = 0;
   std::uint64_t subscription_count = 0;
-  std::uint64_t sequence = 0;  ///< of its last message; see SnapshotHead::sequence
+  std::uint64_t sequence = 0;  ///< sequence of its last message; see SnapshotHead::sequence
   bool operator==(const StreamInfo&) const = default;
 };
 
@@ -356,7 +357,8 @@ struct Objects {
   std::span<const std::int64_t> times_us{};
   std::span<const double> positions{};  ///< three numbers for each object; none in a vector space
   std::span<const std::uint32_t> tags{};
-  std::vector<std::string_view> names{};         ///< or none at all; an empty text: no name
+  /// One name for each object, or none at all; an empty text: no name.
+  std::vector<std::string_view> names{};
   std::span<const std::uint64_t> missing_ids{};  ///< the requested ids that are not alive
 };
 

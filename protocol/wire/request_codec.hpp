@@ -21,7 +21,7 @@ Frame encode_request(const RequestHead& head, const RequestBody& body);
 void set_session(Frame& frame, std::uint64_t session);
 
 struct DecodedRequest {
-  RequestHead head{};  ///< as far as it can be read; zeros if the frame is not a request
+  RequestHead head{};  ///< what can be read of the head; zeros if the frame is not a request
   std::optional<Problem> problem{};
   /// True if the body's type is known and sequenced (see is_sequenced). It may be true even if
   /// there is a problem.

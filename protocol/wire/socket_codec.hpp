@@ -58,7 +58,7 @@ DecodedSocketRequest decode_socket_request(const AlignedBytes& frame, Space spac
 /// The fields of a message of a view that a ViewTick and a ViewRaster have.
 struct ViewHead {
   std::uint64_t view = 0;    ///< the request id of the View
-  std::uint64_t number = 0;  ///< of the message in its view, from 1
+  std::uint64_t number = 0;  ///< number of the message in its view, counted from 1
   std::uint64_t epoch = 0;
   Tick tick{};
   std::int64_t tau_us = 0;
@@ -100,7 +100,7 @@ struct DecodedView {
   std::optional<Problem> problem{};
   ViewHead head{};
   std::variant<ViewChanges, ViewCells> body{};  ///< points into the frame, but for the names
-  std::vector<std::string_view> names{};        ///< of the entered objects; may be empty
+  std::vector<std::string_view> names{};        ///< names of the entered objects; may be empty
 };
 
 /// Decodes a ViewTick or a ViewRaster.
