@@ -17,7 +17,7 @@ namespace starling::c {
 struct BackendChoice {
   starling_backend backend = STARLING_BACKEND_AUTO;
   std::int32_t device = 0;
-  std::uint32_t threads = 0;  ///< of the CPU; 0: one per core
+  std::uint32_t threads = 0;  ///< number of the CPU's threads; 0: one per core
 };
 
 /// Throw FailureError if the backend or the device is not here.

@@ -21,8 +21,8 @@ struct GivenOptions {
   const char* commands = nullptr;
   const char* name = nullptr;
   std::int64_t timeout_ms = 0;
-  const char* key_file = nullptr;    ///< or NULL
-  const char* server_key = nullptr;  ///< or NULL
+  const char* key_file = nullptr;    ///< may be NULL
+  const char* server_key = nullptr;  ///< may be NULL
 };
 
 /// Throws FailureError if an option is missing or out of range, or the key file is bad.

@@ -82,7 +82,7 @@ class EngineHandle final : public Handle {
   Processor processor_;
   LockStep lock_step_;
   std::string name_;
-  std::vector<std::string> names_;  ///< of streams, by StreamId
+  std::vector<std::string> names_;  ///< [StreamId]: the stream's name
   std::vector<UpdateStatus> statuses_;
 };
 

@@ -17,7 +17,7 @@ namespace starling::c {
 /// A failure as starling_last_error reports it.
 struct Failure {
   starling_code code = STARLING_INTERNAL;
-  std::string name{};  ///< of a refusal: the code of the wire
+  std::string name{};  ///< the wire's code of a refusal; else empty
   std::string sentence{};
   std::string limit_name{};
   std::uint64_t limit_value = 0;
@@ -31,7 +31,8 @@ class FailureError : public std::runtime_error {
 };
 
 [[noreturn]] void fail(starling_code code, std::string sentence);
-[[noreturn]] void fail(const protocol::Problem& problem);  ///< as STARLING_REFUSED
+/// Throws a Failure with the code STARLING_REFUSED.
+[[noreturn]] void fail(const protocol::Problem& problem);
 
 /// Keeps the exception that is being handled as this thread's last error. Returns its code.
 starling_code keep_error() noexcept;

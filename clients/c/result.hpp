@@ -77,7 +77,7 @@ class ListArrays {
 };
 
 struct ResultHandle final : Handle {
-  starling_tick_info info{};  ///< without size, stream_count and warning
+  starling_tick_info info{};  ///< all members but size, stream_count and warning
   std::string warning;
   std::vector<ListArrays> streams;
 };

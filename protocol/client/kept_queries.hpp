@@ -37,13 +37,13 @@ class KeptQueries {
   struct Stream {
     ReportOn on{};
     ReportWith with{};
-    std::unordered_map<std::uint64_t, Kept> queries{};  ///< by id
+    std::unordered_map<std::uint64_t, Kept> queries{};  ///< the key is the query's id
   };
   void put_names_again(Client& client) const;
   static void put_queries_again(Client& client, const std::string& name, const Stream& stream);
 
   std::map<std::string, Stream> streams_;
-  std::unordered_map<std::uint64_t, std::string> names_;  ///< of objects, by id
+  std::unordered_map<std::uint64_t, std::string> names_;  ///< the key is the object's id
 };
 
 }  // namespace starling::protocol

@@ -25,7 +25,7 @@ struct AssignmentProblem {
 
   std::uint32_t riders = 0;
   std::uint32_t drivers = 0;            ///< number of drivers that appear in at least one list
-  std::span<const AssignmentArc> arcs;  ///< at equal cost, a rider's earlier arc is preferred
+  std::span<const AssignmentArc> arcs;  ///< a rider's earlier arc wins at equal cost
   /// One number for each rider. Every driver outside the rider's list costs at least this number.
   /// The number is knows_all if the list has every driver that the rider can get.
   std::span<const std::int64_t> unseen_cost_min;

@@ -113,7 +113,7 @@ class LineProgram {
   int socket_ = -1;
   pid_t process_ = -1;
   std::string received_;
-  std::size_t line_bytes_ = 0;  ///< of the line that receive_line() returned
+  std::size_t line_bytes_ = 0;  ///< length of the line that receive_line() returned
 };
 
 class CommandPolicy : public DispatchPolicy {

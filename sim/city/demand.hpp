@@ -22,11 +22,11 @@ inline constexpr std::size_t bad_row_count = 4;
 std::string_view to_string(BadRow reason);
 
 struct Demand {
-  std::vector<Request> requests;  ///< in order of time
+  std::vector<Request> requests;  ///< sorted by time
   std::int64_t start_us = 0;
   std::int64_t end_us = 0;  ///< all requests are before this time
   Area area;
-  std::string source;          ///< where the requests come from, in words
+  std::string source;          ///< a phrase that says what the requests come from
   bool is_geographic = false;  ///< the points were projected from longitudes and latitudes
   std::array<std::uint64_t, bad_row_count> bad_rows{};
   /// The first row that was skipped for each reason: "FILE:LINE:COLUMN: sentence".
@@ -39,8 +39,8 @@ struct Demand {
 
 struct PoissonOptions {
   std::uint64_t seed = 1;
-  double requests_per_hour = 1000;  ///< on average over a day
-  std::int64_t start_us = 0;        ///< since midnight
+  double requests_per_hour = 1000;  ///< average over a day
+  std::int64_t start_us = 0;        ///< microseconds since midnight
   std::int64_t length_us = 0;
   double side_m = 10'000;       ///< side of the square around 0, 0; used if `area` is empty
   Area area{};                  ///< area of the road network, if there is one

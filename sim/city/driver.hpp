@@ -33,14 +33,14 @@ struct Driver {
   bool is_offered = false;  ///< idle, but asked to take a ride
   bool has_moved = true;    ///< moved since the last Fleet::tell_changes()
   bool is_driving = false;
-  std::int64_t wakes_us = Ride::never_us;  ///< when an idle, standing driver moves on
+  std::int64_t wakes_us = Ride::never_us;  ///< time at which an idle, standing driver moves on
 
   std::uint32_t told_tags = 0;  ///< tags last reported by Fleet::tell_changes(); 0: none yet
   RideIndex ride = none;
   Route route;
   std::size_t next_waypoint = 0;
   std::int64_t route_start_us = 0;
-  std::int64_t since_us = 0;  ///< when the driver entered this state
+  std::int64_t since_us = 0;  ///< time at which the driver entered this state
   std::uint64_t trips = 0;    ///< number of idle trips; selects the random numbers of the next one
   std::array<std::int64_t, driver_state_count> driven_by_state_mm{};
   /// Time after the end of the demand does not count.

@@ -17,7 +17,7 @@ struct PeriodRecord {
   std::uint32_t picked_up = 0;
   std::uint32_t dropped_off = 0;
   std::uint32_t gave_up = 0;
-  std::uint32_t asked_for = 0;  ///< riders for whom the policy had to find a driver
+  std::uint32_t asked_for = 0;  ///< riders that the policy had to find a driver for
   std::uint32_t waiting = 0;    ///< riders still waiting after the offers
   std::uint32_t idle = 0;       ///< drivers that are free or asked to take a ride, after the offers
   std::uint32_t to_pickup = 0;

@@ -112,7 +112,7 @@ struct RawRequest {
   std::int64_t time_us = 0;
   Point pickup;
   Point dropoff;
-  std::uint64_t line = 0;  ///< of the file
+  std::uint64_t line = 0;  ///< line number in the file
 };
 
 class RequestReader {

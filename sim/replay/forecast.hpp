@@ -22,8 +22,9 @@ struct FarRows {
   std::uint64_t rows = 0;
   std::int64_t oldest_us = 0;
   std::int64_t newest_us = 0;
-  std::int64_t others_end_us = 0;  ///< of the others: the newest time if is_after, else the oldest
-  std::uint64_t ticks = 0;         ///< the ticks that a replay without these rows does not have
+  /// Newest time of the others if is_after, else their oldest time.
+  std::int64_t others_end_us = 0;
+  std::uint64_t ticks = 0;  ///< the ticks that a replay without these rows does not have
 };
 
 class Forecast {

@@ -53,7 +53,7 @@ struct ReplayResult {
   std::uint64_t rows = 0;
   std::uint64_t late = 0;
   std::uint64_t rejected = 0;
-  std::vector<double> tick_ms;  ///< of each tick: see FinishedTick::wall_ms
+  std::vector<double> tick_ms;  ///< one time for each tick: see FinishedTick::wall_ms
   double stage_s = 0;           ///< wall-clock time of passing rows to the host
 };
 
@@ -69,7 +69,7 @@ using TickHandler = std::function<void(const FinishedTick&, const ReplayProgress
 
 /// Replays all rows. Before the tick at tau, replay() takes rows until the next row is later than
 /// tau. If the rows are in order of time, these are all rows with time <= tau. In another order, a
-/// row that stands behind a row later than tau waits until the later row is taken. Ticks also run
+/// row that follows a row later than tau waits until the later row is taken. Ticks also run
 /// where the trace has no rows. The last tick is the first tick at or after the time of the newest
 /// row. Each tick's changes are applied to `lists` unless it is null. Throws UsageError if the rows
 /// span more than ticks_max ticks.

@@ -122,7 +122,7 @@ class ResultCsv {
   std::string row_prefix_;
   std::string row_suffix_;
   std::vector<Entry> entries_;
-  std::string iso_time_;                    ///< of the tick that is being written
+  std::string iso_time_;                    ///< tau of the tick that is being written
   std::vector<protocol::ListKey> removed_;  ///< lists that the tick that is being written lacks
   /// The lists that were written and not removed, with their objects sorted by id if
   /// columns_.changes. Files of all lists have them only for this column.

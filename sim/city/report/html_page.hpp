@@ -31,9 +31,9 @@ inline constexpr std::string_view plots_end = "<!-- plots end -->";
 std::string plots_html(std::span<const Plot> plots);
 
 struct PageParts {
-  std::string title;  ///< as HTML, as are the other parts
+  std::string title;  ///< HTML, as are the other parts
   std::string heading;
-  std::string above;  ///< before the plots
+  std::string above;  ///< HTML that comes before the plots
   std::string plots;  ///< elements of the class "plots", with what plots_html() returned
 };
 

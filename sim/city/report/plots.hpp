@@ -20,7 +20,7 @@ struct LinePlot {
   std::string title;
   std::string x_title;
   std::string y_title;
-  std::string x_unit;  ///< of the x axis, for the values that a reader points at
+  std::string x_unit;  ///< unit of the x axis, shown with the values that a reader points at
   std::string y_unit;
   double bucket = 1;  ///< each point is the mean of a bucket of this length, and lies in its middle
   std::vector<PlotSeries> series;  ///< at most four
@@ -32,7 +32,7 @@ struct BarPlot {
   std::string y_title;
   std::string x_unit;
   std::string y_unit;
-  double bar_width = 1;  ///< in units of the x axis; the first bar begins at x = 0
+  double bar_width = 1;  ///< width in units of the x axis; the first bar begins at x = 0
   std::vector<double> heights;
 };
 
@@ -41,7 +41,7 @@ struct MapPlot {
   std::string note;
   std::size_t columns = 0;
   std::size_t rows = 0;
-  Area area;                  ///< of all cells
+  Area area;                  ///< area of all cells
   double cell_m = 1;          ///< side of a cell
   std::vector<double> cells;  ///< row by row, the lowest row first; a cell of 0 stays blank
 };

@@ -11,7 +11,7 @@
 namespace starling::sim::city {
 
 /// Returns {"name":"...","lines":[[x,y,x,y,...],...]} in whole centimetres of metres, one line for
-/// each edge. Of two edges that run along the same points, in either direction, one is written.
+/// each edge. Two edges that run along the same points, in either direction, have one line.
 /// Throws InputError if the text would have more than `bytes_max` bytes.
 std::string road_lines_json(const RoadNetwork& network, std::size_t bytes_max);
 

@@ -21,7 +21,7 @@ struct RoadEdge {
 struct RoadNetwork {
   std::string name;
   std::vector<RoadEdge> edges;
-  std::vector<std::vector<std::uint32_t>> successors;  ///< for each edge: the edges that may follow
+  std::vector<std::vector<std::uint32_t>> successors;  ///< [edge]: the edges that may follow
 };
 
 /// Reads SUMO's .net.xml: the ordinary edges that taxis or passenger cars may use. An edge without

@@ -73,7 +73,7 @@ class CsvReader {
 
   TextInput& input_;
   std::uint64_t line_ = 1;
-  std::uint64_t record_line_ = 1;  ///< where the record begins
+  std::uint64_t record_line_ = 1;  ///< line in which the record begins
   bool is_after_cr_ = false;       ///< a line feed now belongs to the line's end
   char separator_;
   bool has_comments_ = true;

@@ -17,7 +17,7 @@
 namespace starling::sim {
 
 struct NpyHeader {
-  std::string type_name;  ///< as the file spells it
+  std::string type_name;  ///< the type's name in the file
   NumberType type;
   bool is_fortran_order = false;  ///< true: column-major; false: row-major
   std::vector<std::uint64_t> shape;

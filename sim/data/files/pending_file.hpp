@@ -15,7 +15,7 @@ namespace starling::sim {
 class PendingFile {
  public:
   enum class Kind : std::uint8_t {
-    unnamed,  ///< on file systems without O_TMPFILE, such as NFS, `hidden` is used instead
+    unnamed,  ///< `hidden` is used instead on file systems without O_TMPFILE, such as NFS
     hidden,   ///< .NAME.PROCESS-NUMBER in the same directory; a killed program leaves this file
   };
 

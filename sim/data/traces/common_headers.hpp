@@ -16,7 +16,8 @@ namespace starling::sim {
 
 struct CommonColumns {
   Columns columns;
-  std::optional<TimeUnit> time_unit;  ///< if the name of the time's column says it, as time_us does
+  /// Set if the name of the time's column says the unit, as time_us does.
+  std::optional<TimeUnit> time_unit;
 };
 
 /// Returns the columns of a header that has one column for the id, one for the time and two for a

@@ -241,7 +241,7 @@ class Elements {
   const std::string& path_;
   ArrayReader array_;
   ondemand::parser parser_;
-  std::string text_;  ///< of the element
+  std::string text_;  ///< text of the element
 
  private:
   void parse_element() {

@@ -27,8 +27,9 @@ struct RecordOptions {
   Columns columns;
   bool persons = false;                 ///< SUMO: read persons as well as vehicles
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
-  std::size_t head_records = 0;     ///< leading records of a CSV file without header to leave out
-  std::optional<char> separator{};  ///< of a CSV file; std::nullopt: as its first lines show
+  std::size_t head_records = 0;  ///< leading records of a CSV file without header to leave out
+  /// Separator of a CSV file; std::nullopt: its first lines show it.
+  std::optional<char> separator{};
 };
 
 /// Passes the records of one file to `handler`. Throws InputError if the file itself is damaged.
@@ -52,7 +53,7 @@ struct FileHead {
 struct Layout {
   std::string_view name;     ///< the value of --format
   std::string_view title;    ///< the name in messages
-  std::string_view columns;  ///< as written after --columns; empty: the user names the columns
+  std::string_view columns;  ///< the argument of --columns; empty: the user names the columns
   TimeUnit time_unit = TimeUnit::by_magnitude;
   DateOrder date_order = DateOrder::unknown;
   bool has_clock_from_zero = false;     ///< times may be written as 00:01:30
@@ -61,8 +62,8 @@ struct Layout {
   bool ais_positions = false;           ///< latitude 91 or longitude 181 means "no position"
   bool either_space = false;            ///< --space says whether x, y are metres or degrees
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
-  std::size_t head_records = 0;         ///< as in RecordOptions
-  std::optional<char> separator{};      ///< as in RecordOptions
+  std::size_t head_records = 0;         ///< see RecordOptions
+  std::optional<char> separator{};      ///< see RecordOptions
   RecordReader read = nullptr;
   /// What `recognises` looks for, in words that end a sentence of a message.
   std::string_view mark{};
@@ -86,14 +87,14 @@ FileHead read_head(TextInput& input);
 struct Habits {
   DateOrder date_order = DateOrder::unknown;
   DecimalMark decimal_mark = DecimalMark::point;
-  std::optional<char> separator{};  ///< of fields; a space: any number of blanks
-  std::string evidence{};           ///< for the user; empty: the file shows no habit
+  std::optional<char> separator{};  ///< separator of fields; a space: any number of blanks
+  std::string evidence{};  ///< a sentence that tells the user; empty: the file shows no habit
 };
 
 /// Returns the habits that the beginning of a CSV file shows. A first number above 12 tells that
 /// its dates begin with the day, unless `told` or the layout says their order. A comma that
-/// separates no thousands tells the decimal mark. Of a SUMO file, returns whether its positions
-/// look like degrees.
+/// separates no thousands tells the decimal mark. A SUMO file shows whether its positions look like
+/// degrees.
 Habits habits_in(const FileHead& head, const Layout& layout, const Columns& columns,
                  DateOrder told);
 

@@ -19,8 +19,8 @@ namespace starling::sim {
 
 struct SortOptions {
   RowOrder order = RowOrder::time;
-  std::size_t memory_bytes = std::size_t{256} << 20;  ///< for the rows and for sorting them
-  std::string temp_dir{};  ///< for the temporary file; empty: $TMPDIR, or /tmp
+  std::size_t memory_bytes = std::size_t{256} << 20;  ///< memory of the rows and of sorting them
+  std::string temp_dir{};  ///< folder of the temporary file; empty: $TMPDIR, or /tmp
 };
 
 /// Rows with equal keys keep the order in which they were added. The result does not depend on the

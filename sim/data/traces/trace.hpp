@@ -32,9 +32,9 @@ static_assert(sizeof(TraceRow) == 48);
 struct RowText {
   Field id;
   Field time;
-  Field x;  ///< or longitude
-  Field y;  ///< or latitude
-  Field z;  ///< or altitude
+  Field x;  ///< x or longitude
+  Field y;  ///< y or latitude
+  Field z;  ///< z or altitude
   Field tags;
   Field beyond;  ///< the first field that is not empty behind those that the header names
 };
@@ -44,7 +44,7 @@ enum class SkipReason : std::uint8_t {
   unparsable,
   out_of_range,
   null_island,  ///< exactly 0, 0 in a geographic layout
-  too_fast,     ///< beyond --max-speed-mps
+  too_fast,     ///< the speed exceeds --max-speed-mps
   too_many_fields,
 };
 inline constexpr std::size_t skip_reason_count = 6;

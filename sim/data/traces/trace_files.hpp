@@ -34,7 +34,7 @@ struct TraceOptions {
   bool persons = false;
   bool altitude = false;
   bool keep_null_island = false;
-  bool keep_far = false;  ///< as in RowRules
+  bool keep_far = false;  ///< see RowRules
   bool strict = false;
   std::int64_t from_us = std::numeric_limits<std::int64_t>::min();
   std::int64_t to_us = std::numeric_limits<std::int64_t>::max();  ///< inclusive
@@ -53,9 +53,9 @@ class Trace {
     std::string path;
     const Layout* layout = nullptr;
     Columns columns;
-    std::optional<TimeUnit> time_unit{};  ///< if the name of the time's column says it
+    std::optional<TimeUnit> time_unit{};  ///< set if the name of the time's column says the unit
     Habits habits{};
-    std::vector<std::string_view> undone{};  ///< as TextInput::undone()
+    std::vector<std::string_view> undone{};  ///< see TextInput::undone()
     std::shared_ptr<Pipe> pipe{};            ///< null: the file is opened again when it is read
   };
 

@@ -36,7 +36,7 @@ export class HttpError extends Error {
 interface ProblemBody {
   detail?: string;
   code?: string;
-  /** Of a question about an object that the tick does not have. */
+  /** Tick that lacks the object of the question. */
   tick?: number;
   time_us?: number;
 }

@@ -44,7 +44,7 @@ async function follow(page: Page, server: Starling): Promise<void> {
   await page.waitForTimeout(800);
 }
 
-/** Of the objects near the middle, the one that no other is drawn over. */
+/** The object near the middle that no other is drawn over. */
 async function loneliest(server: Starling): Promise<string> {
   const { neighbors } = await server.get("/v1/neighbors?k=10&x=600&y=600");
   let best = { id: "", distance_m: -1 };
