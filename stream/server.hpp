@@ -15,9 +15,9 @@ namespace starling::stream {
 
 /// The endpoints where a server listens. The ports are the bound ones, never * or 0.
 struct Endpoints {
-  std::string commands;  ///< for example "tcp://127.0.0.1:7411"
+  std::string commands;  ///< an endpoint such as "tcp://127.0.0.1:7411"
   std::string results;
-  std::string http;  ///< for example "127.0.0.1:7413"
+  std::string http;  ///< an address and a port, such as "127.0.0.1:7413"
 };
 
 class Server {

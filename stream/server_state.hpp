@@ -81,8 +81,9 @@ struct Server::State {
   /// Reads the keys file beside the loop, because a large one takes long, and not behind requests
   /// that wait. If a signal comes meanwhile, reads it once more.
   void reload_keys();
-  /// Whoever was let in before the reload is with the I/O threads already, which cut next. Each
-  /// request over HTTP shows its token again, so only events and WebSockets are cut there.
+  /// Connections that were let in before the reload are with the I/O threads already, which cut
+  /// next. Each request over HTTP shows its token again, so only events and WebSockets are cut
+  /// there.
   void cut(const std::vector<PrincipalId>& ids);
 
   void run();
@@ -99,7 +100,7 @@ struct Server::State {
   std::unique_ptr<AuditFile> audit_file;  ///< null if the server has no --audit-log
   Access access;
   std::unique_ptr<TickTrace> trace;
-  OpenedLog log;  ///< until the core takes it
+  OpenedLog log;  ///< the opened log; moved into the core
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS

@@ -48,7 +48,7 @@ class Access {
                                               std::uint64_t connection);
 
   /// Reads the keys file again, and tells the log and the audit log. Returns the principals whose
-  /// connections must be cut. If the file is bad, the old keys stay, and nobody is cut.
+  /// connections must be cut. If the file is bad, the old keys stay, and no connection is cut.
   std::vector<PrincipalId> reload();
 
  private:

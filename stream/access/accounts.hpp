@@ -18,8 +18,8 @@ namespace starling::stream {
 class Accounts {
  public:
   struct Account {
-    std::uint64_t streams = 0;  ///< that it has made and that exist
-    std::uint64_t names = 0;    ///< that it was the first to send
+    std::uint64_t streams = 0;  ///< number of streams that it has made and that exist
+    std::uint64_t names = 0;    ///< number of names that it was the first to send
     std::int64_t rows_due_us = 0;
     std::int64_t loop_due_us = 0;
   };

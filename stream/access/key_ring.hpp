@@ -20,7 +20,7 @@ namespace starling::stream {
 /// All functions may be called by any thread.
 class KeyRing {
  public:
-  /// The ring of a server without keys: everybody is anonymous and may do everything.
+  /// The ring of a server without keys: every client is anonymous and may do everything.
   KeyRing();
   /// Reads a keys file (keys_file.hpp). Throws std::runtime_error with one sentence that names the
   /// file and the line at fault.

@@ -353,7 +353,7 @@ class DotCounter {
     return std::min(line.find_first_not_of(line[at], at), line.size()) - at;
   }
 
-  char quote_ = '\0';     ///< that ends the text; '\0': it is in none
+  char quote_ = '\0';     ///< the quote that ends the text; '\0': it is in none
   bool is_long_ = false;  ///< the text may have several lines
   bool is_ascii_ = true;
 };
@@ -425,7 +425,7 @@ KeysFile parse_keys_file(std::string_view text, const std::string& path) {
   return Reader(path).read(text);
 }
 
-// The mode of the open file is checked, so that nobody can exchange the file after the check.
+// The mode of the open file is checked, so that the file cannot be exchanged after the check.
 KeysFile read_keys_file(const std::string& path) {
   const auto fail = [&path](const std::string& what) {
     throw std::runtime_error("the keys file " + path + " " + what);

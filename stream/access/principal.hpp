@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A principal: somebody who has a key or a token, and what this principal may do. KeyRing holds the
+// A principal: a client that has a key or a token, and what it may do. KeyRing holds the
 // principals of a server.
 #pragma once
 
@@ -46,10 +46,12 @@ struct Quotas {
   std::optional<std::uint64_t> neighbors;  ///< the sum of k of its standing queries
   std::optional<std::uint64_t> streams;
   std::optional<std::uint64_t> names;
-  std::optional<std::uint64_t> snapshot_bytes;      ///< of snapshots that are kept for it
-  std::optional<std::uint64_t> reply_bytes;         ///< that wait for all its connections together
-  std::optional<std::uint64_t> rows_per_second;     ///< of updates, tags, removals and queries
-  std::optional<std::uint64_t> loop_ms_per_second;  ///< of the loop's time; at most 1000
+  std::optional<std::uint64_t> snapshot_bytes;  ///< bytes of snapshots that are kept for it
+  /// Bytes of replies that wait for all its connections together.
+  std::optional<std::uint64_t> reply_bytes;
+  std::optional<std::uint64_t> rows_per_second;  ///< rows of updates, tags, removals and queries
+  /// Milliseconds of the loop's time; at most 1000.
+  std::optional<std::uint64_t> loop_ms_per_second;
 };
 
 struct Principal {
@@ -77,7 +79,7 @@ struct Principal {
 /// The name of principals without a key or token. No other principal may have it.
 inline constexpr std::string_view anonymous_name = "anonymous";
 
-/// Somebody without a key or token, on a server without a keys file: may do everything.
+/// The principal of every request to a server without a keys file. It may do everything.
 Principal everybody();
 
 }  // namespace starling::stream

@@ -16,7 +16,8 @@
 
 namespace starling::stream {
 
-/// Returns the roles one of which a request needs. Empty: everybody who may connect may send it.
+/// Returns the roles one of which a request needs. Empty: every client that may connect may send
+/// it.
 Roles roles_for(const protocol::RequestBody& body);
 /// The same for what a client asks about a WebSocket itself.
 Roles roles_for(const protocol::SocketBody& body);

@@ -59,12 +59,13 @@ std::chrono::microseconds beat_period(const EventLimits& limits) {
 
 /// What the loop knows of a stream that has, or had, readers.
 struct EventHub::Followed {
-  std::shared_ptr<FollowedStream> stream;  ///< of the thread
+  std::shared_ptr<FollowedStream> stream;  ///< used by the thread only
   std::shared_ptr<std::atomic<unsigned>> readers = std::make_shared<std::atomic<unsigned>>(0);
-  /// Of messages that are posted to the thread.
+  /// Bytes of messages that are posted to the thread.
   std::shared_ptr<std::atomic<std::size_t>> waiting_bytes =
       std::make_shared<std::atomic<std::size_t>>(0);
-  std::int64_t idle_since_us = 0;  ///< on the steady clock; 0: it had readers when last looked at
+  /// A time of the steady clock; 0: it had readers when last looked at.
+  std::int64_t idle_since_us = 0;
 };
 
 struct EventHub::Thread {
@@ -119,7 +120,7 @@ struct EventHub::Thread {
   asio::steady_timer timer{context};
   std::unordered_set<std::shared_ptr<FollowedStream>> streams;
   bool is_closed = false;
-  SnapshotFetch snapshots;  ///< of the loop
+  SnapshotFetch snapshots;  ///< used by the loop only
   std::thread thread;
 };
 

@@ -93,7 +93,7 @@ class EventHub {
   std::shared_ptr<std::atomic<unsigned>> readers_ = std::make_shared<std::atomic<unsigned>>(0);
   std::unique_ptr<Thread> thread_;
   Streams followed_;
-  std::uint64_t cuts_ = 0;  ///< until now
+  std::uint64_t cuts_ = 0;  ///< number of calls of cut()
   bool is_closed_ = false;
 };
 

@@ -42,7 +42,7 @@ class EventRing {
  private:
   struct Entry {
     std::size_t bytes = 0;
-    protocol::TickMessage message{};  ///< until `text` is made
+    protocol::TickMessage message{};  ///< empty when `text` is made
     EventText text{};
   };
 

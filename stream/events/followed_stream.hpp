@@ -31,12 +31,12 @@ namespace starling::stream {
 class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
  public:
   struct Parts {
-    boost::asio::io_context& context;  ///< of the thread
+    boost::asio::io_context& context;  ///< the thread's io_context
     const EventLimits& limits;
     const ListForm& form;
     EventCounts& counts;
     std::uint64_t epoch = 0;
-    std::vector<protocol::Run> runs{};  ///< of the server's log, the newest first
+    std::vector<protocol::Run> runs{};  ///< the runs of the server's log, the newest first
     /// Asks for a snapshot in the name of a reader, which take() of this stream gets later.
     std::function<void(std::weak_ptr<FollowedStream>, zmtp::PrincipalId)> fetch;
   };
@@ -93,13 +93,14 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   Parts parts_;
   EventRing ring_;
   std::uint64_t flushed_end_ = 0;  ///< readers get events before this number
-  std::int64_t flushed_us_ = 0;    ///< on the steady clock
+  std::int64_t flushed_us_ = 0;    ///< a time of the steady clock
   bool is_flush_due_ = false;
   boost::asio::steady_timer flush_timer_;
   std::unordered_map<PushConnection*, std::shared_ptr<Reader>> readers_;
   std::optional<Ready> snapshot_;
   bool is_fetching_ = false;
-  std::int64_t retry_us_ = 0;  ///< on the steady clock: when a snapshot may be fetched again
+  /// Time of the steady clock at which a snapshot may be fetched again.
+  std::int64_t retry_us_ = 0;
   bool is_removed_ = false;
 };
 

@@ -35,7 +35,7 @@ class SnapshotFetch {
     std::function<void(PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
     const ListForm& form;
-    std::size_t bytes_max = 0;  ///< of the JSON of one snapshot
+    std::size_t bytes_max = 0;  ///< the most bytes of the JSON of one snapshot
   };
 
   /// `snapshot` is null if there is a problem.

@@ -23,7 +23,7 @@ struct StreamSnapshot {
   std::uint64_t run = 0;            ///< the run of the server's log; 0: the server has no log
   std::uint64_t place = 0;          ///< the place of the log behind all that the lists follow from
   std::vector<std::string> pieces;  ///< each a JSON array of lists; at least one
-  std::size_t bytes = 0;            ///< of all pieces
+  std::size_t bytes = 0;            ///< bytes of all pieces
 };
 
 /// Appends the lists to the pieces of the snapshot. Returns false, before it has appended all, if

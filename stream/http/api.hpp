@@ -35,7 +35,7 @@ class HttpApi {
     boost::asio::io_context& loop;
     const protocol::Limits& limits;
     GatekeeperOptions gatekeeper;
-    TokenGate::Parts tokens{};  ///< without keys, everybody may do everything
+    TokenGate::Parts tokens{};  ///< every request may do everything if there are no keys
     WireGateway::Deliver deliver;
     /// Runs the function on a worker, and what it returns on the loop. `bytes` is the memory that
     /// waits for it.
@@ -106,7 +106,7 @@ class HttpApi {
   Parts parts_;
   Gatekeeper gatekeeper_;
   TokenGate tokens_;
-  std::map<PrincipalId, WireGateway> gateways_;  ///< as many as the keys file has principals
+  std::map<PrincipalId, WireGateway> gateways_;  ///< one for each principal of the keys file
 };
 
 }  // namespace starling::stream

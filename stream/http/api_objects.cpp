@@ -36,7 +36,7 @@ constexpr std::size_t read_on_loop_bytes_max = 4096;
 
 /// The rows of one batch, as arrays of the wire.
 struct Batch {
-  std::vector<std::uint32_t> indexes;  ///< in the body
+  std::vector<std::uint32_t> indexes;  ///< [row]: its index in the body
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> times_us;
   std::vector<double> coordinates;
@@ -90,7 +90,8 @@ std::vector<std::uint32_t> sending_order(const std::vector<PostedObject>& object
 /// The objects of a body.
 struct PostedObjects {
   std::vector<PostedObject> objects;
-  std::vector<std::uint32_t> order;  ///< in which they are sent, as indexes
+  /// Indexes of the objects, in the order in which they are sent.
+  std::vector<std::uint32_t> order;
 };
 
 /// Returns how many objects, or their names, fit in a request of the wire.
@@ -206,11 +207,11 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   std::function<std::string_view(ObjectId)> name_of_;
   std::uint8_t components_;
   std::uint32_t dimension_;  ///< 0: the objects have positions
-  std::size_t rows_max_;     ///< of a batch
+  std::size_t rows_max_;     ///< the most rows of a batch
   std::vector<PostedObject> objects_;
   std::vector<std::uint32_t> order_;
   HttpRespond respond_;
-  std::size_t first_ = 0;  ///< in order_, of the batch under way
+  std::size_t first_ = 0;  ///< index in order_ where the batch under way begins
   std::size_t end_ = 0;
   RowOutcomes outcomes_;
 };

@@ -90,7 +90,7 @@ class StreamList : public std::enable_shared_from_this<StreamList> {
   static constexpr std::uint32_t rows_at_once = 512;  // 0.3 ms, with the longest names
 
   WireGateway& gateway_;
-  std::uint32_t rows_max_;  ///< of a page
+  std::uint32_t rows_max_;  ///< the most rows of a page
   HttpRespond respond_;
   JsonText json_;
 };

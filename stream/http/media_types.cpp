@@ -29,7 +29,7 @@ std::string_view take_item(std::string_view& list, char separator) {
 /// How much a client wants a media type. A larger rank is wanted more.
 struct Rank {
   double weight = 0;        ///< the q of the narrowest range that matches; 0: not acceptable
-  int narrowness = 0;       ///< of this range: 1 for "*/*", 2 for "application/*", 3 for the type
+  int narrowness = 0;       ///< 1 if this range is "*/*", 2 if "application/*", 3 if the type
   std::ptrdiff_t turn = 0;  ///< 0 for the first range of the field, -1 for the second, ...
 
   auto operator<=>(const Rank&) const = default;

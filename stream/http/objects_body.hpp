@@ -20,7 +20,7 @@ namespace starling::stream {
 struct PostedObject {
   ObjectId id{};
   Position position{};
-  std::vector<float> vector{};  ///< in a vector space
+  std::vector<float> vector{};  ///< empty but in a vector space
   std::optional<std::int64_t> time_us{};
   std::optional<std::uint32_t> tags{};
   std::optional<Label> label{};   ///< no_label removes the label

@@ -36,7 +36,7 @@ class PageFiles {
     std::string body;
   };
 
-  std::map<std::string, File, std::less<>> files_;  ///< by path, for example "/page.js"
+  std::map<std::string, File, std::less<>> files_;  ///< the key is the path, such as "/page.js"
 };
 
 }  // namespace starling::stream

@@ -11,8 +11,8 @@ namespace starling::stream {
 /// All times are event times, in microseconds since the epoch.
 struct PlaybackState {
   std::int64_t time_us = 0;   ///< the moment that is due now
-  std::int64_t begin_us = 0;  ///< of the first tick
-  std::int64_t end_us = 0;    ///< of the last tick
+  std::int64_t begin_us = 0;  ///< tau of the first tick
+  std::int64_t end_us = 0;    ///< tau of the last tick
   double speed = 1;           ///< a multiple of real time
   bool is_paused = false;
 };

@@ -32,7 +32,7 @@ enum class RouteBody : std::uint8_t { none, json, json_or_lines };
 /// Who may use a route, if the server has keys. The wire has further rules for the requests that a
 /// route sends.
 enum class RouteAccess : std::uint8_t {
-  open,     ///< everybody, also without a token
+  open,     ///< every request, also without a token
   known,    ///< every principal
   publish,  ///< the role of this name
   query,
@@ -46,7 +46,7 @@ Roles roles_of(RouteAccess access);
 
 struct Route {
   std::string_view method;  ///< a route for GET also answers HEAD
-  std::string_view path;    ///< for example "/v1/objects/{id}"
+  std::string_view path;    ///< a path such as "/v1/objects/{id}"
   RouteAccess access = RouteAccess::known;
   RouteBody body = RouteBody::none;
   /// What only this route answers: its success, and what it finds out itself. 0: no status.
@@ -70,7 +70,7 @@ std::span<const Route> http_routes();
 struct RouteMatch {
   const Route* route = nullptr;      ///< nullptr: no route has this path and this method
   std::string allowed{};             ///< the methods that the path has, as in Allow; empty: none
-  std::vector<std::string> names{};  ///< as in HttpCall
+  std::vector<std::string> names{};  ///< see HttpCall
   std::string_view query{};          ///< a part of the target
 };
 

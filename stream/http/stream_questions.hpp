@@ -19,7 +19,7 @@ struct ListsQuestion {
 struct EventsQuestion {
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   std::string stream;
-  std::string last_event_id{};  ///< as the reader sends it; empty: it has no event
+  std::string last_event_id{};  ///< what the reader sends; empty: it has no event
 };
 
 }  // namespace starling::stream

@@ -33,7 +33,7 @@ class TokenGate {
   explicit TokenGate(Parts parts);
 
   /// Sets the principal of the request. Returns the refusal if it has none or may not use the
-  /// route. A right token always passes, so nobody can lock out others at the same address.
+  /// route. A right token always passes, so no client can lock out others at the same address.
   std::optional<HttpAnswer> check(HttpHead& head, const Route& route);
   /// Returns the refusal if the principal may not receive the lists of the stream.
   std::optional<HttpAnswer> check_stream(PrincipalId id, std::string_view stream) const;
@@ -41,7 +41,7 @@ class TokenGate {
   std::optional<HttpAnswer> check_again(PrincipalId id) const;
 
   bool has_keys() const { return parts_.access != nullptr && parts_.access->has_keys(); }
-  /// Returns how many requests had a wrong token, or needed one and had none.
+  /// Returns how many requests had a wrong token, or lacked one that they needed.
   std::uint64_t refused_count() const { return refused_; }
 
  private:

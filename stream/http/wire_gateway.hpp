@@ -53,7 +53,7 @@ class WireGateway {
     Make make;
     Take take;
     bool is_sent_again = false;
-    std::uint64_t session = 0;  ///< in which it was sent
+    std::uint64_t session = 0;  ///< the session in which it was sent
   };
 
   void begin(Exchange exchange);
@@ -74,7 +74,7 @@ class WireGateway {
   std::shared_ptr<const void> reply_owner_;
   std::deque<Exchange> unopened_;  ///< wait for a session
   std::deque<Exchange> changes_;   ///< sequenced requests that wait for their turn
-  std::unordered_map<std::uint64_t, Exchange> sent_;  ///< by request id
+  std::unordered_map<std::uint64_t, Exchange> sent_;  ///< the key is the request id
   std::uint64_t change_request_ = 0;  ///< the id of the sequenced request that is sent; 0: none
 };
 

@@ -60,7 +60,7 @@ class RecordQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<DecodedRecords> parts_;
-  std::uint64_t bytes_ = 0;  ///< of parts_
+  std::uint64_t bytes_ = 0;  ///< bytes of parts_
   bool is_closed_ = false;
   bool is_stopped_ = false;
 };

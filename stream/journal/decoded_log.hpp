@@ -16,7 +16,7 @@ namespace starling::stream {
 /// Consecutive records.
 struct DecodedRecords {
   std::vector<JournalRecord> records;
-  std::uint64_t bytes = 0;  ///< of the records in the log
+  std::uint64_t bytes = 0;  ///< bytes of the records in the log
 };
 using DecodedHandler = std::function<void(const DecodedRecords&)>;
 

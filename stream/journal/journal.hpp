@@ -60,10 +60,10 @@ class Journal {
   log::Files& files() { return *files_; }
   /// The snapshot that stands for the records before those of recover(), if there is one.
   const std::optional<log::SnapshotInfo>& snapshot() const { return snapshot_; }
-  /// What is known of the records behind the snapshot before they are applied.
+  /// What is known of the records after the snapshot before they are applied.
   const LogScan& scan() const { return scan_; }
 
-  /// Gives all records behind the snapshot to `apply`, in order, cuts a torn tail, and begins to
+  /// Gives all records after the snapshot to `apply`, in order, cuts a torn tail, and begins to
   /// take records. Call it once, before anything is appended. Throws as explain() does, and what
   /// `apply` throws; the log is then as before.
   void recover(const std::function<void(std::span<const JournalRecord>)>& apply);
@@ -129,14 +129,14 @@ class Journal {
   bool wants_pause() const { return make_snapshot_ && !is_making_snapshot_ && is_snapshot_due(); }
 
   struct Counts {
-    std::uint64_t tail_bytes = 0;           ///< of the records behind the last snapshot
-    std::int64_t tail_age_us = 0;           ///< since the last snapshot, or the begin of the log
-    std::uint64_t free_bytes = 0;           ///< of the folder's file system
-    std::uint64_t waiting_records = 0;      ///< that are not on the disk yet
-    std::uint64_t commits = 0;              ///< so far
+    std::uint64_t tail_bytes = 0;       ///< bytes of the records after the last snapshot
+    std::int64_t tail_age_us = 0;       ///< time since the last snapshot, or the begin of the log
+    std::uint64_t free_bytes = 0;       ///< free bytes of the folder's file system
+    std::uint64_t waiting_records = 0;  ///< number of records that are not on the disk yet
+    std::uint64_t commits = 0;          ///< number of commits since the start
     std::optional<std::int64_t> full_us{};  ///< time without room on the disk; none: it has room
-    std::uint64_t snapshot_bytes = 0;       ///< of the last snapshot
-    std::uint64_t snapshots = 0;            ///< that were made so far
+    std::uint64_t snapshot_bytes = 0;       ///< bytes of the last snapshot
+    std::uint64_t snapshots = 0;            ///< number of snapshots made since the start
     std::uint64_t snapshots_failed = 0;
   };
   Counts counts() const;
@@ -184,10 +184,11 @@ class Journal {
   std::set<std::uint32_t> known_principals_;
   std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< not on the disk yet, and their ends
   MessagePlaces places_;
-  std::uint64_t end_of_queries_ = 0;  ///< behind the last change of queries
+  std::uint64_t end_of_queries_ = 0;  ///< place after the last change of queries
   std::uint64_t end_ = 0;
   std::uint64_t durable_ = 0;
-  std::multimap<std::uint64_t, std::function<void()>> waiting_;  ///< by the place they wait for
+  /// The key is the place that the function waits for.
+  std::multimap<std::uint64_t, std::function<void()>> waiting_;
   std::optional<std::string> refusal_;
   std::int64_t full_since_us_ = 0;  ///< begin of the refusal on the steady clock
   std::function<void()> changed_;
@@ -195,9 +196,11 @@ class Journal {
   bool is_making_snapshot_ = false;
   std::uint64_t ticks_under_way_ = 0;
   std::uint64_t tail_bytes_ = 0;
-  std::uint64_t tail_bytes_at_snapshot_ = 0;  ///< when the one that is made now was begun
-  std::optional<std::int64_t> failed_us_;     ///< on the steady clock: when the last one failed
-  std::int64_t tail_since_us_ = 0;            ///< on the steady clock
+  /// The tail_bytes_ when the snapshot that is being made was begun.
+  std::uint64_t tail_bytes_at_snapshot_ = 0;
+  /// Time of the steady clock at which the last snapshot failed.
+  std::optional<std::int64_t> failed_us_;
+  std::int64_t tail_since_us_ = 0;  ///< a time of the steady clock
   std::uint64_t commit_count_ = 0;
   std::uint64_t snapshot_count_ = 0;
   std::uint64_t failed_snapshot_count_ = 0;

@@ -32,17 +32,18 @@ struct JournalOptions {
   std::string folder{};  ///< empty: there is no log
   /// std::nullopt: `tick` if there is a folder, else `off`.
   std::optional<Durability> durability{};
-  std::uint64_t segment_bytes = std::uint64_t{256} << 20;    ///< of one file of the log
-  std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;  ///< of records that wait for the disk
+  std::uint64_t segment_bytes = std::uint64_t{256} << 20;  ///< bytes of one file of the log
+  /// The most bytes of records that wait for the disk.
+  std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;
   std::uint64_t begin_bytes = log::GroupCommitOptions{}.begin_bytes;  ///< see there
-  // A snapshot is made when the records behind the last one have more bytes than this and than the
+  // A snapshot is made when the records after the last one have more bytes than this and than the
   // snapshot, or when the last one is older than this.
   std::uint64_t tail_bytes_max = std::uint64_t{1} << 30;
   std::int64_t tail_age_max_us = 3'600'000'000;
   /// How far back the log can tell of the past at least. Older snapshots and segments are removed.
   /// 0: all before the last snapshot is.
   std::int64_t keep_us = 0;
-  std::int64_t retry_us = 60'000'000;  ///< after a snapshot that failed, until the next try
+  std::int64_t retry_us = 60'000'000;  ///< pause between a snapshot that failed and the next try
   /// Makes the engine for snapshots, which are made beside the server. Empty: there are none, and
   /// the log grows.
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space)> make_engine{};

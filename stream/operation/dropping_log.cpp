@@ -115,9 +115,9 @@ struct DroppingLog::Queue {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Line> lines;
-  std::size_t bytes = 0;         ///< of lines
-  std::uint64_t dropped = 0;     ///< so far
-  std::uint64_t unreported = 0;  ///< of the dropped lines: those that no line reports
+  std::size_t bytes = 0;         ///< bytes of `lines`
+  std::uint64_t dropped = 0;     ///< number of lines dropped since the start
+  std::uint64_t unreported = 0;  ///< number of dropped lines that no line reports yet
   bool works = true;             ///< whether the last line was written
   bool is_closed = false;
   bool is_done = false;  ///< the thread has written all lines of the closed queue

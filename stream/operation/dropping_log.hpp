@@ -19,10 +19,10 @@
 namespace starling::stream {
 
 struct DroppingLogOptions {
-  int descriptor = 2;  ///< where the lines are written
+  int descriptor = 2;  ///< the file that lines are written to
   bool has_colors = false;
-  std::size_t lines_max = 4096;                  ///< that wait to be written
-  std::size_t bytes_max = std::size_t{1} << 20;  ///< of these lines
+  std::size_t lines_max = 4096;                  ///< the most lines that wait to be written
+  std::size_t bytes_max = std::size_t{1} << 20;  ///< the most bytes of these lines
   /// Returns the line, without a newline, that says how many lines are missing before the next one.
   std::function<std::string(std::uint64_t lines)> report_of = [](std::uint64_t lines) {
     return std::to_string(lines) +

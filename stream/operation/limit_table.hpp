@@ -34,7 +34,7 @@ struct Limit {
     std::uint64_t value_max = 0;
   };
 
-  std::string_view name;  ///< for example "queries-max", for the flag --queries-max
+  std::string_view name;  ///< a name such as "queries-max", whose flag is --queries-max
   LimitOf of = LimitOf::server;
   std::string_view bounds;   ///< what is limited; the help text of the flag
   std::string_view reached;  ///< what happens when the limit is reached

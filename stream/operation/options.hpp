@@ -39,7 +39,7 @@ struct ServerOptions {
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0 means any free port
   /// The keys file (access/keys_file.hpp): who may use the server, and what for. Empty: there is
-  /// none, and everybody who reaches an endpoint may do everything.
+  /// none, and every client that reaches an endpoint may do everything.
   std::string keys_path{};
   /// Where the audit log is appended; "-" is stderr. Empty: there is none.
   std::string audit_path{};
@@ -47,7 +47,7 @@ struct ServerOptions {
   std::function<void(const std::string& line)> watch_audit{};
   /// Whether endpoints may be reached by other machines. The log then warns again and again.
   bool insecure = false;
-  std::int64_t insecure_warning_us = 60'000'000;  ///< between two such warnings
+  std::int64_t insecure_warning_us = 60'000'000;  ///< time between two such warnings
 
   /// The server replaces both hash seeds, queries.k_max, queries.owner_queries_max and threads.
   ProcessorOptions processor;
@@ -82,10 +82,10 @@ struct ServerOptions {
   PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
   NameLimits names;
   std::size_t searches_max = 64;       ///< GetNeighbors requests that wait or are answered
-  std::size_t connections_max = 4096;  ///< to the commands endpoint
+  std::size_t connections_max = 4096;  ///< the most connections to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
   unsigned http_connections_max = 64;
-  std::string page_folder{};  ///< of the files at / over HTTP; empty: there is no page
+  std::string page_folder{};  ///< folder of the files at / over HTTP; empty: there is no page
   /// What /v1/network answers: the roads under the page's map, as JSON; null: there are none.
   std::shared_ptr<const std::string> network{};
   /// Wrong tokens of one address that are answered with 401; further ones get 429.
@@ -151,7 +151,7 @@ struct ServerOptions {
   /// The most bytes of replies that wait for one client, and for all clients together.
   std::size_t peer_reply_bytes_max = std::size_t{32} << 20;
   std::size_t reply_bytes_max = std::size_t{256} << 20;
-  int linger_ms = 2000;  ///< after a stop, how long waiting messages may still be sent
+  int linger_ms = 2000;  ///< how long waiting messages may still be sent after a stop
 
   /// If not empty, the server writes when the stages of its first ticks began and ended to this
   /// file (TickTrace).

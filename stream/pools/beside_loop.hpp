@@ -37,7 +37,7 @@ class BesideLoop {
   std::function<void()> done_;
   bool is_busy_ = false;
   std::int64_t waited_us_ = 0;
-  std::uint64_t number_ = 0;  ///< of the work that is under way or comes next
+  std::uint64_t number_ = 0;  ///< number of the work that is under way or comes next
   std::exception_ptr error_;
   std::atomic<bool> has_returned_{false};
   TaskThread thread_;

@@ -41,7 +41,8 @@ struct Pieces {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
   std::atomic<bool> failed{false};
-  std::exception_ptr error;  ///< of the first piece that failed; read after all pieces are done
+  /// The error of the first piece that failed; read when all pieces are done.
+  std::exception_ptr error;
 };
 
 }  // namespace

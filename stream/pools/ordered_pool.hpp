@@ -55,7 +55,7 @@ class OrderedPool {
 
   Executor& executor_;
   Rounds rounds_;
-  std::deque<std::optional<Completion>> slots_;  ///< in submission order; the front completes next
+  std::deque<std::optional<Completion>> slots_;  ///< sorted by submission; the front completes next
   std::size_t first_number_ = 0;
   bool completing_ = false;           ///< a call of complete_round is posted to the loop
   std::unique_ptr<Threads> workers_;  ///< ends first

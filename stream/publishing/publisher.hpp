@@ -65,7 +65,7 @@ class Publisher {
   };
   /// All that the numbers of later messages follow from.
   struct State {
-    std::vector<Numbers> numbers;  ///< by StreamId
+    std::vector<Numbers> numbers;  ///< [StreamId]
     std::uint64_t last_opening = 0;
     std::uint64_t last_removed = 0;  ///< the greatest number of any removed stream
   };
@@ -76,7 +76,7 @@ class Publisher {
   Numbers numbers(StreamId stream) const;
 
   std::uint64_t epoch_;
-  protocol::RunPlace at_;  ///< without a place
+  protocol::RunPlace at_;  ///< the run, and no place
   Space space_;
   State state_;
   std::vector<StreamPlan> spare_;

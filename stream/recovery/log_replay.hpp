@@ -35,7 +35,7 @@ struct LoggedTables {
   Accounts& accounts;
   /// Whether what a request makes belongs to its principal. Otherwise it belongs to its session.
   bool has_keys = false;
-  std::int64_t now_us = 0;  ///< on the steady clock: since when sessions are idle
+  std::int64_t now_us = 0;  ///< time of the steady clock since which sessions are idle
   /// Returns the number of the principal of this name.
   std::function<PrincipalId(const std::string& name)> principal_id;
 };
@@ -68,7 +68,8 @@ class LogReplay {
   /// for ticks that have finished. The log may have lost a reply, but not the tick.
   struct Open {
     std::deque<TickBegunRecord> ticks;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, SequencedReply> replies;  ///< by session
+    /// The key is the session and the sequence.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, SequencedReply> replies;
     /// The principals' numbers here, by the numbers that the log has for them.
     std::map<std::uint32_t, PrincipalId> principals;
   };

@@ -36,8 +36,8 @@ struct LogSpan {
 };
 
 struct LogRunCounts {
-  std::uint64_t ticks = 0;         ///< that ran again, without those that had failed
-  std::uint64_t failed_ticks = 0;  ///< that had failed
+  std::uint64_t ticks = 0;         ///< ticks that ran again, failed ones left out
+  std::uint64_t failed_ticks = 0;  ///< ticks that had failed
   std::uint64_t messages = 0;
   std::uint64_t equal = 0;      ///< ticks whose hash is that of the log
   std::uint64_t unhashed = 0;   ///< ticks whose messages the server did not send, or not log
@@ -108,14 +108,14 @@ class LogRun {
 
   log::Files& files_;
   LogRunOptions options_;
-  std::optional<log::SnapshotInfo> snapshot_;  ///< with which the run begins
+  std::optional<log::SnapshotInfo> snapshot_;  ///< the snapshot with which the run begins
   std::optional<std::int64_t> snapshot_tau_us_;
-  log::LogRange range_;  ///< behind it, up to the last record that the constructor saw
+  log::LogRange range_;  ///< the records after it, up to the last that the constructor saw
   std::string kept_;
   LogScan scan_;
   std::map<Tick, std::int64_t> begun_;  ///< tau of ticks that have not finished yet
   bool is_beyond_ = false;              ///< a tick has begun that is not looked for
-  std::map<Tick, std::int64_t> taus_;   ///< of the ticks that finished
+  std::map<Tick, std::int64_t> taus_;   ///< tau of the ticks that finished
   std::unique_ptr<ReplayedTables> tables_;
   std::optional<protocol::ServedSpace> space_;
   EncodeHelpers helpers_{0};
@@ -123,7 +123,7 @@ class LogRun {
   Handler handler_;
   bool is_stopped_ = false;
   LogRunCounts counts_;
-  std::map<Tick, std::uint64_t> hashes_;  ///< of ticks that ran and were not compared yet
+  std::map<Tick, std::uint64_t> hashes_;  ///< hashes of ticks that ran and were not compared yet
 };
 
 }  // namespace starling::stream

@@ -40,7 +40,7 @@ struct LoggedState {
 
   ProcessorState processor;
   Publisher::State publisher;
-  std::vector<SessionTable::SessionState> sessions;  ///< without their requests
+  std::vector<SessionTable::SessionState> sessions;  ///< sessions without their requests
   std::vector<Sent> sent;
   std::vector<NameTable::StoredName> names;
   std::vector<Principal> principals;  ///< those that anything belongs to

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a snapshot of a log from the last one and the records behind it, and removes what need not
+// Makes a snapshot of a log from the last one and the records after it, and removes what need not
 // stay any longer. It needs nothing of the server that writes the log, so it may run beside it.
 #pragma once
 

@@ -23,7 +23,7 @@ namespace starling::stream {
 struct PastQuestions {
   std::int64_t at_us = 0;  ///< tau
   std::vector<OneShotQuery> questions;
-  std::vector<ObjectId> objects;  ///< of the questions that follow one; as many as questions
+  std::vector<ObjectId> objects;  ///< the objects that questions follow; one for each question
 };
 
 /// The log has no tick at or before the time.

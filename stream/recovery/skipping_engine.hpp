@@ -39,7 +39,7 @@ class SkippingEngine final : public ForwardingEngine {
   std::optional<Tick> last_searched_;
   std::set<Tick> skipped_;
   bool is_through_ = false;   ///< no later tick is skipped
-  bool has_skipped_ = false;  ///< since the last tick that was searched
+  bool has_skipped_ = false;  ///< a tick was skipped since the last that was searched
 };
 
 }  // namespace starling::stream

@@ -253,13 +253,14 @@ struct CommandSocket::State final : zmtp::Traffic {
   boost::asio::io_context& loop;
   const CommandSocketOptions options;
   Handlers handlers;
-  std::atomic<std::size_t> waiting_bytes{0};  ///< of replies
+  std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of replies
   ReceiveBudget budget;
   Mailbox<Request> inbox;
   Mailbox<std::shared_ptr<Link>> ended;
   std::atomic<bool> has_lost_an_end{false};
   std::deque<Request> requests;  ///< taken from the inbox, and not handled yet
-  std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;  ///< of those that have asked
+  /// The connections that have asked.
+  std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;
   bool is_turn_posted = false;
   bool stopped = false;
   std::vector<std::unique_ptr<Outbox>> outboxes;

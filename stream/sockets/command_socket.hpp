@@ -33,8 +33,10 @@ struct CommandSocketOptions {
   std::size_t message_bytes_max = 0;  ///< the sender of a longer request is cut
   /// The most bytes of requests that are being received or wait for the loop, of all connections.
   std::size_t receive_bytes_max = std::size_t{256} << 20;
-  std::size_t peer_reply_bytes_max = std::size_t{32} << 20;  ///< that wait for one peer
-  std::size_t reply_bytes_max = std::size_t{256} << 20;      ///< that wait for all peers together
+  /// The most bytes that wait for one peer.
+  std::size_t peer_reply_bytes_max = std::size_t{32} << 20;
+  /// The most bytes that wait for all peers together.
+  std::size_t reply_bytes_max = std::size_t{256} << 20;
   /// Returns the most bytes that wait for all connections of a principal together; std::nullopt:
   /// only the limits above count. May be empty. The loop calls it.
   std::function<std::optional<std::uint64_t>(zmtp::PrincipalId)> principal_reply_bytes_max{};

@@ -13,7 +13,7 @@ struct Exposure {
   std::string results{};
   std::string http{};  ///< an address and a port
   bool has_keys = false;
-  bool has_tls = false;  ///< at the HTTP endpoint
+  bool has_tls = false;  ///< the HTTP endpoint has TLS
 };
 
 /// Returns the sentence that warns of endpoints that other machines reach without authentication or

@@ -21,7 +21,8 @@ namespace {
 /// does not read, also after a hand-over. Without this limit it may take several megabytes, which
 /// holds the loop for a millisecond.
 constexpr int system_bytes_max = 256 * 1024;
-constexpr std::size_t read_bytes_max = 65536;  ///< at a time, so that the loop is soon free again
+/// The most bytes of one read, so that the loop is soon free again.
+constexpr std::size_t read_bytes_max = 65536;
 constexpr std::chrono::milliseconds discard_time{1000};
 constexpr unsigned switching_protocols = 101;
 /// A browser that has seen TLS here tries nothing else for a year.

@@ -66,10 +66,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::asio::steady_timer answer_deadline_;
   boost::beast::flat_buffer buffer_;
   std::optional<HttpParser> parser_;
-  HttpHead head_;  ///< of the request that is read or answered
+  HttpHead head_;  ///< head of the request that is read or answered
   std::optional<Response> response_;
-  std::function<void(HandedOver)> hand_over_;  ///< of the answer that is written
-  std::uint64_t exchange_ = 0;                 ///< the number of requests and answers until now
+  /// What takes the connection when the answer is written.
+  std::function<void(HandedOver)> hand_over_;
+  std::uint64_t exchange_ = 0;  ///< the number of requests and answers until now
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;
   bool is_closed_ = false;
 };

@@ -53,7 +53,7 @@ struct HttpOrigin {
 /// The head of a request, as far as handlers use it. An absent field is empty.
 struct HttpHead {
   std::string method;
-  std::string target;  ///< for example "/v1/neighbors?k=3"
+  std::string target;  ///< a target such as "/v1/neighbors?k=3"
   std::string host;
   std::string origin;
   std::string content_type;
@@ -66,7 +66,7 @@ struct HttpHead {
   std::string websocket_version;
   std::string websocket_protocol;
   std::string authorization;
-  bool is_forwarded = false;  ///< a proxy says that it sends the request for somebody else
+  bool is_forwarded = false;  ///< a proxy says that it sends the request for another client
   HttpOrigin from;
   /// Whose request it is. HttpHandlers::admit sets it.
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
@@ -80,15 +80,16 @@ struct HttpRequest {
 
 /// A connection that is no longer HTTP, for example because it now carries events.
 struct HandedOver {
-  boost::asio::ip::tcp::socket socket;  ///< of the server's loop; nothing is under way on it
-  std::string received;                 ///< what the client has sent behind its request
+  /// Belongs to the server's loop; nothing is under way on it.
+  boost::asio::ip::tcp::socket socket;
+  std::string received;  ///< what the client has sent behind its request
 };
 
 struct HttpAnswer {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  std::vector<std::pair<std::string, std::string>> fields{};  ///< for example Allow
+  std::vector<std::pair<std::string, std::string>> fields{};  ///< further fields, such as Allow
   /// If set, the answer has no body. When its head is sent, the connection leaves the server, which
   /// no longer counts it, and this function gets it, on the loop. It is destroyed without a call if
   /// the connection ends before, or if the request is HEAD.

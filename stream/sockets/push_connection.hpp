@@ -50,7 +50,7 @@ class PushConnection : public std::enable_shared_from_this<PushConnection> {
   boost::asio::ip::tcp::socket socket_;
   Handlers handlers_;
   std::vector<Text> sending_;
-  std::vector<boost::asio::const_buffer> buffers_;  ///< of sending_
+  std::vector<boost::asio::const_buffer> buffers_;  ///< the buffers of sending_
   std::int64_t progress_us_;
   std::array<char, 512> received_{};
   std::size_t received_bytes_ = 0;

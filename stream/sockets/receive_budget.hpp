@@ -24,7 +24,7 @@ class ReceiveBudget {
 
   /// Takes room. Returns false if there is none: the connection then waits in line until `granted`
   /// is called, and calls take() again. With `may_overdraw` there is always room: for short
-  /// requests of connections that hold no other, so that long ones keep nobody out.
+  /// requests of connections that hold no other, so that long ones keep no connection out.
   bool take(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes, bool may_overdraw);
   void give_back(std::size_t bytes);
   /// Takes the connection out of the line, and gives back what it was granted.

@@ -28,7 +28,7 @@ constexpr std::size_t ticks_max = 64;
 constexpr std::size_t bytes_per_topic = 64;
 // The topics of all connections together. Each takes a few hundred bytes.
 constexpr std::size_t topics_max = std::size_t{1} << 18;
-// Each connection may have so many in any case, so that no other shuts it out.
+// Each connection may have this many topics in any case, so that others cannot shut it out.
 constexpr std::size_t free_topics = 64;
 // If more bytes of messages wait than this many times subscriber_bytes_max, subscribers who read
 // nothing must go.
@@ -38,7 +38,8 @@ constexpr std::size_t message_bytes_besides = 256;
 
 struct Publication {
   std::shared_ptr<const WireMessage> message;
-  std::size_t messages_max = 0;  ///< that may wait for one subscriber, this one included
+  /// The most messages that may wait for one subscriber, this one included.
+  std::size_t messages_max = 0;
 };
 
 /// How many subscriptions there are. I/O threads count, and the loop reads.

@@ -55,11 +55,12 @@ class DisciplinedClock {
   std::int64_t adopt_after_us_;
   std::int64_t first_us_ = std::numeric_limits<std::int64_t>::min();
   bool has_started_ = false;
-  std::int64_t steady_us_ = 0;  ///< at the last read, like the next two
+  /// Time of the steady clock at the last read; the next two are of that read, too.
+  std::int64_t steady_us_ = 0;
   std::int64_t wall_us_ = 0;
   std::int64_t time_us_ = 0;
   std::int64_t left_over_us_ = 0;
-  std::optional<std::int64_t> apart_since_us_;  ///< on the steady clock; the last step away
+  std::optional<std::int64_t> apart_since_us_;  ///< time of the steady clock at the last step away
   std::uint64_t steps_ = 0;
   std::uint64_t steps_logged_ = 0;
   std::optional<std::int64_t> logged_us_;

@@ -45,8 +45,8 @@ class FairQueue {
   };
   struct Account {
     std::deque<Job> waiting;
-    std::deque<Running> running;  ///< in the order of their beginnings
-    std::int64_t used_us = 0;     ///< on the queue's virtual clock
+    std::deque<Running> running;  ///< sorted by the time of their begin
+    std::int64_t used_us = 0;     ///< a time of the queue's virtual clock
     std::int64_t last_us = 0;     ///< how long its last job took
     std::size_t count() const { return waiting.size() + running.size(); }
   };
@@ -63,7 +63,7 @@ class FairQueue {
   std::size_t running_ = 0;
   std::int64_t running_us_ = 0;   ///< the estimates of the jobs that run, together
   std::int64_t virtual_us_ = 0;   ///< what the owner served last had used
-  std::int64_t last_end_us_ = 0;  ///< on the steady clock
+  std::int64_t last_end_us_ = 0;  ///< a time of the steady clock
 };
 
 }  // namespace starling::stream

@@ -34,7 +34,7 @@ class MemoryBudget {
   static constexpr double part = 0.85;
 
   struct Options {
-    /// Of resident memory. 0: `part` of limits.resident.
+    /// The most resident memory. 0: `part` of limits.resident.
     std::uint64_t bytes_max = 0;
     MemoryLimits limits{};
     std::function<MemoryUse()> use = memory_use;

@@ -19,7 +19,7 @@ namespace starling::stream {
 
 struct NameLimits {
   std::size_t names_max = std::size_t{1} << 22;
-  std::size_t bytes_max = std::size_t{256} << 20;  ///< of all names together
+  std::size_t bytes_max = std::size_t{256} << 20;  ///< the most bytes of all names together
 };
 
 class NameTable {
@@ -32,7 +32,7 @@ class NameTable {
     std::uint64_t names_max;  ///< how many names it may add
     /// Why names beyond names_max are rejected.
     protocol::RowReason too_many = protocol::RowReason::too_many_names_of_session;
-    std::uint32_t owner = 0;        ///< to whom its names belong
+    std::uint32_t owner = 0;        ///< the owner of the names
     bool may_change_others = true;  ///< may also send the names of other owners again
   };
   /// Stores the name `text` of the object `id`. Returns RowReason::none, or why the name is

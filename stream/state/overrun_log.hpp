@@ -54,7 +54,8 @@ class OverrunLog {
 
   std::int64_t period_us_;
   std::optional<std::int64_t> logged_us_;
-  std::uint64_t due_ = 0;  ///< since the last sentence, like all members below
+  /// Ticks due since the last sentence; all members below count from there, too.
+  std::uint64_t due_ = 0;
   std::uint64_t skipped_ = 0;
   std::uint64_t stalled_ = 0;  ///< skipped ticks that a stall explains
   std::int64_t late_us_ = 0;   ///< the longest time for which the system did not run the server

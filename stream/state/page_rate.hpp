@@ -9,7 +9,7 @@
 namespace starling::stream {
 
 struct PageRateLimits {
-  std::int64_t interval_us = 2'000;  ///< between pages of one session, on average
+  std::int64_t interval_us = 2'000;  ///< average time between pages of one session
   /// How many pages one session may ask for at once: at least 1.
   std::int64_t burst = 256;
 };
@@ -25,7 +25,8 @@ class PageRate {
 
  private:
   PageRateLimits limits_;
-  std::unordered_map<std::uint64_t, std::int64_t> due_us_;  ///< when the next page is due
+  /// The key is the session; the value is when its next page is due.
+  std::unordered_map<std::uint64_t, std::int64_t> due_us_;
 };
 
 }  // namespace starling::stream

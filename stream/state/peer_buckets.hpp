@@ -11,8 +11,9 @@
 namespace starling::stream {
 
 struct PeerBucketLimits {
-  std::int64_t burst = 1;            ///< how often a peer may do it at once: at least 1
-  std::int64_t interval_us = 1;      ///< after that, the time until it may do it once more
+  std::int64_t burst = 1;  ///< how often a peer may do it at once: at least 1
+  /// Time until the peer may do it once more, when the burst is used up.
+  std::int64_t interval_us = 1;
   std::size_t peers_max = 1u << 12;  ///< further peers share one bucket
 };
 
@@ -36,7 +37,8 @@ class PeerBuckets {
   PeerBucketLimits limits_;
   /// The time at which the bucket of each peer will be full. It tells how many tokens are missing.
   std::unordered_map<std::uint64_t, std::int64_t> full_at_us_;
-  std::int64_t others_full_at_us_ = 0;  ///< of the bucket that all further peers share
+  /// The time when the bucket that all further peers share will be full.
+  std::int64_t others_full_at_us_ = 0;
 };
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turns and shares of the server a request takes: those of its principal, on all connections
-// together, or without keys those of its connection. FairQueue and SnapshotStore count by owner.
+// The owner whose turns and shares of the server a request takes: its principal, on all connections
+// together, or without keys its connection. FairQueue and SnapshotStore count by owner.
 #pragma once
 
 #include <compare>

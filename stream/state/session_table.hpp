@@ -25,7 +25,7 @@ namespace starling::stream {
 
 struct SessionLimits {
   std::uint32_t sessions_max = 1024;
-  std::uint32_t connection_sessions_max = 64;  ///< of one connection
+  std::uint32_t connection_sessions_max = 64;  ///< the most sessions of one connection
   std::int64_t idle_us = 600'000'000;  ///< a session ends after a longer time without a request
   /// A session that was silent for this long may give way to a new one. The C++ client waits this
   /// long for a reply (ClientOptions::timeout_ms), so a client that still resends is not silent.
@@ -59,7 +59,7 @@ using SequencedReply =
 
 class SessionTable {
  public:
-  /// `random` returns 64 bits that nobody can predict. They become the ids of sessions.
+  /// `random` returns 64 bits that no client can predict. They become the ids of sessions.
   /// `has_arriving` returns whether requests of a session have come that the table does not know
   /// yet. Such a session does not give way.
   SessionTable(
@@ -221,7 +221,7 @@ class SessionTable {
   void add(std::uint64_t id, Session session);
   static std::uint64_t last_answered(const Session& session);
   void forget(Sessions::iterator session);
-  /// Of sessions that the log had, until a client resumes them.
+  /// The connection of sessions that the log had, until a client resumes them.
   static constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();
 
   void move_to(std::uint64_t connection, Session& session);
@@ -234,8 +234,10 @@ class SessionTable {
   std::function<bool(std::uint64_t)> has_arriving_;
   std::uint64_t last_number_ = 0;
   Sessions sessions_;
-  std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;         ///< of sessions, by principal
-  std::unordered_map<std::uint64_t, std::size_t> connection_counts_;  ///< and by connection
+  /// Number of sessions of each principal.
+  std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;
+  /// Number of sessions of each connection.
+  std::unordered_map<std::uint64_t, std::size_t> connection_counts_;
   std::list<std::uint64_t> unused_;  ///< opened and never used, the oldest first
   std::list<std::uint64_t> used_;    ///< the others, the one that has been silent longest first
 };

@@ -118,7 +118,7 @@ SnapshotStore::Reservation SnapshotStore::reserve(const Place& place, std::int64
 
 SnapshotStore::Reservation SnapshotStore::take_bytes(Place& place, std::uint64_t bytes) {
   Share& share = shares_.at(place.owner);
-  // What nobody can free now: the snapshots of others, and those that are being copied.
+  // `fixed` is what cannot be freed now: snapshots of others, and those that are being copied.
   const auto check = [&](std::string_view limit, std::uint64_t bytes_max, std::uint64_t fixed) {
     if (bytes > bytes_max) return refused(limit, 0);
     if (fixed > bytes_max - bytes) return refused(limit, place_retry_us);

@@ -34,7 +34,7 @@ struct SnapshotLimits {
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
   std::uint64_t owner_bytes_max = std::uint64_t{2} << 30;
   std::int64_t idle_us = 30'000'000;  ///< a snapshot is dropped if no page is read for longer
-  std::int64_t interval_us = 50'000;  ///< between new snapshots of one session, on average
+  std::int64_t interval_us = 50'000;  ///< average time between new snapshots of one session
   /// How many new snapshots one session may begin at once: at least 1.
   std::int64_t burst = 20;
 };
@@ -60,7 +60,7 @@ struct Snapshot {
   std::string stream;
   ReportWith with;
   std::uint64_t sequence = 0;
-  std::uint64_t place = 0;  ///< of the server's log, behind all that the lists follow from
+  std::uint64_t place = 0;  ///< place of the server's log after all that the lists follow from
   Answers answers;
   std::vector<QueryReport> reports;  ///< views of `answers`
   /// For each page, the index in `reports` of its first list; then reports.size().
@@ -83,7 +83,7 @@ class SnapshotStore {
     bool granted = false;
     /// If refused: how long to wait before the next try; 0: the snapshot never fits the limit.
     std::int64_t retry_after_us = 0;
-    std::string_view limit{};  ///< if refused: the name of the limit that is reached
+    std::string_view limit{};  ///< the limit that is reached; empty if granted
   };
   /// Reserves a place for one snapshot. Call reserve() before the engine copies the lists. If the
   /// session or the owner already holds as many snapshots as it may, drops its oldest snapshot
@@ -130,14 +130,14 @@ class SnapshotStore {
   };
   struct Account {
     std::size_t held = 0;     ///< snapshots that are pinned or reserved
-    std::int64_t due_us = 0;  ///< when the next snapshot is due at the steady rate
+    std::int64_t due_us = 0;  ///< time at which the next snapshot is due at the steady rate
   };
 
   /// What one owner has.
   struct Share {
     std::size_t count = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t pinned_bytes = 0;  ///< of these: those that are held, not being copied
+    std::uint64_t pinned_bytes = 0;  ///< bytes of snapshots that are held and not being copied
   };
 
   void cancel_pinned(const Place& place);

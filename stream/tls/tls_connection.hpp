@@ -67,11 +67,11 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   std::function<void(TlsConnection*)> ended_;
   std::unique_ptr<ssl_st, void (*)(ssl_st*)> tls_;
   Phase phase_ = Phase::handshake;
-  std::unique_ptr<Bytes> up_;    ///< from the client to the server
-  std::unique_ptr<Bytes> down_;  ///< from the server to the client
+  std::unique_ptr<Bytes> up_;    ///< bytes that go from the client to the server
+  std::unique_ptr<Bytes> down_;  ///< bytes that go from the server to the client
   bool is_up_ended_ = false;
   bool is_down_ending_ = false;  ///< HttpServer writes no more
-  bool is_down_ended_ = false;   ///< and the client has been told
+  bool is_down_ended_ = false;   ///< the client has been told that the server's bytes end
   bool is_closed_ = false;
   bool wants_client_read_ = false;
   bool wants_client_write_ = false;
@@ -80,7 +80,7 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   bool waits_server_read_ = false;
   bool waits_server_write_ = false;
   std::int64_t begun_us_;
-  std::int64_t progress_us_;  ///< when the client last took bytes, or none waited for it
+  std::int64_t progress_us_;  ///< time when the client last took bytes, or none waited for it
 };
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes the files' text to OpenSSL: see tls_context.hpp. A file is opened once, and its mode is
-// that of the opened file, so nobody can exchange it between the check and the reading.
+// that of the opened file, so it cannot be exchanged between the check and the reading.
 #include "starling/stream/tls/tls_context.hpp"
 
 #include <array>

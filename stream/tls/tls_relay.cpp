@@ -76,13 +76,13 @@ struct TlsRelay::State {
   TlsFiles files;
   TlsLimits limits;
   TlsCounts counts;
-  std::mutex mutex;  ///< of `loaded`, after the start
+  std::mutex mutex;  ///< guards `loaded` after the start
   LoadedTls loaded;
   const std::string warning;
   asio::io_context context{1};
   asio::steady_timer timer{context};
   std::unordered_map<TlsConnection*, std::shared_ptr<TlsConnection>> connections;
-  std::int64_t stops_at_us = 0;  ///< on the steady clock; 0: the relay does not stop
+  std::int64_t stops_at_us = 0;  ///< a time of the steady clock; 0: the relay does not stop
   std::thread thread;
 };
 

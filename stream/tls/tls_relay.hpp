@@ -30,11 +30,12 @@ struct TlsLimits {
 
 /// Counts from the start of the relay. Any thread may read them.
 struct TlsCounts {
-  std::atomic<std::size_t> connections{0};   ///< that are open
-  std::atomic<std::uint64_t> handshakes{0};  ///< that succeeded
+  std::atomic<std::size_t> connections{0};   ///< number of open connections
+  std::atomic<std::uint64_t> handshakes{0};  ///< number of handshakes that succeeded
   std::atomic<std::uint64_t> failed{0};      ///< handshakes that did not
   std::atomic<std::uint64_t> stalled{0};     ///< connections that were cut for taking nothing
-  std::atomic<std::uint64_t> refused{0};     ///< because of connections_max
+  /// Number of connections refused because of connections_max.
+  std::atomic<std::uint64_t> refused{0};
 };
 
 class TlsRelay {

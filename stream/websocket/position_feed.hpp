@@ -72,9 +72,9 @@ class PositionFeed {
   boost::asio::steady_timer timer_;
   ReturnPool<MirrorRows> pool_{pending_max};
   std::shared_ptr<std::atomic<int>> pending_ = std::make_shared<std::atomic<int>>(0);
-  MirrorTime time_;           ///< of the last tick
-  MirrorTime walk_time_;      ///< that the mirror has when the walk ends
-  MirrorTime complete_time_;  ///< that the mirror has
+  MirrorTime time_;           ///< time of the last tick
+  MirrorTime walk_time_;      ///< time that the mirror has when the walk ends
+  MirrorTime complete_time_;  ///< time that the mirror has
   bool is_on_ = false;
   bool is_complete_ = false;
   bool is_walking_ = false;

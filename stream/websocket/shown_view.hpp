@@ -41,7 +41,7 @@ class ViewArea {
   double x_max_;
   double y_max_;
   bool is_wrapped_ = false;
-  double antimeridian_;  ///< in a planar space, no x equals it
+  double antimeridian_;  ///< infinity in a planar space, so that no x equals it
   // The edges from which positions count. In a planar space, those above are rounded.
   double x_from_;
   double y_from_;
@@ -91,7 +91,7 @@ class ShownView {
   Parts parts_;
   ViewArea area_;
   std::size_t entering_max_;
-  std::vector<Held> held_;  ///< by slot, ascending
+  std::vector<Held> held_;  ///< sorted by slot
   std::uint64_t number_ = 0;
   bool is_whole_ = true;
   bool has_more_ = false;

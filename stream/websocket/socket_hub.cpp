@@ -61,11 +61,12 @@ struct SocketHub::State {
   State(SocketThread::Parts thread_parts, PositionFeed::Parts feed_parts)
       : positions(std::move(feed_parts)), thread(std::move(thread_parts)) {}
 
-  PositionFeed positions;  ///< of the loop
+  PositionFeed positions;  ///< used by the loop only
   std::uint64_t feed = 0;  ///< the number of the rows that the thread asked for last
-  std::atomic<std::size_t> waiting_bytes{0};  ///< of ticks that are posted to the thread
+  std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of ticks that are posted to the thread
   std::atomic<unsigned> waiting_shows{0};
-  std::vector<Unsent> unsent;  ///< of the loop: for the thread, when the next tick is published
+  /// What the loop sends to the thread when the next tick is published.
+  std::vector<Unsent> unsent;
   SocketThread thread;
 };
 

@@ -69,7 +69,7 @@ class SocketHub {
 
   /// Returns whether publish() has anything to do.
   bool is_following() const { return !followed_.empty(); }
-  /// Takes the message of one stream's tick, if somebody follows the stream. Call it for each tick
+  /// Takes the message of one stream's tick, if a socket follows the stream. Call it for each tick
   /// in order.
   void publish(const std::string& stream, const protocol::TickHeader& header,
                const protocol::TickMessage& message);
@@ -96,9 +96,10 @@ class SocketHub {
 
   Parts parts_;
   std::unique_ptr<State> state_;
-  std::map<std::string, unsigned, std::less<>> followed_;  ///< and by how many
-  std::uint64_t readers_ = 0;                              ///< that have ever come
-  std::uint64_t cuts_ = 0;                                 ///< until now
+  /// Number of sockets that follow each stream.
+  std::map<std::string, unsigned, std::less<>> followed_;
+  std::uint64_t readers_ = 0;  ///< number of readers since the start
+  std::uint64_t cuts_ = 0;     ///< number of calls of cut()
   bool is_closed_ = false;
 };
 

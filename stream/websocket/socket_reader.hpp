@@ -90,14 +90,15 @@ class SocketReader {
   Parts parts_;
   std::shared_ptr<WebSocket> socket_;
   boost::asio::steady_timer view_timer_;
-  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  ///< while this exists
+  /// Exists as long as this object.
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   std::optional<ShownView> view_;
-  std::weak_ptr<const SocketMessage> view_message_;  ///< that is being sent
+  std::weak_ptr<const SocketMessage> view_message_;  ///< the view's message that is being sent
   std::uint64_t shown_version_ = 0;
-  std::int64_t next_by_rate_us_ = 0;   ///< on the steady clock
-  std::int64_t next_by_bytes_us_ = 0;  ///< on the steady clock
+  std::int64_t next_by_rate_us_ = 0;   ///< a time of the steady clock
+  std::int64_t next_by_bytes_us_ = 0;  ///< a time of the steady clock
   std::set<std::string, std::less<>> streams_;
-  unsigned requests_ = 0;  ///< that wait for their replies
+  unsigned requests_ = 0;  ///< number of requests that wait for their replies
   /// A Follow waits for followed(). No message is read meanwhile, so an EndFollow comes after it.
   bool is_following_ = false;
 };

@@ -31,7 +31,7 @@ namespace starling::stream {
 struct SocketOpening {
   std::uint64_t reader = 0;
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-  std::string head;           ///< of its request
+  std::string head;           ///< head of its HTTP request
   std::string_view protocol;  ///< WebSocket::start()'s
 };
 

@@ -90,7 +90,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   void read();
   void take(const Error& error);
   void write();
-  void take_ping();  ///< or a pong
+  void take_ping();  ///< also takes a pong
   std::uint64_t read_bytes() { return stream_.next_layer().rate_policy().read_bytes(); }
   void break_rule(Code code, std::string_view reason);
   void fail(const Error& error);
@@ -104,9 +104,10 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   boost::beast::flat_buffer buffer_;
   std::deque<SharedMessage> waiting_;
   std::size_t waiting_bytes_ = 0;
-  std::int64_t message_since_us_ = 0;  ///< when a message was first seen incomplete; 0: none is
+  /// Time when a message was first seen incomplete; 0: none is.
+  std::int64_t message_since_us_ = 0;
   std::uint64_t content_end_ = 0;      ///< read_bytes() when a message or a ping went on last
-  std::int64_t pings_full_at_us_ = 0;  ///< when the client may send as many pings as at first
+  std::int64_t pings_full_at_us_ = 0;  ///< time when the client may send as many pings as at first
   bool is_open_ = false;
   bool is_reading_ = false;
   bool is_paused_ = false;

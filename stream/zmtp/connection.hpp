@@ -109,19 +109,19 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   mutable Socket socket_;
   std::shared_ptr<Link> link_;
   WriteQueue queue_;
-  std::size_t answers_ = 0;  ///< of the session, since the queue was empty
+  std::size_t answers_ = 0;  ///< number of the session's answers since the queue was empty
   Session session_;
   std::vector<std::byte> untaken_;  ///< received while the session took no bytes
   bool is_paused_ = false;
   bool is_reading_ = false;
   bool is_writing_ = false;
   bool is_counted_ = false;
-  std::size_t room_ = 0;  ///< of the unfinished message
+  std::size_t room_ = 0;  ///< room of the unfinished message
   std::int64_t begun_us_;
   std::int64_t heard_us_;
   std::int64_t pinged_us_ = 0;
   std::int64_t room_since_us_ = 0;
-  std::int64_t wrote_us_ = 0;  ///< when bytes were written last, or the queue began to fill
+  std::int64_t wrote_us_ = 0;  ///< time when bytes were written last, or the queue began to fill
 };
 
 }  // namespace starling::stream::zmtp

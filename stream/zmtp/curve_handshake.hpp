@@ -54,8 +54,8 @@ class CurveHandshake {
   Key client_short_{};  ///< the client's public key of this connection
   Key own_short_{};     ///< the server's public key of this connection
   Key own_secret_{};    ///< its secret key
-  Key cookie_key_{};    ///< of this connection alone
-  Key shared_{};        ///< of the two keys of this connection
+  Key cookie_key_{};    ///< key of this connection's cookie alone
+  Key shared_{};        ///< the secret that the two keys of this connection share
   std::uint64_t peer_number_ = 0;
   std::uint64_t own_number_ = 0;
   std::vector<std::byte> metadata_;

@@ -16,7 +16,7 @@ inline constexpr std::size_t head_bytes_max = 9;
 struct FrameHead {
   bool more = false;  ///< further parts of the same message follow
   bool is_command = false;
-  std::uint64_t bytes = 0;  ///< of the body
+  std::uint64_t bytes = 0;  ///< bytes of the body
 };
 
 /// Gathers the bytes of one head.

@@ -15,7 +15,7 @@ inline constexpr std::size_t greeting_bytes = 64;
 enum class MechanismName : std::uint8_t { null, curve, other };
 
 struct Greeting {
-  std::uint8_t minor = 0;  ///< of the version 3.minor
+  std::uint8_t minor = 0;  ///< minor number of the version 3.minor
   MechanismName mechanism = MechanismName::null;
   bool as_server = false;
 };

@@ -16,8 +16,9 @@ struct Lane;
 struct Link {
   Link(std::uint64_t the_number, Lane& the_lane) : number(the_number), lane(the_lane) {}
 
-  const std::uint64_t number;  ///< of the connection: never used again, and not the peer's choice
-  Lane& lane;                  ///< of the connection's thread
+  /// The connection's number, never used again and not the peer's choice.
+  const std::uint64_t number;
+  Lane& lane;                        ///< lane of the connection's thread
   Connection* connection = nullptr;  ///< only the lane's thread reads it; null: closed
   PrincipalId principal = PrincipalId::anonymous;  ///< set before the connection is established
 

@@ -34,7 +34,7 @@ enum class Role : std::uint8_t {
 
 struct SessionOptions {
   Role role = Role::router;
-  std::size_t message_bytes_max = 0;               ///< of all parts together; for a router
+  std::size_t message_bytes_max = 0;  ///< the most bytes of all parts together; used by a router
   const Authentication* authentication = nullptr;  ///< null: the mechanism NULL
 };
 

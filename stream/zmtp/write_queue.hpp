@@ -33,8 +33,8 @@ class WriteQueue {
   std::span<iovec> next(CurveCipher* cipher);
 
   struct Written {
-    std::size_t messages = 0;  ///< that are wholly written, without those of push_first()
-    std::size_t charge = 0;    ///< of these messages together
+    std::size_t messages = 0;  ///< messages that are wholly written, those of push_first() left out
+    std::size_t charge = 0;    ///< charge of these messages together
   };
   /// Drops the first bytes of the last next().
   Written written(std::size_t bytes);
@@ -51,9 +51,9 @@ class WriteQueue {
 
   std::deque<Entry> entries_;
   std::size_t charge_ = 0;
-  std::size_t piece_ = 0;          ///< of the first message: the piece that is written next
+  std::size_t piece_ = 0;          ///< piece of the first message that is written next
   std::size_t piece_written_ = 0;  ///< bytes of it that are written
-  std::size_t part_ = 0;           ///< of the first message: the part that is sealed next
+  std::size_t part_ = 0;           ///< part of the first message that is sealed next
   std::vector<std::byte> sealed_;
   std::size_t sealed_written_ = 0;
   std::array<iovec, 64> views_{};
