@@ -16,7 +16,7 @@ struct ScriptOptions {
   /// If true, the script sometimes exports the state and continues with a new engine that imports
   /// it.
   bool moves = true;
-  bool ahead = false;  ///< as TwinOptions::ahead
+  bool ahead = false;  ///< see TwinOptions::ahead
 };
 
 /// Runs the script in a Twin, which compares every tick with the oracle. Returns all reports of the

@@ -99,7 +99,7 @@ class Twin {
   struct BegunTick {
     std::int64_t tau_us = 0;
     std::optional<OracleTick> expected;  ///< std::nullopt: the tick fails
-    Lists lists{};                       ///< of all queries after the tick
+    Lists lists{};                       ///< lists of all queries after the tick
   };
 
   void start_processor(int threads);
@@ -117,7 +117,7 @@ class Twin {
   std::unique_ptr<LockStep> clock_;
   std::deque<BegunTick> begun_;  ///< ticks under way
   std::int64_t time_us_max_ = Oracle::no_time_limit;
-  std::vector<ReportOn> weakest_on_;  ///< for each stream: the least ReportOn that it ever had
+  std::vector<ReportOn> weakest_on_;  ///< [stream]: the least ReportOn that it ever had
   Subscriber subscriber_;
   Transcript transcript_;
 };

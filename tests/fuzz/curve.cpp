@@ -5,7 +5,8 @@
 // of peers without a key.
 //
 // Input: a byte of flags, the length of the metadata and the metadata; then frames, each with a
-// byte of flags, a length and so many bytes. If the flags say so, one bit of INITIATE is changed.
+// byte of flags, a length and as many bytes as it says. If the flags say so, one bit of INITIATE is
+// changed.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -107,7 +108,7 @@ struct Notes final : zmtp::SessionSink {
     said += (joins ? "+" : "-") + std::string(topic);
   }
 
-  std::string last;  ///< of the answers
+  std::string last;  ///< the last answer
   std::string said;
   int answers = 0;
 };

@@ -28,7 +28,7 @@ class FailingCalls : public testing::Test {
   struct Outcome {
     std::vector<std::string> durable;
     bool has_failed = false;
-    std::string sentence;       ///< of the error that ended the run; empty: none did
+    std::string sentence;       ///< the error that ended the run; empty: none did
     unsigned without_room = 0;  ///< commits that found no room and were made again
   };
   static constexpr int groups = 8;

@@ -36,15 +36,15 @@ struct Held {
   std::string stream;
   protocol::HeldAt at;
   protocol::ListStore lists;
-  std::uint64_t restarts = 0;  ///< that the subscriber was told so far
+  std::uint64_t restarts = 0;  ///< number of restarts that the subscriber was told until then
 };
 
 /// What a copy of the log holds.
 struct CopiedLog {
   std::set<RequestKey> answered;    ///< requests with a reply
   std::set<RequestKey> begun;       ///< requests for ticks that have begun
-  Tick last_tick{};                 ///< that has begun
-  std::uint64_t next_sequence = 1;  ///< of the log's records
+  Tick last_tick{};                 ///< the last tick that has begun
+  std::uint64_t next_sequence = 1;  ///< sequence of the log's next record
 };
 
 /// An answer to a question, and its tick.
@@ -100,7 +100,7 @@ class History {
   std::vector<std::string> violations_;
   std::map<RequestKey, stream::OwnedRequest> requests_;
   std::map<RequestKey, std::string> replies_;
-  std::map<std::uint64_t, std::uint64_t> clients_;  ///< by session
+  std::map<std::uint64_t, std::uint64_t> clients_;  ///< the key is the session
   std::map<MessageKey, PublishedMessage> messages_;
   Tick newest_tick_{};
   std::vector<Held> held_;
@@ -108,7 +108,7 @@ class History {
   std::uint64_t put_backs_ = 0;
   std::set<RequestKey> lost_;              ///< acknowledged, and missing in the copy
   std::set<std::uint64_t> former_runs_;    ///< those that have published before the last copy
-  std::map<std::string, Held> last_held_;  ///< by stream
+  std::map<std::string, Held> last_held_;  ///< the key is the stream
   /// Streams whose subscribers hold what the copy lacks, and how often each was told of a restart.
   std::map<std::string, std::uint64_t> to_be_told_;
 };

@@ -37,7 +37,7 @@ class Model {
   struct Ticked {
     test::OracleTick reports;
     test::Lists lists;
-    test::Oracle oracle;  ///< as it was then, for questions
+    test::Oracle oracle;  ///< a copy of the oracle at this tick, which answers questions
     std::int64_t tau_us = 0;
   };
 
@@ -77,14 +77,15 @@ class Model {
   std::map<Tick, Ticked> ticks_;
   std::map<RequestKey, Tick> asked_ticks_;
   std::set<RequestKey> applied_;
-  std::map<std::uint64_t, std::uint64_t> last_applied_;  ///< by client
+  std::map<std::uint64_t, std::uint64_t> last_applied_;  ///< the key is the client
   std::map<Tick, std::int64_t> taus_us_;
   std::uint64_t published_ = 0;             ///< hashes in the log
   std::map<RequestKey, std::string> told_;  ///< the replies that the log has
   std::optional<std::int64_t> tau_us_;
   /// The last ticks: from the one before the last that succeeded.
   std::vector<Tick> last_ticks_{Tick{}};
-  std::map<std::pair<std::uint32_t, QueryId>, std::int64_t> lease_ends_us_;  ///< by stream
+  /// The key is the stream and the query.
+  std::map<std::pair<std::uint32_t, QueryId>, std::int64_t> lease_ends_us_;
   /// Queries that were put or removed, or ended, while a tick was one of last_ticks_.
   std::set<std::tuple<Tick, std::uint32_t, QueryId>> changed_;
   std::set<std::uint64_t> epochs_;

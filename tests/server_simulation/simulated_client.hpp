@@ -56,15 +56,15 @@ class SimulatedClient {
   std::uint64_t connection_ = 0;
   bool is_session_used_ = false;  ///< a request that changes something was answered
   bool is_greeted_ = false;
-  std::uint64_t oldest_id_ = 0;  ///< of the requests without a reply
-  std::int64_t oldest_us_ = 0;   ///< since when it is the oldest one, or is sent again
+  std::uint64_t oldest_id_ = 0;  ///< id of the oldest request without a reply
+  std::int64_t oldest_us_ = 0;   ///< time since which it is the oldest one, or is sent again
   struct Asked {
     protocol::QuerySpec question;
     Tick published{};             ///< the newest tick that was published when it was asked
     std::uint64_t put_backs = 0;  ///< how often the log was put back until then
   };
   std::map<std::uint64_t, Asked> asked_;              ///< questions, by request id
-  std::map<std::uint64_t, std::uint64_t> sequences_;  ///< of requests, by request id
+  std::map<std::uint64_t, std::uint64_t> sequences_;  ///< the key is the request id
 };
 
 }  // namespace starling::simulation

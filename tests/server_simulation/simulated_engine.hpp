@@ -52,7 +52,7 @@ class SimulatedEngine final : public Engine {
   std::size_t under_way_ = 0;
   bool has_failed_ = false;  ///< the last tick
   std::shared_ptr<bool> is_ended_ = std::make_shared<bool>(false);
-  std::shared_ptr<Results> results_;  ///< of the engine that computes
+  std::shared_ptr<Results> results_;  ///< results of the engine that computes
   std::unique_ptr<Engine> engine_;
 };
 

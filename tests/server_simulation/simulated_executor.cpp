@@ -106,7 +106,7 @@ class SimulatedThreads final : public stream::Threads {
 
  private:
   std::shared_ptr<Loop> loop_;
-  std::vector<std::int64_t> free_us_;  ///< when each thread is free
+  std::vector<std::int64_t> free_us_;  ///< [thread]: the time when it is free
   std::shared_ptr<bool> is_ended_ = std::make_shared<bool>(false);
 };
 

@@ -71,7 +71,7 @@ class SimulatedServer {
   std::optional<log::SimulatedFiles::Image> copy_;
   PutBackHandler put_back_handler_ = [](const auto&) {};
   std::optional<DiskFault> disk_fault_;
-  bool is_first_life_ = true;  ///< whose disk fails
+  bool is_first_life_ = true;  ///< the disk fault acts in the first life only
 
   // What the server has between a start and a crash or a stop.
   std::unique_ptr<SimulatedExecutor> executor_;
@@ -81,8 +81,9 @@ class SimulatedServer {
   std::unique_ptr<stream::ServerCore> core_;
   std::unique_ptr<stream::Timer> expiry_;
   log::GroupCommit* commits_ = nullptr;
-  std::optional<std::int64_t> commit_due_us_;            ///< of the commit that is planned
-  std::uint64_t commit_number_ = 0;                      ///< of its event; earlier ones do nothing
+  std::optional<std::int64_t> commit_due_us_;  ///< time of the commit that is planned
+  /// Number of the planned commit's event; earlier ones do nothing.
+  std::uint64_t commit_number_ = 0;
   std::deque<std::pair<std::uint64_t, Bytes>> waiting_;  ///< requests that are not taken yet
 };
 

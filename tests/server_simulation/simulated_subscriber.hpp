@@ -38,8 +38,8 @@ class SimulatedSubscriber {
   protocol::ClientSession session_;
   std::uint64_t connection_ = 0;
   bool is_greeted_ = false;
-  std::optional<std::uint64_t> asked_id_;  ///< of the page that was asked for
-  std::int64_t asked_us_ = 0;              ///< when something was asked last
+  std::optional<std::uint64_t> asked_id_;  ///< id of the request for a page
+  std::int64_t asked_us_ = 0;              ///< time of the last request
   std::optional<protocol::HeldAt> remembered_;
 };
 

@@ -22,7 +22,7 @@ enum class Fault : std::uint8_t {
   stops,           ///< the server is stopped and started again
   clock_steps,     ///< the wall clock is set
   failing_engine,  ///< ticks fail
-  full_disk,       ///< new files find no room for a while
+  full_disk,       ///< the disk has no room for new files for a while
   slow_disk,       ///< a sync takes long
   memory,          ///< an allocation of the loop, a thread, a commit or a start fails
   put_back,        ///< the log is copied, and the copy is put back before a later start
@@ -61,9 +61,9 @@ inline constexpr std::array disk_fault_names{std::string_view("power"), std::str
 struct SimulationOptions {
   std::uint64_t seed = 1;
   std::set<Fault> without{};    ///< faults that do not happen
-  std::uint64_t requests = 60;  ///< that change something, of all clients together
+  std::uint64_t requests = 60;  ///< requests that change something, of all clients together
   std::uint64_t clients = 3;
-  std::optional<DiskFault> disk_fault{};  ///< in the first life of the server
+  std::optional<DiskFault> disk_fault{};  ///< what fails in the first life of the server
   /// An allocation of the server that fails, counted from 1 over all its lives. 0: none.
   std::uint64_t failing_allocation = 0;
   bool has_snapshots = true;  ///< whether snapshots of the log are made, if the seed says so

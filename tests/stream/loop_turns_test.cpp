@@ -131,7 +131,7 @@ class LargeServer {
   std::vector<std::uint64_t> ids_;
   std::atomic<std::int64_t> longest_ns_ = 0;
   std::atomic<std::int64_t> longest_faults_ = 0;  ///< page faults of that turn
-  std::int64_t faults_before_ = 0;                ///< of the loop's thread only
+  std::int64_t faults_before_ = 0;                ///< page faults of the loop's thread only
   std::int64_t time_us_ = 0;
   std::int64_t tau_us_ = 1000;
   RunningServer server{options()};

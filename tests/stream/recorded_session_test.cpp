@@ -11,8 +11,8 @@
 //   "=" a message on the results socket; its frames have blanks between them
 // One reply was recorded anew: the answer to a question about an object that the server does not
 // have names it since 0.3, in a field that older clients skip.
-// Random values are masked: the epoch is 0, and so are the session and the times of stages. Of
-// errors, the sentence is left out; of statistics, all values.
+// Random values are masked: the epoch is 0, and so are the session and the times of stages. The
+// sentences of errors and the values of statistics are left out.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>

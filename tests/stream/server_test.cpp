@@ -413,7 +413,7 @@ TEST_F(ServerTest, RowsFromTheFutureAreRejectedByTheWallClock) {
   EXPECT_EQ(reply.reasons[0].reason, protocol::RowReason::future);
 }
 
-// One stream has so many lists that several threads encode them. The other stream has few lists.
+// One stream has enough lists to make several threads encode them. The other stream has few.
 TEST(ServerThreads, ManyEncodeAndSendWhatOneDoes) {
   constexpr std::uint64_t count = 10'000;
   const auto lists_of = [&](const ServerOptions& options) {

@@ -56,7 +56,7 @@ TEST_F(SessionsOfClients, IdsAreRandomAndTellNothingAboutEachOtherOrTheEpoch) {
     bits_changed += std::popcount(id ^ last);
     last = id;
   }
-  // Of 6,400 random bits, 3,200 change, with a standard deviation of 40.
+  // 3,200 of 6,400 random bits change, with a standard deviation of 40.
   EXPECT_GT(bits_changed, 3200 - 320);
   EXPECT_LT(bits_changed, 3200 + 320);
 }

@@ -128,7 +128,7 @@ class AheadEngine final : public Engine {
   mutable std::mutex mutex_;
   std::condition_variable begun_;  ///< notified when a tick begins
   std::deque<BegunTick> under_way_;
-  Staging kept_;                    ///< of failed ticks, and of the tick that begins
+  Staging kept_;                    ///< rows of failed ticks, and of the tick that begins
   std::unique_ptr<Engine> engine_;  ///< destroyed first, because its threads use the rest
 };
 

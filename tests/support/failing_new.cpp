@@ -14,7 +14,7 @@ constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 std::atomic<std::size_t> fails_from_bytes{never};
 thread_local bool is_spared = false;
 thread_local bool is_counting = false;
-thread_local std::uint64_t allocations_left = 0;  ///< until one fails
+thread_local std::uint64_t allocations_left = 0;  ///< number of allocations until one fails
 
 /// Counts an allocation, and returns whether it fails.
 bool is_the_one() {

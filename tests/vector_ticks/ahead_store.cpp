@@ -67,7 +67,7 @@ class AheadStore final : public VectorStore {
 
  private:
   std::unique_ptr<VectorStore> store_;
-  int calls_ = 0;  ///< of copy_ahead
+  int calls_ = 0;  ///< number of calls of copy_ahead
   std::array<std::vector<float>, 2> copies_;
   std::vector<float> applied_;
 };

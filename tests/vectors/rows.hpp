@@ -13,7 +13,7 @@
 namespace starling::test {
 
 enum class RowShape {
-  uniform,               ///< in [0, 1)
+  uniform,               ///< components in [0, 1)
   negative,              ///< uniform in [-1, 0)
   gaussian_at_10,        ///< each component has mean 10 and deviation 1
   gaussian_at_100,       ///< each component has mean 100 and deviation 1

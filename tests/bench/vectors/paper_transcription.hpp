@@ -13,7 +13,7 @@ namespace starling::bench {
 struct PublishedTime {
   std::string_view table;       ///< the work: "kato", "cuknn", "polimi", "komarov" or "sbq"
   std::string_view source;      ///< the table in the paper, as the paper numbers it
-  std::uint32_t rows = 0;       ///< for a graph: equal to `queries`
+  std::uint32_t rows = 0;       ///< number of rows; a graph has as many as `queries`
   std::uint32_t dimension = 1;  ///< 1 where the paper gives none
   std::uint32_t queries = 1;    ///< 1 where the paper gives none
   std::uint32_t k = 1;

@@ -398,8 +398,8 @@ TEST_F(Pipeline, RowsThatTheLimitOnMemoryKeepsOutFailTheirTickInOrder) {
   driven.begin(few);
   driven.begin(Staging());
   Staging many = script.ticks().front();
-  // These rows exceed the memory limit. They are so many that they are copied while another tick is
-  // computed.
+  // These rows exceed the memory limit. Their count makes the engine copy them while another tick
+  // is computed.
   const std::size_t copies = 5;
   for (Slot slot = object_count; slot < copies * object_count; ++slot) {
     many.births.push_back({slot, ObjectId{slot}});

@@ -54,7 +54,8 @@ class SimulatedFiles final : public Files {
 
   /// What a folder holds.
   struct Image {
-    std::map<std::string, std::pair<std::vector<std::byte>, std::uint64_t>> files;  ///< and births
+    /// Bytes and birth of each file.
+    std::map<std::string, std::pair<std::vector<std::byte>, std::uint64_t>> files;
     std::map<std::string, std::vector<std::byte>> removed;
   };
   Image image() const;
@@ -66,7 +67,7 @@ class SimulatedFiles final : public Files {
   /// From the call with this number on, writes (or syncs) fail. Counted from 1; 0 is never.
   void fail_write(std::uint64_t call) { failing_write_ = call; }
   void fail_sync(std::uint64_t call) { failing_sync_ = call; }
-  /// The creation with this number finds no room, once.
+  /// The creation with this number fails once, because the disk is full.
   void fail_create(std::uint64_t call) { failing_create_ = call; }
   std::uint64_t creates() const { return creates_; }
   std::uint64_t writes() const { return writes_; }

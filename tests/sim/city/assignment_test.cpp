@@ -206,7 +206,7 @@ struct Lists {
 
   std::vector<AssignmentArc> arcs;
   std::vector<std::int64_t> unseen_cost_min;
-  std::vector<std::size_t> driver_at;  ///< for each node: the number of its driver
+  std::vector<std::size_t> driver_at;  ///< [node]: the number of its driver
   std::uint32_t drivers = 0;
   std::uint32_t unseen = 0;
 };

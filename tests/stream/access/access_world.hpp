@@ -51,7 +51,7 @@ class AccessWorld {
   void write_keys() const;
 
   KeysFolder folder_;
-  std::map<std::string, std::string, std::less<>> sections_;  ///< of the keys file
+  std::map<std::string, std::string, std::less<>> sections_;  ///< sections of the keys file
   std::map<std::string, protocol::KeyPair, std::less<>> keys_;
   std::mutex mutex_;
   std::vector<Audited> audited_;

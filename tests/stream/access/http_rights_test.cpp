@@ -25,13 +25,13 @@ using ::testing::Not;
 /// The world: the owner has made the streams "shared" and "secret", query 1500 in "shared", and the
 /// object 7. The others may use streams "shared" and "mine*", and the ids 1000 to 1999.
 struct HttpCell {
-  std::set<std::string> roles;  ///< besides "admin"; empty: all
+  std::set<std::string> roles;  ///< roles that may send it, "admin" left out; empty: all
   std::string own;              ///< a target
   std::string own_body{};
   unsigned own_status = 200;
   std::string foreign{};  ///< a target; empty: the route is about nothing that belongs to anybody
   std::string foreign_body{};
-  /// Of the answer about what is foreign. 200: what is foreign is left out, or rejected by row.
+  /// Status of the answer about foreign things. 200: they are left out, or rejected by row.
   unsigned foreign_status = 403;
   bool is_rejected_by_row = false;
   std::string method{};  ///< instead of the route's

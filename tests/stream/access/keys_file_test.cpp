@@ -138,7 +138,7 @@ TEST(KeysFile, ANameHasUpTo64PrintableCharacters) {
   EXPECT_THAT(fault_of_name("anonymous"), HasSubstr("is kept for"));
 }
 
-/// Returns a chain of keys with so many dots.
+/// Returns a chain of keys with `dots` dots.
 std::string chain(std::size_t dots) {
   std::string text = "a";
   for (std::size_t dot = 0; dot < dots; ++dot) text += ".a";

@@ -49,7 +49,7 @@ enum class Foreign {
 };
 
 struct Cell {
-  std::set<std::string> roles;  ///< besides "admin"; empty: all
+  std::set<std::string> roles;  ///< roles that may send it, "admin" left out; empty: all
   Foreign foreign = Foreign::nothing_is;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the log of a program under load with `journal backup` at random moments, kills the
 // program, and puts the copy back with `journal restore`, or starts it with the log that it had.
-// Then whoever was told what the log lacks is told so, and nobody else is told anything.
-// STARLING_BACKUPS says how many times, STARLING_SEED which random numbers.
+// Then each client that was told what the log lacks is told so, and no other client is told
+// anything. STARLING_BACKUPS says how many times, STARLING_SEED which random numbers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a log which was put back from a copy is another history: who was told what the copy
-// lacks is told so, and an ordinary restart tells nobody anything.
+// Tests that a log which was put back from a copy is another history: clients that were told
+// what the copy lacks are told so, and an ordinary restart tells no client anything.
 #include <filesystem>
 #include <functional>
 #include <memory>

@@ -66,7 +66,7 @@ TEST(Durability, AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock) {
 struct TickStarts {
   log::GroupCommit* commits = nullptr;
   std::atomic<int> begun{0};
-  std::vector<std::int64_t> commit_due_in_us;  ///< when each tick began
+  std::vector<std::int64_t> commit_due_in_us;  ///< [tick]: GroupCommit::due_in_us() at its begin
 };
 
 class WatchedEngine final : public ForwardingEngine {

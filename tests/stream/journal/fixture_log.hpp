@@ -24,8 +24,8 @@ ServerOptions fixture_options(const std::string& name, const std::string& folder
 /// Copies the log of the fixture.
 void copy_fixture(const std::string& name, const std::filesystem::path& folder);
 
-/// Replaces the log of the fixture by one that this program writes. Of each file, the zeros at the
-/// end are left out.
+/// Replaces the log of the fixture by one that this program writes, without the zeros at the end of
+/// each file.
 void write_fixture(const std::string& name);
 
 /// Starts a server from a copy of the fixture. Returns what the server answers: the epoch, its

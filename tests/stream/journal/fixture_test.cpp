@@ -112,7 +112,7 @@ std::string refusal_of_record(log::RecordType type, std::uint16_t version) {
 
 TEST(FromTheFuture, ALogOfALaterFormatIsRefusedByItsVersion) {
   const std::string refusal = refusal_after([](const JournalFolder& folder) {
-    // The version stands behind the magic number, and the hash of 80 bytes behind these.
+    // The version follows the magic number; the hash follows these 80 bytes.
     std::fstream file(folder.files().front(), std::ios::binary | std::ios::in | std::ios::out);
     std::array<char, 88> front{};
     file.read(front.data(), front.size());

@@ -50,8 +50,8 @@ ServerOptions journal_options(const std::shared_ptr<TestDisk>& disk);
 /// When a JournalScript makes snapshots of the log.
 enum class Snapshots {
   never,
-  beside_server,       ///< whenever the log has grown a little
-  between_two_servers  ///< before each restart
+  beside_server,       ///< a snapshot is made whenever the log has grown a little
+  between_two_servers  ///< a snapshot is made before each restart
 };
 
 /// Runs a random script on a server, and restarts the server now and then.

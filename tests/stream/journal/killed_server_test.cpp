@@ -138,7 +138,7 @@ class KilledServer : public ProgramTest, public testing::WithParamInterface<cons
   // Numbers of requests.
   std::uint64_t sent = 0;
   std::uint64_t acknowledged = 0;
-  std::uint64_t found = 0;  ///< that the server has at its start
+  std::uint64_t found = 0;  ///< the number that the server has at its start
   double sent_s = 0;
   std::uint64_t rows_acknowledged = 0;
 };

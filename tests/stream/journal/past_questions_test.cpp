@@ -92,7 +92,7 @@ class PastQuestionsTest : public testing::Test {
   JournalFolder folder_;
   test::Random random_{31};
   std::int64_t tau_us_ = 0;
-  std::map<std::int64_t, protocol::NeighborAnswers> given_;  ///< by tau
+  std::map<std::int64_t, protocol::NeighborAnswers> given_;  ///< the key is tau
 };
 
 TEST_F(PastQuestionsTest, AreAnsweredAsTheyWereAtTheTimeAlsoAfterRestarts) {

@@ -224,8 +224,8 @@ class ServerLife {
   std::array<std::uint64_t, 2> found_{};
   std::array<std::uint64_t, 2> next_{1, 1};
   std::optional<std::uint64_t> epoch_;
-  std::deque<Sent> sent_;     ///< since the last start, in order
-  std::deque<Sent> history_;  ///< of requests that the server has
+  std::deque<Sent> sent_;     ///< requests sent since the last start, in order
+  std::deque<Sent> history_;  ///< requests that the server has
   std::uint64_t cuts_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t unacknowledged_found_ = 0;

@@ -19,14 +19,14 @@ namespace starling::stream {
 /// Clients that the server admits. They ask for as much work and memory as they are allowed.
 struct HostilePrincipal {
   RawKeys keys;
-  std::string token;        ///< for HTTP
-  zmq::context_t* context;  ///< of their sockets
+  std::string token;        ///< the principal's token for HTTP
+  zmq::context_t* context;  ///< context of the principal's sockets
   std::string threads;      ///< the first part of the names of the context's threads
 };
 
 struct HostileOptions {
   Endpoints endpoints;
-  std::string stream;  ///< of an honest client, which readers that never read subscribe to
+  std::string stream;  ///< an honest client's stream, which readers that never read subscribe to
   unsigned clients = 64;
   std::uint64_t seed = 1;
   double cores = 0.5;  ///< processor time of all clients together

@@ -39,7 +39,8 @@ SoakOptions soak;
 struct Latencies {
   std::vector<double> update_ms{};
   std::vector<double> question_ms{};
-  std::vector<double> delivery_ms{};  ///< from moves to the lists of the second tick after them
+  /// Time between moves and the lists of the second tick after them.
+  std::vector<double> delivery_ms{};
 
   static double at(std::vector<double> times, double part) {
     if (times.empty()) return 0;

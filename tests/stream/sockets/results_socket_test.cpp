@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests ResultsSocket with a subscriber of libzmq: whoever reads every tick gets every tick, and
-// whoever reads too slowly loses whole messages, counted to the byte, and costs others nothing.
+// Tests ResultsSocket with a subscriber of libzmq: one that reads every tick gets every tick, and
+// one that reads too slowly loses whole messages, counted to the byte, and costs others nothing.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <chrono>

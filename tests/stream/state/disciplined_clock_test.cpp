@@ -36,8 +36,8 @@ class Clocks : public testing::Test {
 
   DisciplinedClock clock{wait_us};
   std::int64_t steady_us = 5000;
-  std::int64_t time_us = 0;  ///< that the clock has given last
-  std::int64_t set_us = 0;   ///< by how much the wall clock was set, altogether
+  std::int64_t time_us = 0;  ///< the time that the clock gave last
+  std::int64_t set_us = 0;   ///< how far the wall clock was set, altogether
 };
 
 TEST_F(Clocks, TheTimeIsTheWallClocksWhileNobodySetsIt) {
@@ -188,7 +188,7 @@ TEST(DisciplinedClock, ARandomWallClockNeverTakesTimeBackNorFarFromItself) {
     DisciplinedClock clock(wait_us);
     std::int64_t steady_us = 0;
     double wall_us = static_cast<double>(start_us);
-    double right_us = wall_us;  // what the wall clock would be if nobody had set it
+    double right_us = wall_us;  // what the wall clock would be if it had never been set
     std::int64_t since_step_us = 0;
     std::int64_t last_us = clock.read(0, start_us);
     std::int64_t adopted_us = 0;

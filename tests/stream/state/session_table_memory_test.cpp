@@ -37,7 +37,7 @@ TEST(SessionTableMemory, RunsOutWhileASessionIsOpenedAndTheTableIsAsBefore) {
       EXPECT_EQ(open()->replaced->session, first->session);
     }
     EXPECT_EQ(table.count_of(owner), 1u);
-    // The unused ones give way, whoever has them, and the oldest first.
+    // The unused ones of all owners give way, the oldest first.
     EXPECT_EQ(table.open(4, 0, 1, 20)->replaced->session, second->session);
     table.expire(1'000'000'000'000);
     EXPECT_EQ(table.count(), 0u);

@@ -35,7 +35,7 @@ SnapshotStore::Place place_of(std::uint64_t connection) {
   return {.session = connection, .owner = {.number = connection}};
 }
 
-/// Holds a snapshot of so many neighbours in one list. Returns its number, 0 if it is refused.
+/// Holds a snapshot of `neighbors` neighbours in one list. Returns its number, 0 if it is refused.
 std::uint64_t hold(SnapshotStore& store, SnapshotStore::Place place, std::size_t neighbors) {
   EXPECT_TRUE(store.reserve(place, 0).granted);
   if (!store.take_bytes(place, snapshot_bytes(1, neighbors, false)).granted) {

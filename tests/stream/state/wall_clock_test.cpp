@@ -56,7 +56,7 @@ class WallClock : public testing::Test {
 
   const std::int64_t start_us = wall_now_us();
   std::atomic<std::int64_t> passed_us{0};
-  std::atomic<std::int64_t> set_us{0};  ///< by how much the wall clock was set, altogether
+  std::atomic<std::int64_t> set_us{0};  ///< how far the wall clock was set, altogether
   RunningServer server{options()};
   protocol::Client client = server.client();
 };

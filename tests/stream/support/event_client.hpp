@@ -29,9 +29,9 @@ class EventClient {
     std::string endpoint;
     std::string stream;
     Space space = Space::planar2;
-    int receive_bytes = 0;  ///< of the system's buffer; 0: the system's choice
+    int receive_bytes = 0;  ///< size of the system's buffer; 0: the system's choice
     HttpClient::Fields fields{};
-    bool keeps_texts = false;  ///< for texts()
+    bool keeps_texts = false;  ///< texts() returns something
   };
   /// What has come, over all connections.
   struct Counts {
@@ -43,7 +43,7 @@ class EventClient {
     std::uint64_t gaps = 0;
     std::uint64_t missed = 0;
     std::uint64_t restarts = 0;
-    std::uint64_t removals = 0;  ///< of the stream
+    std::uint64_t removals = 0;  ///< how often the stream was removed
     std::uint64_t refusals = 0;
     std::uint64_t comments = 0;
   };
@@ -73,7 +73,7 @@ class EventClient {
   void set_last_id(std::string id) { last_id_ = std::move(id); }
   const std::string& answer() const { return answer_; }  ///< the head, and the body if refused
   const std::string& last_data() const { return data_; }
-  const std::string& texts() const { return texts_; }  ///< of all events
+  const std::string& texts() const { return texts_; }  ///< the texts of all events, if keeps_texts
 
  private:
   bool receive();
@@ -91,7 +91,7 @@ class EventClient {
   std::string answer_;
   std::string texts_;
 
-  std::string type_;  ///< of the event that is being read
+  std::string type_;  ///< type of the event that is being read
   std::string id_;
   std::string data_;
 

@@ -38,8 +38,8 @@ class SocketClient {
     std::string endpoint{};
     std::string origin{};
     std::string host{};       ///< empty: the endpoint
-    std::string protocols{};  ///< of Sec-WebSocket-Protocol; empty: none
-    int receive_bytes = 0;    ///< of the system's buffer; 0: the system's choice
+    std::string protocols{};  ///< value of Sec-WebSocket-Protocol; empty: none
+    int receive_bytes = 0;    ///< size of the system's buffer; 0: the system's choice
   };
 
   explicit SocketClient(Options options) : options_(std::move(options)) {}

@@ -40,9 +40,9 @@ class TcpClient {
 struct TlsTerms {
   int version_min = 0;  ///< 0: what OpenSSL has
   int version_max = 0;
-  std::string protocols{};  ///< of ALPN, each behind a byte with its length
+  std::string protocols{};  ///< protocols of ALPN, each after a byte with its length
   int receive_bytes = 0;
-  SSL_SESSION* session = nullptr;  ///< to be resumed
+  SSL_SESSION* session = nullptr;  ///< the session to be resumed
 };
 
 class TlsClient : public TcpClient {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attacks on the commands and results endpoints by peers without a key: claimed identities,
-// unfinished messages, half-open connections, topics without number, and replies that nobody reads.
+// unfinished messages, half-open connections, topics without number, and replies that are never
+// read.
 #include <string>
 #include <vector>
 
@@ -97,7 +98,7 @@ TEST(Attacks, UnfinishedRequestsOfManyPeersKeepNobodyOut) {
   }
   EXPECT_TRUE(is_answered(context, server)) << "a short request waits for no long one";
   EXPECT_LE(resident_bytes(), before + 64 * mebibyte + sanitizer_bytes);
-  // A long request of somebody else gets its turn, because the unfinished ones are cut.
+  // Another peer's long request gets its turn, because the unfinished ones are cut.
   zmq::socket_t socket(context, zmq::socket_type::dealer);
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::rcvtimeo, 300'000);

@@ -26,7 +26,7 @@ struct KnownRow {
 struct GeneratedTable {
   std::string bytes;
   TraceOptions options;
-  std::vector<KnownRow> rows;  ///< in the file's order
+  std::vector<KnownRow> rows;  ///< rows in the file's order
   std::array<std::uint64_t, skip_reason_count> skipped{};
 };
 

@@ -20,7 +20,7 @@ struct Decimal {
   std::size_t decimals = 0;  ///< the number of digits behind the point
 
   std::string plain(char mark = '.') const;
-  double value() const;  ///< as strtod() reads plain()
+  double value() const;  ///< the number that strtod() reads in plain()
 };
 
 /// Returns a number with `whole_below` as the limit of its absolute value.
@@ -45,17 +45,17 @@ struct TimeStyle {
   TimeUnit unit = TimeUnit::seconds;
   bool unit_is_told = false;  ///< otherwise the magnitude must show the unit
   DateOrder order = DateOrder::unknown;
-  std::int64_t utc_offset_us = 0;  ///< of times without a zone
+  std::int64_t utc_offset_us = 0;  ///< offset of times without a zone
   bool is_apart = false;           ///< date and clock time are two fields
   bool is_narrow = false;          ///< blanks only between date and clock time
-  char glue = '\0';                ///< between date and clock time: T or a space; 0: either
-  char mark = '.';                 ///< before the fraction of a number
+  char glue = '\0';                ///< T or a space between date and clock time; 0: either
+  char mark = '.';                 ///< mark before the fraction of a number
   bool has_comma = false;          ///< a comma before the fraction of a second
 };
 
 struct SpelledTime {
   std::string text;
-  std::string clock{};  ///< if the style is_apart
+  std::string clock{};  ///< the clock time of a style that is_apart
 };
 
 /// Returns microseconds since the epoch that the style can spell.

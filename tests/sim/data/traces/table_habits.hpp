@@ -20,7 +20,7 @@ inline constexpr std::size_t part_count = 8;
 
 struct TableHabits {
   bool is_json = false;
-  bool is_array = false;  ///< of JSON; otherwise JSON lines
+  bool is_array = false;  ///< JSON is one array; otherwise JSON lines
   char separator = ',';
   bool is_blank = false;  ///< blanks separate
   bool names_separator = false;
@@ -29,13 +29,13 @@ struct TableHabits {
   bool has_hash = false;  ///< the header begins with '#'
   bool has_comma = false;
   bool quotes_all = false;
-  bool is_spaced = false;  ///< a space stands behind the separator
+  bool is_spaced = false;  ///< a space follows the separator
   bool is_planar = false;
   bool shows_day = false;    ///< the first row shows that dates begin with the day
   bool counts_both = false;  ///< column numbers count a date and its clock time as two
   TimeStyle time;
   std::vector<Part> columns;
-  std::vector<std::string> names;  ///< of the columns
+  std::vector<std::string> names;  ///< names of the columns
   TraceOptions options;            ///< what the reader must be told
 
   bool has(Part part) const { return index_of(part) < columns.size(); }
