@@ -178,7 +178,7 @@ void write_key_file(const std::string& path, const KeyPair& key) {
                    " bytes without quotes, backslashes and control characters");
   SecretText content(secret_bytes_max);
   std::string& text = content.text();
-  text = "# Keep this file secret: whoever reads it can act as its owner.\n";
+  text = "# Keep this file secret: every program that reads it can act as its owner.\n";
   text += "name = \"" + key.name + "\"\n";
   append_key(text, "public", key.public_key);
   append_key(text, "secret", key.secret_key);

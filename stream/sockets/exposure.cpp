@@ -25,13 +25,13 @@ std::string exposure_warning(const Exposure& exposure) {
   const std::string subject = "insecure: other machines can reach " + reached + ". ";
   if (exposure.has_keys)
     return subject +
-           "It takes tokens, but there is no encryption: whoever reads the network can use them. "
+           "It takes tokens, but there is no encryption: every reader of the network can use them. "
            "Give --tls-cert and --tls-key";
   const char* lacks = "There is no authentication and no encryption";
   if (has_http && exposure.has_tls)
     lacks = has_open ? "There is no authentication, and only http is encrypted"
                      : "There is no authentication";
-  return subject + lacks + ": whoever reaches " + (has_open ? "them" : "it") +
+  return subject + lacks + ": every client that reaches " + (has_open ? "them" : "it") +
          " can read and change everything";
 }
 

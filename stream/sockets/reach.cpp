@@ -78,7 +78,7 @@ void check_reach(Reach reach, Reach allowed) {
   throw std::runtime_error(
       "other machines could reach it, and it has neither authentication nor encryption; make keys "
       "with starling keygen and give the server --keys (for HTTP, --tls-cert and --tls-key too), "
-      "use 127.0.0.1, or add --insecure if you trust everybody on the network");
+      "use 127.0.0.1, or add --insecure if you trust every machine on the network");
 }
 
 std::string fault_of_reach(std::string_view endpoint, Reach allowed) {

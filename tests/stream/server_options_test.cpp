@@ -19,7 +19,7 @@ constexpr const char* http_host_form =
 constexpr const char* beyond_loopback =
     ": other machines could reach it, and it has neither authentication nor encryption; make keys "
     "with starling keygen and give the server --keys (for HTTP, --tls-cert and --tls-key too), "
-    "use 127.0.0.1, or add --insecure if you trust everybody on the network";
+    "use 127.0.0.1, or add --insecure if you trust every machine on the network";
 
 template <class Error>
 void expect_refused(const ServerOptions& options, const std::string& sentence) {

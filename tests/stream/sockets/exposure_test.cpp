@@ -13,23 +13,23 @@ TEST(ExposureWarning, SaysWhatIsMissingAndNoMore) {
   EXPECT_EQ(exposure_warning(all),
             "insecure: other machines can reach commands tcp://0.0.0.0:1, results "
             "tcp://0.0.0.0:2, http 0.0.0.0:3. There is no authentication and no encryption: "
-            "whoever reaches them can read and change everything");
+            "every client that reaches them can read and change everything");
   Exposure with_tls = all;
   with_tls.has_tls = true;
   EXPECT_EQ(exposure_warning(with_tls),
             "insecure: other machines can reach commands tcp://0.0.0.0:1, results "
             "tcp://0.0.0.0:2, http 0.0.0.0:3. There is no authentication, and only http is "
-            "encrypted: whoever reaches them can read and change everything");
+            "encrypted: every client that reaches them can read and change everything");
   with_tls.commands = "tcp://127.0.0.1:1";
   with_tls.results = "ipc:///tmp/results";
   EXPECT_EQ(exposure_warning(with_tls),
             "insecure: other machines can reach http 0.0.0.0:3. There is no authentication: "
-            "whoever reaches it can read and change everything");
+            "every client that reaches it can read and change everything");
   Exposure with_keys = all;
   with_keys.has_keys = true;
   EXPECT_EQ(exposure_warning(with_keys),
             "insecure: other machines can reach http 0.0.0.0:3. It takes tokens, but there is no "
-            "encryption: whoever reads the network can use them. Give --tls-cert and --tls-key");
+            "encryption: every reader of the network can use them. Give --tls-cert and --tls-key");
   with_keys.has_tls = true;
   EXPECT_EQ(exposure_warning(with_keys), "");
 }
