@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the writer: see writer.hpp.
+// See writer.hpp.
 #include "starling/log/writer.hpp"
 
 #include <algorithm>

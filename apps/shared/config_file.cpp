@@ -50,7 +50,7 @@ std::vector<std::string> key_names(const CLI::App& command) {
   return names;
 }
 
-/// Removes the comments behind the names of sections. CLI11 does not know them there.
+/// Removes the comment after a section's name, as in `[serve]  # text`. CLI11 does not allow it.
 std::string without_section_comments(std::string_view file) {
   std::string text;
   while (!file.empty()) {

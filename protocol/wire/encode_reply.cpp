@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes replies: see reply_codec.hpp.
+// See reply_codec.hpp.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes requests: see request_codec.hpp.
+// See request_codec.hpp.
 #include <cstddef>
 #include <type_traits>
 #include <variant>

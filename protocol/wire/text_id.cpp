@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text ids: see text_id.hpp.
+// See text_id.hpp.
 #include "starling/protocol/wire/text_id.hpp"
 
 #include <charconv>

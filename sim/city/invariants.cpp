@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the rules one by one: see invariants.hpp.
+// See invariants.hpp.
 #include "starling/sim/city/invariants.hpp"
 
 #include <string_view>

@@ -30,14 +30,15 @@ void FairQueue::add(Owner owner, Job job, std::int64_t now_us) {
   begin_some(now_us);
 }
 
-/// Refuses the last waiting job of the owner with the most jobs. Returns false, and does nothing,
-/// if `for_whom` would then have as many jobs as that owner.
-bool FairQueue::make_place(const Account& for_whom) {
+/// Makes a place for one more job of `account`: refuses the last waiting job of the owner with the
+/// most jobs. Returns false, and refuses nothing, if no owner has at least two jobs more than
+/// `account`.
+bool FairQueue::make_place(const Account& account) {
   const auto size_of = [](const auto& each) {
     return each.second.waiting.empty() ? 0 : each.second.count();
   };
   const auto most = std::ranges::max_element(accounts_, {}, size_of);
-  if (most == accounts_.end() || size_of(*most) <= for_whom.count() + 1) return false;
+  if (most == accounts_.end() || size_of(*most) <= account.count() + 1) return false;
   const Job last = std::move(most->second.waiting.back());
   most->second.waiting.pop_back();
   --waiting_;

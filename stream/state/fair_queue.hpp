@@ -52,7 +52,7 @@ class FairQueue {
   };
   using Accounts = std::map<Owner, Account>;
 
-  bool make_place(const Account& for_whom);
+  bool make_place(const Account& account);
   void begin_some(std::int64_t now_us);
   Accounts::iterator next();
   void forget_idle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements RawPeer: see raw_peer.hpp.
+// See raw_peer.hpp.
 #include "tests/stream/support/raw_peer.hpp"
 
 #include "tests/stream/support/running_server.hpp"

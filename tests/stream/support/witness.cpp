@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements Witness: see witness.hpp.
+// See witness.hpp.
 #include "tests/stream/support/witness.hpp"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ const rectangle = { xMin: 1, yMin: 2, xMax: 3, yMax: 4 };
 
 /** A server's part of HTTP; fetch() asks it. */
 class Gate {
-  /** The tokens that it knows. The empty one stands for requests without a token. */
+  /** The right tokens. With "" among them, requests without a token are right, too. */
   tokens = new Set(["right"]);
   /** The paths that need a role that no token has. */
   forbidden = new Set<string>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes texts: see text_coding.hpp.
+// See text_coding.hpp.
 #include "tests/sim/data/traces/text_coding.hpp"
 
 #include <algorithm>
