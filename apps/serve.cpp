@@ -99,8 +99,7 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
   app.add_flag("--insecure", server.insecure,
                "Listen also without keys on addresses that other machines can reach. There is no "
                "authentication, and no encryption but that of HTTP with --tls-cert: every client "
-               "that reaches "
-               "an endpoint can read and change everything");
+               "that reaches an endpoint can read and change everything");
   app.add_option("--keys", server.keys_path,
                  "The keys file: who may use the server, and what for (docs/security.md). The "
                  "commands and results endpoints are then encrypted, and other machines may reach "
