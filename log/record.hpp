@@ -53,7 +53,6 @@ struct CommitPayload {
 static_assert(sizeof(CommitPayload) == 24 && std::is_trivially_copyable_v<CommitPayload> &&
               std::has_unique_object_representations_v<CommitPayload>);
 
-/// The bytes of a commit record.
 constexpr std::uint64_t commit_bytes = sizeof(RecordHeader) + sizeof(CommitPayload);
 
 /// Rounds up to a multiple of the alignment.

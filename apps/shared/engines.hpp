@@ -38,9 +38,7 @@ void add_engine_flags(CLI::App& command, EngineFlags& flags);
 void add_searcher_flags(CLI::App& command, EngineFlags& flags);
 /// Adds --devices alone, to a command that needs a GPU.
 void add_device_flag(CLI::App& command, EngineFlags& flags);
-/// Adds --simd.
 void add_simd_flag(CLI::App& command, EngineFlags& flags);
-/// Adds --method.
 void add_method_flag(CLI::App& command, SearcherFlags& flags);
 
 struct EngineChoice {

@@ -42,7 +42,6 @@ struct TracePlan {
 /// Adds the flags to a command. `flags` holds the defaults and must outlive the command.
 void add_trace_flags(CLI::App& command, TraceFlags& flags);
 
-/// Adds --explain.
 void add_explain_flag(CLI::App& command, TraceFlags& flags);
 
 /// Prints to the standard output how each file of the trace is read, and its first three rows as

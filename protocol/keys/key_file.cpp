@@ -107,7 +107,6 @@ CurveKey key_of(const std::string& path, const std::optional<std::string_view>& 
   return *key;
 }
 
-/// Returns the public key of a secret key.
 CurveKey public_key_of(const CurveKey& secret) {
   Z85Text secret_text{};
   Z85Text public_text{};

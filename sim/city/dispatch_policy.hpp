@@ -29,7 +29,7 @@ struct WaitingRider {
 struct DispatchInput {
   std::span<const WaitingRider> riders;  ///< sorted by the times of their requests
   std::uint32_t drivers = 0;             ///< size of the whole fleet
-  std::uint32_t free_drivers = 0;        ///< number of free drivers
+  std::uint32_t free_drivers = 0;
 };
 
 struct Offer {

@@ -25,7 +25,6 @@ class LogScan {
   const std::optional<std::uint64_t>& epoch() const { return epoch_; }
   /// The last run and those before it, the newest first; empty if no record has one.
   const std::vector<protocol::Run>& runs() const { return runs_; }
-  /// The ticks that failed.
   const std::set<Tick>& failed_ticks() const { return failed_; }
   /// The first tick that must be searched when the log is applied: the last one that finished
   /// without an error, and ticks whose replies the log does not have, with the tick before, because

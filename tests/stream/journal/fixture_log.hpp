@@ -15,7 +15,6 @@ namespace starling::stream {
 /// The spaces of the fixtures, and the names of their folders.
 inline constexpr const char* fixture_names[] = {"planar2", "vector3"};
 
-/// The folder of a fixture.
 std::filesystem::path fixture_folder(const std::string& name);
 
 /// Options of a server that starts from a copy of the fixture. Ticks are manual.
