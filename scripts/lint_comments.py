@@ -90,15 +90,25 @@ class Comment:
     is_trailing: bool  # ///<, which describes the name before it
 
     def text(self):
-        return " ".join(text for _, text in self.lines if text)
+        return " ".join(text for _, text in self.lines)
 
     def line_at(self, offset):
         """Returns the number of the line that has the character at `offset` of text()."""
         for number, text in self.lines:
-            if text and offset <= len(text):
+            if offset <= len(text):
                 return number
-            offset -= len(text) + 1 if text else 0
+            offset -= len(text) + 1
         return self.lines[-1][0]
+
+    def paragraphs(self):
+        """Returns the parts between blank lines, without the line of the licence."""
+        parts = [[]]
+        for number, text in self.lines:
+            if text and not text.startswith("SPDX-"):
+                parts[-1].append((number, text))
+            elif parts[-1]:
+                parts.append([])
+        return [Comment(lines, self.is_trailing) for lines in parts if lines]
 
 
 def c_comments(text):
@@ -132,8 +142,8 @@ def hash_comments(text):
 
 
 def comments(path, text):
-    """Returns the comments of a source. Comments on lines of their own that follow each other are one, as is
-    a comment that begins beside code and goes on below."""
+    """Returns the paragraphs of a source's comments. Comments on lines of their own that follow each other
+    are one comment, and so is one that begins beside code and goes on below."""
     is_python = path.suffix == ".py" or text.startswith("#!/usr/bin/env python3")
     reader = python_comments if is_python else c_comments if path.suffix in C_LIKE else hash_comments
     joined = []
@@ -144,7 +154,7 @@ def comments(path, text):
             last.lines += comment.lines
         else:
             joined.append(comment)
-    return joined
+    return [paragraph for comment in joined for paragraph in comment.paragraphs()]
 
 
 def findings(path, text):

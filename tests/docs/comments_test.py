@@ -55,8 +55,10 @@ class ReadingTest(unittest.TestCase):
         self.assertEqual(lines_of("a.hpp", "\n// There are so\n// many rows. Of\n// these, one.\n"), [2, 3])
         self.assertEqual(lines_of("a.hpp", "/** There are so\n * many rows. */\nint a;\n"), [1])
 
-    def test_a_line_that_begins_with_of_begins_no_sentence(self):
+    def test_a_paragraph_begins_a_sentence_and_a_line_does_not(self):
         self.assertEqual(lines_of("a.hpp", "// The number\n// Of these rows.\n"), [])
+        self.assertEqual(lines_of("a.hpp", "// The number\n//\n// Of these rows.\n"), [3])
+        self.assertEqual(lines_of("a.hpp", "// SPDX-License-Identifier: MIT\n// Of these rows.\n"), [2])
 
     def test_a_comment_beside_a_name_goes_on_below_it(self):
         self.assertEqual(lines_of("a.hpp", "int a;  ///< a row\n        ///< of the corpus\n"), [])
