@@ -65,8 +65,8 @@ class Files {
   /// Gives a file another name. Power loss leaves the old name or the new one.
   virtual void rename(std::string_view from, std::string_view to) = 0;
   virtual void remove(std::string_view name) = 0;
-  /// Returns what the file system says of when the file was made, which no copy of it has. Empty if
-  /// it does not say.
+  /// Returns the file's birth as the file system reports it, which no copy of the file has. Empty
+  /// if the file system reports none.
   virtual std::string birth_of(std::string_view name) const = 0;
   /// Returns when all creations, renames and removals are on the disk.
   virtual void sync_folder() = 0;

@@ -14,7 +14,7 @@
 namespace starling::log {
 namespace {
 
-/// More than two lines take. The rest is empty lines.
+/// The file's length. Two lines take less; empty lines fill the rest.
 constexpr std::uint64_t identity_bytes = 256;
 /// What mark_as_copy() writes as the birth.
 constexpr std::string_view of_a_copy = "copy";

@@ -53,7 +53,8 @@ std::uint64_t drop_segments_before(Files& files, std::uint64_t sequence) {
   std::uint64_t dropped = 0;
   while (dropped + 1 < names.size() && sequence_of_name(names[dropped + 1]) <= sequence) {
     files.remove(names[dropped++]);
-    files.sync_folder();  // or power loss could undo this removal and not the next
+    // Power loss must not undo this removal and keep a later one.
+    files.sync_folder();
   }
   return dropped;
 }

@@ -81,8 +81,8 @@ class SnapshotWriter {
 /// The longest payload of a snapshot's record.
 constexpr std::uint64_t snapshot_payload_bytes_max = std::uint64_t{8} << 20;
 
-/// Removes the snapshots that are older than this one, and the segments whose records it all stands
-/// for; never the last segment. Returns how many files. Throws IoError.
+/// Removes the snapshots that are older than this one, and the segments of which it stands for
+/// every record; never the last segment. Returns how many files. Throws IoError.
 std::uint64_t drop_before(Files& files, const SnapshotInfo& oldest);
 
 }  // namespace starling::log

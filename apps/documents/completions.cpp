@@ -29,7 +29,7 @@ std::vector<std::string> names_below(const Command& command) {
   return names;
 }
 
-/// Returns the text between single quotes, with `inner` as what a single quote becomes.
+/// Returns the text in single quotes. `inner` takes the place of each single quote of the text.
 std::string quoted(std::string_view text, const std::string& inner) {
   std::string shell = "'";
   for (const char byte : text) {

@@ -33,7 +33,7 @@
 namespace starling::apps {
 namespace {
 
-constexpr std::uint64_t faults_shown_max = 10;  // of each input; the totals count all
+constexpr std::uint64_t faults_shown_max = 10;  // shown for each input; all are counted
 // A server may have two ticks under way when it acknowledges a row, so the third one that finishes
 // after that has the row for certain.
 constexpr double ticks_until_seen = 3;

@@ -36,8 +36,8 @@ void check_flags(const PutQueryFlags& flags) {
 }
 
 /// Puts the name of a query whose id is a text. Subscribers show it as they show those of objects.
-/// Throws std::runtime_error if the server has another text with the same hash: the query would
-/// replace that one's.
+/// Throws std::runtime_error if the server has another text with the same hash, because the query
+/// would replace that of the other text.
 void put_name(protocol::Client& client, const std::string& text) {
   if (protocol::is_decimal_id(text)) return;
   const std::array ids{to_number(protocol::id_of_text(text))};

@@ -146,7 +146,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
                      sim::quoted_text(item.name) + did_you_mean(item.name, key_names(*command)));
   }
 
-  /// `path` is the key at fault, behind its sections.
+  /// `path` is the key at fault, after its sections, such as "serve.tick".
   [[noreturn]] void refuse(const std::string& path, const std::string& why) const {
     const std::size_t line = line_of(text_, path);
     throw CLI::ConfigError("--config: " + program_.get_config_ptr()->as<std::string>() + ":" +

@@ -45,8 +45,8 @@ std::string text_of(const SpaceOptions& space) {
          std::string(name_of(space.metric));
 }
 
-/// Returns whether the answers in one space are those in the other. Rounding is left out, because
-/// it is not the engine's.
+/// Returns whether an engine gives the same answers in both spaces. How positions are rounded does
+/// not count, because the engine does not round.
 bool is_same_space(const SpaceOptions& a, const SpaceOptions& b) {
   return a.space == b.space &&
          (!a.is_vector() || (a.dimension == b.dimension && a.metric == b.metric));

@@ -128,7 +128,7 @@ class Processor {
   /// for each query.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses);
-  /// The same for an owner, to whom the queries belong afterwards, whatever their `owner` says.
+  /// The same for an owner. The queries belong to it afterwards, whatever their member `owner` is.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses, const QueryOwner& owner);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,

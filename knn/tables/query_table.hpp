@@ -97,7 +97,7 @@ struct QueryTableState {
   std::vector<StreamId> removed_streams;  ///< streams whose removal no tick has taken yet
   std::vector<Entry> entries;             ///< [slot]
   /// The slots of all live queries, those of each stream in the order of its members. Empty in
-  /// states that were written before there was this: then they are in the order of slots.
+  /// states of versions without this member: their queries are in the order of slots.
   std::vector<Slot> members;
   std::vector<Slot> free_slots;
   std::vector<Slot> removed;  ///< slots of queries whose removal no tick has taken yet
@@ -144,14 +144,15 @@ class QueryTable {
   std::uint64_t query_count(StreamId id) const { return known(id).members.size(); }
   /// Returns how many of the stream's queries have another owner than the stream.
   std::uint64_t foreign_query_count(StreamId id) const { return known(id).foreign_count; }
-  /// Returns the streams whose removal the oldest tick under way has taken; none if no tick is.
+  /// Returns the streams whose removal the oldest tick under way has taken; none if no tick is
+  /// under way.
   std::span<const StreamId> leaving_streams() const {
     if (removed_begun_.empty()) return {};
     return removed_begun_.front().streams;
   }
 
-  /// The query belongs to `owner.owner` from now on. Without an owner, to definition.owner, which
-  /// may change all queries.
+  /// The query belongs to `owner.owner` from now on. Without the argument `owner`, it belongs to
+  /// definition.owner, and may replace the query of any owner.
   QueryStatus put(StreamId stream, const QueryDefinition& definition, ObjectTable& objects,
                   Staging& staging);
   QueryStatus put(StreamId stream, const QueryDefinition& definition, const QueryOwner& owner,

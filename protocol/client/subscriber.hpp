@@ -25,9 +25,9 @@ struct SubscriberOptions {
 };
 
 /// Returns the endpoint of a server's results for a client that has reached it at `commands`: the
-/// port of `server.results` on the host of `commands`, or a socket file if both are. A server of
-/// before `server.results` is expected at port 7412. Throws EndpointError if it is out of reach: a
-/// socket file is, from a host.
+/// port of `server.results` on the host of `commands`, or a socket file if both are. A server
+/// that is older than `server.results` is expected at port 7412. Throws EndpointError if the client
+/// cannot reach the endpoint, such as a socket file of another host.
 std::string results_of(const HelloReply& server, const std::string& commands);
 
 /// Keeps the lists of one stream up to date. examples/client.cpp is a complete program. A short

@@ -67,8 +67,9 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   buffer(std::move(received));
 }
 
-/// Goes over to the run of a tick, and begins a new history if it is one. Returns false if the tick
-/// is late, from the run before, or if a whole run was missed: then only a snapshot tells.
+/// Makes the tick's run the current one, and begins a new history if the run belongs to another.
+/// Returns false if the tick is late, from the run before, or if a whole run was missed: then only
+/// a snapshot shows which history it is.
 bool SubscriptionState::enter(const TickHeader& header) {
   const RunPlace& at = header.at;
   if (epoch_ != header.epoch) {

@@ -99,8 +99,8 @@ class SubscriptionState {
   /// noticed only when the message of the next tick arrives.
   void on_tick_missed() { needs_snapshot_ = true; }
 
-  /// Returns true if the lists of this key are held. A key without a subject is also that of the
-  /// removal of a query that keeps a list for every object.
+  /// Returns true if the lists of this key are held. A key without a subject also names
+  /// the removal of a query that keeps a list for every object.
   bool is_wanted(const ListKey& key) const;
 
   /// Returns true if lists are held and no tick is known to be missing.
@@ -117,7 +117,7 @@ class SubscriptionState {
   /// epoch's first message or snapshot.
   std::optional<ReportReceived> report() const;
   /// Call this with the `sequence` of the reply to the report. If no message comes although the
-  /// server has sent some, the next snapshots are the way to the lists.
+  /// server has sent some, further lists come as snapshots.
   void on_reported(std::uint64_t sequence);
   /// Returns true if the server has sent messages and none has come for two reports. Usually the
   /// results endpoint is a wrong one.

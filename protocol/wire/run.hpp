@@ -25,15 +25,15 @@ struct RunPlace {
   bool operator==(const RunPlace&) const = default;
 };
 
-/// Whether the log of the server that tells `now` holds what `held` follows from. If not, or if a
-/// whole run lies between them, they may be of two histories. True if one of them has no run: then
-/// only the epochs can tell.
+/// Returns whether the log of the server that sent `now` still holds everything that `held` follows
+/// from. If not, or if a whole run lies between the two, they may belong to different histories.
+/// Returns true if one of them has no run: then only the epochs can tell.
 inline bool is_same_history(const RunPlace& held, const RunPlace& now) {
   if (held.run.id == 0 || now.run.id == 0 || held.run.id == now.run.id) return true;
   return now.run_before == held.run.id && held.place <= now.run.begun;
 }
 
-/// The same for a reply that a server of run `id` gave at `place`, by all runs that a server knows,
+/// The same for a reply that run `id` gave at `place`. `runs` are all runs that the server knows,
 /// the newest first.
 inline bool is_in_log(std::uint64_t id, std::uint64_t place, std::span<const Run> runs) {
   if (id == 0 || runs.empty() || runs.front().id == id) return true;

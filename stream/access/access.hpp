@@ -33,7 +33,8 @@ class Access {
   Audit& audit() { return audit_; }
   bool has_keys() const { return ring_->has_keys(); }
 
-  /// Whom the endpoints admit; the audit log gets a line for each peer. Null without keys.
+  /// Decides which peers the endpoints admit; the audit log gets a line for each peer. Null without
+  /// keys.
   const zmtp::Authentication* for_commands() const { return has_keys() ? &commands_ : nullptr; }
   const zmtp::Authentication* for_results() const { return has_keys() ? &results_ : nullptr; }
 

@@ -36,7 +36,7 @@ bool is_unchanged(const KeysEntry& one, const KeysEntry& other) {
 }  // namespace
 
 struct KeyRing::State {
-  /// Returns the made of a file. Gives ids to names that have none.
+  /// Returns the table of a keys file. Gives ids to names that have none.
   std::shared_ptr<const Table> table_of(const KeysFile& file) {
     auto made = std::make_shared<Table>();
     const auto add = [&made](PrincipalId id, KeysEntry entry) {

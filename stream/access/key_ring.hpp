@@ -44,9 +44,10 @@ class KeyRing {
   /// Returns the number of principals, without the anonymous one.
   std::size_t count() const;
 
-  /// Returns whom a CURVE key belongs to.
+  /// Returns the principal that has the CURVE key; std::nullopt: none has it.
   std::optional<PrincipalId> by_key(const zmtp::PublicKey& key) const;
-  /// Returns whom a bearer token belongs to. Only hashes of tokens are compared, in constant time.
+  /// Returns the principal that has the bearer token; std::nullopt: none has it. Only hashes of
+  /// tokens are compared, in constant time.
   std::optional<PrincipalId> by_token(std::string_view token) const;
   /// Returns the principal, or null if it is no longer in the file. PrincipalId::anonymous is the
   /// principal of requests without a key or token: everybody() without a keys file, else the

@@ -359,7 +359,7 @@ class DotCounter {
 };
 
 /// Throws if a line is long, if a key would nest tables deeper than the stack, or if a character
-/// outside of texts is not ASCII, because toml++ reaches what it takes for unreachable with some.
+/// outside of texts is not ASCII: some of these lead toml++ into code that it holds unreachable.
 void Reader::check_lines(std::string_view text) const {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());

@@ -24,7 +24,7 @@ Roles any_of(std::initializer_list<Role> roles) {
   return set;
 }
 
-/// A row of the table: the name of a request in the schema, and the roles one of which it needs.
+/// A row of the table: the name of a request in the schema, and the roles of which it needs one.
 struct Needs {
   std::string_view name;
   Roles roles;

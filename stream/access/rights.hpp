@@ -16,7 +16,7 @@
 
 namespace starling::stream {
 
-/// Returns the roles one of which a request needs. Empty: every client that may connect may send
+/// Returns the roles of which a request needs one. Empty: every client that may connect may send
 /// it.
 Roles roles_for(const protocol::RequestBody& body);
 /// The same for what a client asks about a WebSocket itself.

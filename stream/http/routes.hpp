@@ -41,7 +41,7 @@ enum class RouteAccess : std::uint8_t {
   stats,
   read,  ///< query or subscribe
 };
-/// The roles one of which a principal needs. None: it needs no role.
+/// The roles of which a principal needs one. Empty: it needs none.
 Roles roles_of(RouteAccess access);
 
 struct Route {

@@ -88,15 +88,15 @@ class Journal {
   std::uint64_t end() const { return end_; }
   /// The place behind the mark of a tick; 0 if the mark is on the disk.
   std::uint64_t end_of_mark(Tick tick) const;
-  /// The place behind all that the messages and the lists of the last finished tick follow from:
-  /// its mark, streams, and that a tick has failed, which would succeed after a restart otherwise.
-  /// Never before what an earlier tick waits for.
+  /// The place after all records that the messages and lists of the last finished tick follow from:
+  /// its mark, changes of streams, and the failures of earlier ticks, which would succeed after a
+  /// restart without their records. Never less than the place for an earlier tick.
   std::uint64_t end_of_messages(Tick tick) const;
   /// The same for a snapshot of a stream. It lacks the queries that were removed, or have ended,
   /// since its tick: a subscriber would miss them if these changes were lost.
   std::uint64_t end_of_snapshot(Tick tick) const;
-  /// The place that the messages of the last finished tick carry: that of end_of_messages() while
-  /// it was not on the disk.
+  /// The place that the messages of the last finished tick carry: what end_of_messages() returned
+  /// while the tick's mark was not on the disk.
   std::uint64_t place_of_messages() const { return places_.of_messages(); }
   /// All records before this place are on the disk.
   std::uint64_t durable() const { return durable_; }

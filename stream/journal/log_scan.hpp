@@ -27,8 +27,8 @@ class LogScan {
   const std::vector<protocol::Run>& runs() const { return runs_; }
   const std::set<Tick>& failed_ticks() const { return failed_; }
   /// The first tick that must be searched when the log is applied: the last one that finished
-  /// without an error, and ticks whose replies the log does not have, with the tick before, because
-  /// a reply counts the lists that changed. 0: all ticks must be searched.
+  /// without an error. If the log lacks the reply to a tick, the last good tick before it must be
+  /// searched, too, because a reply counts the lists that changed. 0: all must be searched.
   Tick first_needed_tick() const;
   /// Returns the last tick before this one that did not fail, or 0.
   Tick last_good_tick_before(Tick tick) const;

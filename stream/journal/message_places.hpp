@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out behind which place of the log everything is that the messages of a tick follow from. A
-// server's messages carry the place, and a log that runs again gives the same.
+// Finds the place of the log before which all records are that the messages of a tick follow from.
+// A server's messages carry the place, and a log that runs again gives the same.
 #pragma once
 
 #include <algorithm>

@@ -90,7 +90,7 @@ struct ServerOptions {
   std::shared_ptr<const std::string> network{};
   /// Wrong tokens of one address that are answered with 401; further ones get 429.
   PeerBucketLimits http_wrong_tokens{.burst = 10, .interval_us = 1'000'000};
-  std::int64_t metrics_period_us = 1'000'000;  ///< a text of /metrics is used for so long
+  std::int64_t metrics_period_us = 1'000'000;  ///< how long a text of /metrics is used
   std::optional<TlsFiles> tls{};               ///< std::nullopt: HTTP without TLS
   EventLimits http_events;
   SocketLimits http_sockets;

@@ -62,7 +62,7 @@ class FairQueue {
   std::size_t waiting_ = 0;
   std::size_t running_ = 0;
   std::int64_t running_us_ = 0;   ///< the estimates of the jobs that run, together
-  std::int64_t virtual_us_ = 0;   ///< what the owner served last had used
+  std::int64_t virtual_us_ = 0;   ///< used_us of the owner that was served last
   std::int64_t last_end_us_ = 0;  ///< a time of the steady clock
 };
 

@@ -139,7 +139,7 @@ class SessionTable {
   /// Uses up `sequence`, and all numbers before it, as begin() does. Does nothing if the session
   /// does not exist.
   void restore_begun(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash);
-  /// Forgets the session, whomever it belongs to. Does nothing if it does not exist.
+  /// Forgets the session, whichever connection it belongs to. Does nothing if it does not exist.
   void forget(std::uint64_t session);
 
   /// Forgets the idle sessions and returns them.
@@ -212,7 +212,7 @@ class SessionTable {
   std::list<std::uint64_t>& list_of(const Session& session) {
     return session.is_used ? used_ : unused_;
   }
-  /// Whose session gives way to a new one; std::nullopt: anybody's.
+  /// The owners of which a session gives way to a new one; std::nullopt: any owner.
   struct GivingWay {
     std::optional<zmtp::PrincipalId> principal{};
     std::optional<std::uint64_t> connection{};
