@@ -44,7 +44,7 @@ class PendingGroup {
   /// are valid until something is appended.
   std::span<const std::byte> seal_records(const LogPosition& position, std::uint64_t seed);
   std::uint64_t sealed_bytes() const { return sealed_bytes_; }
-  /// Does the same with all records and adds the commit record. `position` becomes the place behind
+  /// Does the same with all records and adds the commit record. `position` becomes the place after
   /// the group. Returns all bytes of the group; they are valid until restart().
   std::span<const std::byte> seal(LogPosition& position, std::uint64_t seed);
 

@@ -28,7 +28,7 @@ struct Group {
 };
 using GroupHandler = std::function<void(const Group&)>;
 
-/// Bytes behind the last whole group: power loss left them unfinished, or a writer has not
+/// Bytes after the last whole group: power loss left them unfinished, or a writer has not
 /// committed them yet. A changed bit in the very last group looks the same.
 struct TornTail {
   std::string file;

@@ -12,7 +12,7 @@ namespace starling::log {
 
 class SegmentReader {
  public:
-  /// Begins behind the header.
+  /// Begins after the header.
   SegmentReader(const File& file, std::string name, const SegmentHeader& header);
 
   /// Reads the next group. Returns false at the end of the whole groups: torn_bytes() and bad()
@@ -22,7 +22,7 @@ class SegmentReader {
   /// The group that next() read.
   Group group() const { return {position_.next_group - 1, records_}; }
   std::uint64_t group_offset() const { return group_offset_; }
-  /// The place behind the groups that were read.
+  /// The place after the groups that were read.
   const LogPosition& position() const { return position_; }
   std::uint64_t offset() const { return offset_; }
   /// After the end: how many bytes follow that are not zeros, counted from offset() to the last.
@@ -47,7 +47,7 @@ class SegmentReader {
   bool parse_commit(const Place& commit, std::uint64_t chain);
   bool refuse(std::uint64_t offset, const char* what);
   void collect_records();
-  /// Sets torn_bytes_. Returns where a later group begins behind the bad place.
+  /// Sets torn_bytes_. Returns where a later group begins after the bad place.
   std::optional<LaterGroup> scan_tail();
 
   const File& file_;

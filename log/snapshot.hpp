@@ -31,7 +31,7 @@ struct SnapshotInfo {
   LogId log{};  ///< id of the log that the snapshot is of
 };
 
-/// Returns the part of the log behind the snapshot. Without a snapshot, returns the whole log.
+/// Returns the part of the log after the snapshot. Without a snapshot, returns the whole log.
 LogRange range_behind(const std::optional<SnapshotInfo>& snapshot);
 
 /// Reads the header of a snapshot. Throws DamagedLog, LogFromTheFuture, IoError, as do the next

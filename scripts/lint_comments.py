@@ -64,7 +64,7 @@ PHRASES = [
     Rule(r"\bha(?:s|ve) had none\b|\band had none\b", "'{}' makes the reader look for the noun: name it",
          "Requests whose token was wrong, or that needed one and had none",
          "Requests with a wrong token, or without a token that they need"),
-    Rule(r"\bcomes? behind\b|\b(?:stands?|tick|records?) behind\b",
+    Rule(r"\bcomes? behind\b|\b(?:stands?|ticks?|records?|rows?|places?|bytes|numbers?|digits) behind\b",
          "'{}' can be before or after: write 'after', or 'since'",
          "the log has no tick behind its last snapshot", "the log has no tick after its last snapshot"),
     Rule(r"\bfinds? no room\b", "'{}' does not say what is full: name it",

@@ -122,7 +122,7 @@ CopiedLog copy_log(const std::string& from, const std::string& to, CopyPurpose p
   if (!check.read.end) refuse("the folder " + from + " holds no log");
   UnfinishedFolder made(target);
   for (const std::string& name : source->list()) {
-    // A server goes on writing behind the end that was read.
+    // A server goes on writing after the end that was read.
     const bool is_last = name == check.read.end->file;
     const std::uint64_t bytes = is_last ? check.read.end->offset : source->open(name)->bytes();
     copy_file(*source, made.files(), name, bytes);

@@ -8,7 +8,7 @@
 
 namespace starling::apps {
 
-/// Writes the objects of the log's last snapshot, and all rows behind it that were accepted or
+/// Writes the objects of the log's last snapshot, and all rows after it that were accepted or
 /// late, to a CSV file[.gz|.zst], in the order of the log. Returns how many rows. Throws
 /// std::runtime_error with a sentence, also for a log of vectors, and log::DamagedLog,
 /// log::IoError.

@@ -39,7 +39,7 @@ struct BegunTick {
   struct PartCopy {
     Event begun, copied;
   };
-  /// One for each part that was copied before the tick began. Those behind staged.part_ends.size()
+  /// One for each part that was copied before the tick began. Those after staged.part_ends.size()
   /// are of earlier ticks.
   std::vector<PartCopy> part_copies;
   Event copy_begun, copied;  ///< the copy of the rows that were not copied before the tick began

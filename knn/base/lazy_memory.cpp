@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t mapped_bytes_min = std::size_t{1} << 20;
 
-/// The part of a block behind these bytes may come in huge pages: random reads of a large table
+/// The part of a block after these bytes may come in huge pages: random reads of a large table
 /// then wait less for addresses. A small table takes no more memory than before.
 constexpr std::size_t small_bytes = std::size_t{4} << 20;
 

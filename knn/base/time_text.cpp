@@ -254,7 +254,7 @@ std::optional<std::int64_t> parse_clock_us(Cursor& cursor, bool is_basic = false
   return seconds_us ? std::optional(whole_us + *seconds_us) : std::nullopt;
 }
 
-/// Takes AM or PM behind a clock time and changes it. Returns false if they contradict each other.
+/// Takes AM or PM after a clock time and changes it. Returns false if they contradict each other.
 bool take_half_of_day(Cursor& cursor, std::int64_t& clock_us) {
   Cursor ahead = cursor;
   ahead.take_spaces();

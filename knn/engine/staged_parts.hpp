@@ -15,7 +15,7 @@ class StagedParts {
   /// A part has at least `rows_min` rows.
   explicit StagedParts(std::size_t rows_min) : rows_min_(rows_min) {}
 
-  /// Returns true if the rows behind the parts are enough for another part.
+  /// Returns true if the rows after the parts are enough for another part.
   bool is_due(const Staging& staging) const {
     const std::size_t rows = staging.objects.size();
     const std::size_t least = std::max(rows_min_, last_rows_ / parts_a_tick);

@@ -406,7 +406,7 @@ std::span<const float> ObjectTable::components_of(Slot slot) const {
 }
 
 // Writes the object's row into the staging half: over the row that the object has there already, or
-// behind all rows.
+// after all rows.
 void ObjectTable::stage(Slot slot, Staging& staging) {
   ObjectRecord& record = records_[slot];
   if (!is_staged(slot, staging)) {

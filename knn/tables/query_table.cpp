@@ -396,7 +396,7 @@ void QueryTable::unlink(SlotList& list, Slot slot) {
   (entry.after == no_slot ? list.last : entries_[entry.after].before) = entry.before;
 }
 
-/// Moves all slots of `appended` behind those of `list`.
+/// Moves all slots of `appended` after those of `list`.
 void QueryTable::append(SlotList& list, SlotList& appended) {
   if (appended.first == no_slot) return;
   entries_[appended.first].before = list.last;

@@ -76,7 +76,7 @@ void write_all(const SecretFile& file, int descriptor, std::string_view text) {
 }  // namespace
 
 SecretText::~SecretText() {
-  text_.resize(text_.capacity());  // the bytes behind a text that was cut, too
+  text_.resize(text_.capacity());  // the bytes after a text that was cut, too
   ::explicit_bzero(text_.data(), text_.size());
 }
 

@@ -33,7 +33,7 @@ enum class ErrorCode : std::uint16_t {
   not_manual,          ///< AdvanceTick to a server whose ticks follow the wall clock
   tau_too_early,       ///< AdvanceTick to a time before the last tick's
   tick_failed,         ///< the engine failed; the old lists stay valid
-  page_expired,        ///< the snapshot behind this page is no longer held
+  page_expired,        ///< the snapshot of this page is no longer held
   shutting_down,
   answer_failed,  ///< the engine, or a log without room, could not answer this question
   not_allowed,    ///< the principal lacks a role, or what it asks for is another principal's

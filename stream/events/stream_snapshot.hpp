@@ -21,7 +21,7 @@ struct StreamSnapshot {
   std::int64_t time_us = 0;
   std::uint64_t sequence = 0;
   std::uint64_t run = 0;            ///< the run of the server's log; 0: the server has no log
-  std::uint64_t place = 0;          ///< the place of the log behind all that the lists follow from
+  std::uint64_t place = 0;          ///< the place of the log after all that the lists follow from
   std::vector<std::string> pieces;  ///< each a JSON array of lists; at least one
   std::size_t bytes = 0;            ///< bytes of all pieces
 };

@@ -13,7 +13,7 @@ namespace starling::stream {
 
 class Parameters {
  public:
-  /// Parses the part of a target behind '?'. Throws BadRequest if a parameter is given twice, is
+  /// Parses the part of a target after '?'. Throws BadRequest if a parameter is given twice, is
   /// not in `known`, or is not percent-encoded UTF-8.
   Parameters(std::string_view query, std::span<const std::string_view> known);
 

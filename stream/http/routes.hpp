@@ -22,7 +22,7 @@ class HttpApi;
 struct HttpCall {
   HttpRequest request;
   std::vector<std::string> names;  ///< what stands for {id} and the like in the path, decoded
-  std::string query;               ///< the part of the target behind '?'
+  std::string query;               ///< the part of the target after '?'
   HttpRespond respond;
 };
 

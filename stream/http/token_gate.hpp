@@ -16,7 +16,7 @@
 namespace starling::stream {
 
 /// A browser cannot set the header Authorization of a WebSocket. It names two protocols instead:
-/// this one, which the server chooses, and token_protocol with the token behind it, which no answer
+/// this one, which the server chooses, and token_protocol with the token after it, which no answer
 /// repeats.
 inline constexpr std::string_view socket_protocol = "starling.v1";
 inline constexpr std::string_view token_protocol = "starling.bearer.";

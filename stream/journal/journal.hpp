@@ -42,7 +42,7 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// Reads the log behind the last snapshot, to find damage before anything else begins. Call it
+  /// Reads the log after the last snapshot, to find damage before anything else begins. Call it
   /// once, before the functions below. Changes nothing. Throws as explain() does.
   void look_through();
   /// Within a catch clause: throws std::runtime_error with one sentence, which says what to do: the
@@ -84,9 +84,9 @@ class Journal {
   /// Appends a PrincipalRecord, if this run has appended none for the number.
   void know(std::uint32_t principal, std::string_view name);
 
-  /// The place behind the last record.
+  /// The place after the last record.
   std::uint64_t end() const { return end_; }
-  /// The place behind the mark of a tick; 0 if the mark is on the disk.
+  /// The place after the mark of a tick; 0 if the mark is on the disk.
   std::uint64_t end_of_mark(Tick tick) const;
   /// The place after all records that the messages and lists of the last finished tick follow from:
   /// its mark, changes of streams, and the failures of earlier ticks, which would succeed after a

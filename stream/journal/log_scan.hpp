@@ -34,7 +34,7 @@ class LogScan {
   Tick last_good_tick_before(Tick tick) const;
   /// How many ticks have begun and not finished.
   std::uint64_t ticks_under_way() const { return under_way_; }
-  /// The number behind the last record that left no tick under way. 0: each record left one.
+  /// The number after the last record that left no tick under way. 0: each record left one.
   std::uint64_t clean_end() const { return clean_end_; }
 
  private:

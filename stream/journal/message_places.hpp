@@ -9,7 +9,7 @@
 
 namespace starling::stream {
 
-/// Call its functions for the records of a log, in order. `end` is the place behind the record.
+/// Call its functions for the records of a log, in order. `end` is the place after the record.
 class MessagePlaces {
  public:
   void tick_begun(std::uint64_t end) { marks_.push_back(end); }
@@ -25,7 +25,7 @@ class MessagePlaces {
 
   /// The place of the messages of the tick that finished last.
   std::uint64_t of_messages() const { return of_messages_; }
-  /// The place behind the last change of a stream, and behind the end of the last failed tick.
+  /// The place after the last change of a stream, and after the end of the last failed tick.
   std::uint64_t end_of_changes() const { return end_of_changes_; }
 
  private:

@@ -46,7 +46,7 @@ class Executor {
   /// Any thread. Returns a time, in microseconds, that never goes back. Only the difference of two
   /// of these times has a meaning.
   virtual std::int64_t now_us() const = 0;
-  /// Any thread. Runs the task on the loop, behind all tasks that were posted before. What the task
+  /// Any thread. Runs the task on the loop, after all tasks that were posted before. What the task
   /// throws ends the loop.
   virtual void post(std::function<void()> task) = 0;
   virtual std::unique_ptr<Timer> make_timer() = 0;

@@ -34,7 +34,7 @@ void OrderedPool::finished(std::size_t number, Completion completion) {
   go_on();
 }
 
-// The round is posted behind the calls of finished() that the loop has already, so that it
+// The round is posted after the calls of finished() that the loop has already, so that it
 // completes all their submissions.
 void OrderedPool::go_on() {
   if (!is_next_ready() || std::exchange(completing_, true)) return;

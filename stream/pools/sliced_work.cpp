@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each slice is a turn of the loop, which posts the next one behind everything that waits: see
+// Each slice is a turn of the loop, which posts the next one after everything that waits: see
 // sliced_work.hpp.
 #include "starling/stream/pools/sliced_work.hpp"
 

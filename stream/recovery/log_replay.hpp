@@ -55,7 +55,7 @@ class LogReplay {
 
   /// Applies a record. Call it for all records, in order.
   void apply(const JournalRecord& record) { apply(std::span(&record, 1)); }
-  /// The same for a log whose ticks run again. `end` is the place behind the record.
+  /// The same for a log whose ticks run again. `end` is the place after the record.
   void apply(const JournalRecord& record, std::uint64_t end) {
     end_ = end;
     apply(record);

@@ -30,7 +30,7 @@ std::optional<log::SnapshotInfo> snapshot_before(log::Files& files, std::int64_t
 
 }  // namespace
 
-/// Returns the number behind the last record.
+/// Returns the number after the last record.
 template <class Function>
 std::uint64_t LogRun::for_each_record(const Function& function) {
   const log::LogSummary summary = log::read_log(
@@ -68,7 +68,7 @@ LogRun::LogRun(log::Files& files, LogRunOptions options)
   }
 }
 
-/// Notes the ticks of the record. Throws Stop behind the last tick that is looked for.
+/// Notes the ticks of the record. Throws Stop after the last tick that is looked for.
 void LogRun::look_at(const log::Record& record) {
   scan_.look_at(record);
   if (record.type == record_type::tick_begun) {

@@ -82,7 +82,7 @@ struct HttpRequest {
 struct HandedOver {
   /// Belongs to the server's loop; nothing is under way on it.
   boost::asio::ip::tcp::socket socket;
-  std::string received;  ///< what the client has sent behind its request
+  std::string received;  ///< what the client has sent after its request
 };
 
 struct HttpAnswer {

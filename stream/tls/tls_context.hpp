@@ -12,7 +12,7 @@ namespace starling::stream {
 
 /// Two files in PEM.
 struct TlsFiles {
-  std::string certificate;  ///< the server's certificate, and behind it those of its issuers
+  std::string certificate;  ///< the server's certificate, and after it those of its issuers
   std::string key;          ///< its private key, which only its owner and group may read
 };
 

@@ -66,7 +66,7 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   WebSocket(boost::asio::ip::tcp::socket socket, const SocketLimits& limits, SocketCounts& counts,
             Handlers handlers);
 
-  /// Answers the request whose head `head` is, which may have bytes of frames behind it, and reads.
+  /// Answers the request whose head `head` is, which may have bytes of frames after it, and reads.
   /// `protocol` is the subprotocol that the answer names; empty: none.
   void start(const std::string& head, std::string_view protocol);
   /// Queues a message. The caller limits what waits.

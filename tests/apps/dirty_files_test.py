@@ -209,7 +209,7 @@ class DirtyFiles(unittest.TestCase):
         self.assertEqual(lines, [table.header] + table.expected_fields)
 
     def check_with_pandas(self, table):
-        """pandas splits at one separator, not at any number of blanks. It loses an empty first field behind
+        """pandas splits at one separator, not at any number of blanks. It loses an empty first field after
         a carriage return."""
         if table.is_blank or "\r" + table.separator in table.text:
             return

@@ -30,7 +30,7 @@ std::uint64_t SimulatedNetwork::connect(OnBytes on_reply) {
   return connections_;
 }
 
-/// Returns when a frame arrives: behind the last one, unless it overtakes.
+/// Returns when a frame arrives: after the last one, unless it overtakes.
 std::int64_t SimulatedNetwork::arrival(std::int64_t& last_us) {
   std::int64_t delay_us = 20 + static_cast<std::int64_t>(world_.random().below(200));
   if (world_.happens(Fault::delay, 0.05))

@@ -27,7 +27,7 @@ class VirtualWorld {
   /// Sets the wall clock ahead, or back.
   void step_wall(std::int64_t step_us) { wall_offset_us_ += step_us; }
 
-  /// Runs `event` at this time, or now if it has passed, behind the events that are due by then.
+  /// Runs `event` at this time, or now if it has passed, after the events that are due by then.
   void at(std::int64_t due_us, std::function<void()> event);
   void after(std::int64_t delay_us, std::function<void()> event) {
     at(now_us_ + delay_us, std::move(event));

@@ -255,7 +255,7 @@ class Index(Closing):
             self._take(np.concatenate((self._rows, more)), self.metric, True)
 
     def remove(self, rows: Any) -> None:
-        """Removes the points with these row numbers. The points behind them move up: their row
+        """Removes the points with these row numbers. The points after them move up: their row
         numbers become smaller.
 
         The index is made again from the points that stay, so remove many at a time."""

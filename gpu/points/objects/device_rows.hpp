@@ -15,7 +15,7 @@ class DeviceRows {
  public:
   explicit DeviceRows(DeviceMemory& memory) : births_(memory), objects_(memory) {}
 
-  /// Enqueues the copy of births, and of the object rows behind the parts that copy_part_async has
+  /// Enqueues the copy of births, and of the object rows after the parts that copy_part_async has
   /// copied; queries stay on the host. Leave `staged` unchanged until the CUDA stream has done the
   /// copy. Throws DeviceError, or std::runtime_error if the memory's limit is reached. Part of the
   /// copy may be enqueued even if copy_async throws.

@@ -168,7 +168,7 @@ __device__ __forceinline__ bool sort_least_by_numbers(std::uint64_t* sorted,
 
 /// Sorts the least each * 32 of `count` keys; `count` is at most each * 64. The first `kept` of
 /// them, at most each * 32, are in `sorted` in shared memory, and the others in `others`. Writes
-/// each * 32 keys to `sorted`: key i of the result to place_of_sorted(i), and ~0 behind the last.
+/// each * 32 keys to `sorted`: key i of the result to place_of_sorted(i), and ~0 after the last.
 /// All keys differ. Called by a whole warp; afterwards all lanes see the result. Not inlined:
 /// inside a kernel that is short of registers it would take them from the kernel's loops.
 template <unsigned each>

@@ -101,7 +101,7 @@ __device__ inline void sort_keys(std::uint64_t* keys, std::uint32_t size) {
 /// Writes the k nearest candidates of each query. Grid: one block for each query. The block renews
 /// the bound, copies the candidates within the bound to shared memory and sorts them there. If they
 /// do not fit, limit_of_keys() first gives a lower limit. Writes `neighbors` [query][k], with
-/// {infinity, no_row} behind the last neighbour. If `neighbors` is null, writes the keys back to
+/// {infinity, no_row} after the last neighbour. If `neighbors` is null, writes the keys back to
 /// the front of the candidate list, and updates its count and bound, for a scan of the next part of
 /// the corpus. Shared bytes: 8 * room and 1 KB; `room` is a power of two, at least k.
 template <std::uint32_t room, unsigned threads>

@@ -71,7 +71,7 @@ __device__ __forceinline__ std::uint64_t tile_descriptor(unsigned address) {
   return swizzle_64_bytes | block_step | std::uint64_t{1} << 16 | (address & 0x3ffff) >> 4;
 }
 
-/// Returns the descriptor of what lies `bytes` behind the described tile; a multiple of 16.
+/// Returns the descriptor of what lies `bytes` after the described tile; a multiple of 16.
 __device__ __forceinline__ std::uint64_t descriptor_after(std::uint64_t descriptor,
                                                           unsigned bytes) {
   return descriptor + (bytes >> 4);

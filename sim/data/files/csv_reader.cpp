@@ -23,7 +23,7 @@ bool is_blank(char byte) {
 
 /// Returns the line from which the separator is detected: the first line that is neither blank nor
 /// a comment. A header that begins with '#' may be skipped, because the data below it have the same
-/// separator. Returns std::nullopt if the line may go on behind `text`. `is_whole` says that
+/// separator. Returns std::nullopt if the line may go on after `text`. `is_whole` says that
 /// nothing follows: then the last comment will do, because it may be a record whose id begins with
 /// '#'.
 std::optional<std::string_view> telling_line(std::string_view text, bool is_whole) {
@@ -41,7 +41,7 @@ std::optional<std::string_view> telling_line(std::string_view text, bool is_whol
   return is_whole ? std::optional(comment) : std::nullopt;
 }
 
-/// Returns how often `separator` occurs outside quotes. A quote opens behind any separator, because
+/// Returns how often `separator` occurs outside quotes. A quote opens after any separator, because
 /// the right one is not known yet.
 std::size_t count_unquoted(std::string_view line, char separator) {
   std::size_t count = 0;
@@ -250,7 +250,7 @@ void CsvReader::skip_blanks() {
   while (has_byte() && is_blank(byte())) ++at_;
 }
 
-/// Reads on behind the bytes of the record. Returns false at the end.
+/// Reads on after the bytes of the record. Returns false at the end.
 bool CsvReader::fill() {
   check_length();
   if (is_at_end_) return false;

@@ -120,10 +120,10 @@ std::string_view time_of(std::string_view date, std::string_view clock, std::str
 void join_split_time(std::vector<Field>& fields, std::size_t index, bool keeps_places,
                      std::string& time);
 
-/// Returns the first field that is not empty behind the `width` columns of a header, or null.
+/// Returns the first field that is not empty after the `width` columns of a header, or null.
 const Field* find_beyond(std::span<const Field> fields, std::size_t width);
 
-/// Returns a sentence about a field behind the last column of the header.
+/// Returns a sentence about a field after the last column of the header.
 std::string beyond_the_header(std::string_view text);
 
 }  // namespace starling::sim

@@ -24,7 +24,7 @@ enum class DecimalMark : std::uint8_t { point, comma };
 /// std::nullopt if `text` is anything else.
 std::optional<double> parse_number(std::string_view text, DecimalMark mark = DecimalMark::point);
 
-/// Returns true for a number with one comma, no point, and not just three digits behind the comma:
+/// Returns true for a number with one comma, no point, and not just three digits after the comma:
 /// "1,234" may be a thousand and more.
 bool has_decimal_comma(std::string_view text);
 

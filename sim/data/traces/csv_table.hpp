@@ -34,7 +34,7 @@ class CsvTable {
 
   /// Fills `row` with the next record and returns true, or returns false at the end. The record is
   /// valid until the next call. A field beyond the end of a short record has empty text. Where
-  /// blanks separate the fields, a date and the clock time behind it are one field.
+  /// blanks separate the fields, a date and the clock time after it are one field.
   bool next(RowText& row);
 
   char separator() const { return reader_.separator(); }

@@ -39,7 +39,7 @@ using RecordReader = void (*)(TextInput& input, const RecordOptions& options,
 /// The beginning of a file.
 struct FileHead {
   std::string text;     ///< at most 64 KiB
-  bool is_cut = false;  ///< the file goes on behind `text`
+  bool is_cut = false;  ///< the file goes on after `text`
   /// Returns the first character that is no space, or 0 if the text has none.
   char first() const {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");

@@ -52,7 +52,7 @@ class RowParser {
   /// if a row would be skipped and RowRules::strict is set.
   std::optional<TraceRow> parse(const RowText& text, std::string_view path);
 
-  /// Call this behind the last row. Throws InputError if the positions are geographic and each time
+  /// Call this after the last row. Throws InputError if the positions are geographic and each time
   /// is probably misread.
   void refuse_odd_times(std::string_view path) const;
 

@@ -36,7 +36,7 @@ struct RowText {
   Field y;  ///< y or latitude
   Field z;  ///< z or altitude
   Field tags;
-  Field beyond;  ///< the first field that is not empty behind those that the header names
+  Field beyond;  ///< the first field that is not empty after those that the header names
 };
 
 enum class SkipReason : std::uint8_t {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how long a server takes to start from its log: from a snapshot with many objects, and
-// many rows behind it. Not a test: it writes gigabytes.
+// many rows after it. Not a test: it writes gigabytes.
 //   recovery_time DIR [OBJECTS=10000000] [ROWS=60000000] [QUERIES=1000]
 #include <algorithm>
 #include <chrono>

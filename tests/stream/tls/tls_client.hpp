@@ -78,7 +78,7 @@ class TlsClient : public TcpClient {
   bool is_clean_ = false;
 };
 
-/// Returns the text behind the head of an answer.
+/// Returns the text after the head of an answer.
 std::string body_of(const std::string& answer);
 /// Returns a request that the server answers and then ends the connection.
 std::string request_of(std::string_view target);

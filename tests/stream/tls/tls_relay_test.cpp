@@ -336,7 +336,7 @@ TEST(TlsRelayTest, HostileBytesLeaveItAlive) {
           }
           break;
         }
-        default: {  // behind a handshake
+        default: {  // after a handshake
           TlsClient client(world.endpoint());
           Tcp::socket plain = world.accept();
           ASSERT_TRUE(client.shake_hands()) << client.why();

@@ -162,7 +162,7 @@ struct KatoRows {
 };
 
 /// A heap in shared memory begins at an odd index, so one aligned read gets both children of a
-/// node. The entry behind the last node is 0, which is less than every key.
+/// node. The entry after the last node is 0, which is less than every key.
 inline constexpr unsigned kato_heap_begin = 1;
 __host__ __device__ constexpr std::size_t kato_heap_bytes(std::uint32_t k) {
   return (kato_heap_begin + std::size_t{k} + 1) * sizeof(std::uint64_t);

@@ -22,7 +22,7 @@ struct RowSelection {
   std::uint32_t columns = 0;
   std::uint32_t k = 1;          ///< 1 to vector_k_max; the paper's is 2 to 1024
   std::uint32_t first_row = 0;  ///< the row number of column 0 in `lists`
-  /// [rows][k]: (value, row number) in ascending order; {infinity, no_row} behind the last. null:
+  /// [rows][k]: (value, row number) in ascending order; {infinity, no_row} after the last. null:
   /// `kth` is written instead.
   VectorNeighbor* lists = nullptr;
   float* kth = nullptr;  ///< [rows]: only the k-th value; infinity if there is none

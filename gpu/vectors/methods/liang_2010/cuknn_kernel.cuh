@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
 /// segment. In all arrays the query is the last index, so threads of neighbouring queries read
 /// neighbouring entries.
 struct CuknnQueues {
-  std::uint64_t* keys = nullptr;  ///< [segment][length][query]: ascending; no_key behind the last
+  std::uint64_t* keys = nullptr;  ///< [segment][length][query]: ascending; no_key after the last
   std::uint64_t* tops = nullptr;  ///< [segment][query]: the least key not yet popped
   std::uint16_t* positions = nullptr;  ///< [segment][query]: index of the top in its queue
   std::uint32_t segment_count = 0;

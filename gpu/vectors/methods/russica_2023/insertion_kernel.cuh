@@ -30,7 +30,7 @@ struct SortedColumn {
   float limit;  ///< a score is inserted only if it is less; infinity at first
   std::uint32_t filled = 0;
 
-  /// Inserts a score. Rows come in ascending order, so a score goes behind equal scores.
+  /// Inserts a score. Rows come in ascending order, so a score goes after equal scores.
   __device__ void insert(float score, std::uint32_t row) {
     std::uint32_t place = 0;
     std::uint32_t behind = filled;

@@ -222,7 +222,7 @@ __device__ std::uint32_t gather_nearest(const ThresholdView& view, std::uint32_t
 /// sorts a query's keys and writes the k least to its list. If more keys passed than there is room
 /// for, goes through the query's row of the matrix instead. Such a query takes longer, but any data
 /// are served. Grid: one block for each query. Shared bytes: 8 * sort_room, dynamic, and 4. Writes
-/// lists [query][k], with {infinity, no_row} behind the last neighbour. Valid for any columns, and
+/// lists [query][k], with {infinity, no_row} after the last neighbour. Valid for any columns, and
 /// for k up to sort_room - select_chunk.
 __global__ void __launch_bounds__(ThresholdTuning::select_threads)
     threshold_select_kernel(const ThresholdView view) {

@@ -312,7 +312,7 @@ class TableMaker {
   // The row that is being made.
   std::array<std::string, part_count> values_;
   Texts beyond_;               ///< fields without a column
-  std::size_t cut_ = 0;        ///< the columns behind it are left out
+  std::size_t cut_ = 0;        ///< the columns after it are left out
   bool is_undecided_ = false;  ///< this row's line may show the separator
   bool is_plain_ = false;
   bool joins_clock_ = false;  ///< blanks may stand between date and clock time without quotes

@@ -17,7 +17,7 @@ namespace starling::sim {
 struct Decimal {
   bool is_negative = false;
   std::string digits;        ///< more than `decimals`
-  std::size_t decimals = 0;  ///< the number of digits behind the point
+  std::size_t decimals = 0;  ///< the number of digits after the point
 
   std::string plain(char mark = '.') const;
   double value() const;  ///< the number that strtod() reads in plain()
