@@ -3,7 +3,7 @@
 folder with the program on the PATH and servers on free ports, Python in one interpreter for each page. CTest
 sets STARLING_PROGRAM and STARLING_LIBRARY.
 
-What a block is for, its language says, and a comment above it may say:
+The language of a block says what it is for. A comment above it may say more:
 
     <!-- not run: REASON -->      the block is not run
     <!-- in the background -->    the command runs until the page ends, such as a server

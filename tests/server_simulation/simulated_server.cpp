@@ -34,7 +34,7 @@ SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network,
   options_.random = [this] { return world_.random().next(); };
   options_.boot_now_us = [this] { return world_.now_us(); };
   options_.wall_now_us = [this] { return world_.wall_us(); };
-  // The machine that simulates has no part in it.
+  // The memory of the machine that simulates does not count.
   options_.memory_use = [] { return stream::MemoryUse{}; };
   options_.memory_limits = {};
   options_.memory_bytes_max = std::uint64_t{1} << 40;
