@@ -39,6 +39,9 @@ class ShortExamples(unittest.TestCase):
                 with self.subTest(path):
                     self.assertTrue(3 < lines_of(path, comment) <= most, lines_of(path, comment))
 
+    def test_the_client_is_read_on_one_screen(self):
+        self.assertLessEqual(len((EXAMPLES / "client.cpp").read_text().splitlines()), 40)
+
     def test_those_in_cpp_print_the_answers(self):
         for name in PRINTED:
             self.check(name, PROGRAMS / name)
