@@ -39,7 +39,8 @@ struct Limit {
   std::string_view bounds;   ///< what is limited; the help text of the flag
   std::string_view reached;  ///< what happens when the limit is reached
   Field field;
-  protocol::RowReason reason = protocol::RowReason::none;  ///< of rows beyond the limit
+  /// Why rows beyond the limit are rejected.
+  protocol::RowReason reason = protocol::RowReason::none;
   std::uint64_t value_min = 1;
 
   bool is_settable() const { return field.set != nullptr; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that nobody can predict. Server takes its epoch and the seed of its hash tables
+// Random numbers that no client can predict. Server takes its epoch and the seed of its hash tables
 // from here, and SessionTable the ids of sessions.
 #pragma once
 
