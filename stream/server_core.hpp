@@ -27,9 +27,9 @@
 #include "starling/stream/recovery/skipping_engine.hpp"
 #include "starling/stream/recovery/snapshot_maker.hpp"
 #include "starling/stream/requests/requests.hpp"
-#include "starling/stream/state/peer.hpp"
 #include "starling/stream/sockets/results.hpp"
 #include "starling/stream/state/credit_ledger.hpp"
+#include "starling/stream/state/peer.hpp"
 #include "starling/stream/tables/tables.hpp"
 
 namespace starling::stream {
@@ -50,7 +50,7 @@ class ServerCore {
   struct Parts {
     Executor& executor;
     std::unique_ptr<Engine> engine;
-    OpenedLog log;  ///< of open_log
+    OpenedLog log;  ///< what open_log returned
     Results& results;
     Metrics& metrics;
     Access& access;

@@ -31,7 +31,7 @@ class ReplySender {
   void send(const Peer& peer, const protocol::Frame& frame) { send_(peer, frame); }
   /// Sends a reply when all that was appended so far is on the disk.
   void send_when_logged(const Peer& peer, const protocol::Frame& frame);
-  /// The same for the reply to a change: tells the place behind it.
+  /// The same for the reply to a change: tells the place after it.
   void send_with_place(const Peer& peer, protocol::Frame frame);
   /// Sends a reply that the log has no room for. If that is because the log has failed, the server
   /// ends and answers nothing more.

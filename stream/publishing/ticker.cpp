@@ -65,13 +65,13 @@ struct Ticker::State {
     TickOutcome outcome;
     Finished finished;
     std::uint64_t bytes = 0;
-    std::size_t sent = 0;       ///< of the messages
-    PublishedRecord published;  ///< for the log
+    std::size_t sent = 0;       ///< number of messages sent
+    PublishedRecord published;  ///< what the log gets
   };
 
   /// A result that has come and is not sorted yet.
   struct Arrived {
-    std::int64_t at_us = 0;  ///< on the steady clock
+    std::int64_t at_us = 0;  ///< a time of the steady clock
     std::unique_ptr<TickResult> result;
   };
 
@@ -102,7 +102,8 @@ struct Ticker::State {
     if (is_log_full()) return true;
     if (options.journal != nullptr && options.journal->wants_pause() && !under_way.empty())
       return true;
-    return preparing || !processor.has_room() || under_way.size() + publishing_count() >= ticks_begun_max;
+    return preparing || !processor.has_room() ||
+           under_way.size() + publishing_count() >= ticks_begun_max;
   }
 
   std::size_t publishing_count() const {
@@ -348,19 +349,19 @@ struct Ticker::State {
   std::optional<TickClock> clock;
   OverrunLog overrun_log;
   bool preparing = false;          ///< a tick is under way that the processor has not begun yet
-  std::deque<UnderWay> under_way;  ///< in tick order
+  std::deque<UnderWay> under_way;  ///< sorted by tick
   std::string last_error;
-  Tick last_begun{};                ///< with a log
+  Tick last_begun{};                ///< the last tick that has begun; used with a log only
   std::size_t waiting_for_log = 0;  ///< ticks whose messages wait for the log
   bool stopping = false;
   std::function<void()> on_idle;
   std::size_t sending_count = 0;  ///< ticks whose messages are being sent
   std::shared_ptr<RecoveredResults> recovered = std::make_shared<RecoveredResults>();
   RecoveredTicks recovered_ticks{processor, recovered};
-  std::deque<Arrived> arrived;  ///< in tick order
+  std::deque<Arrived> arrived;  ///< sorted by tick
   bool is_sorting = false;      ///< a result is sorted, or waits to be finished
-  SlicedWork sorting;           ///< of results, in tick order
-  SlicedWork sending;           ///< of messages, in tick order
+  SlicedWork sorting;           ///< sorts results, in the order of ticks
+  SlicedWork sending;           ///< sends messages, in the order of ticks
   EncodeHelpers helpers;
   OrderedPool encoder;
 };

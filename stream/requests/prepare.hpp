@@ -26,8 +26,8 @@ struct PreparedRequest {
   ReceivedBytes received;
   protocol::AlignedBytes frame;
   protocol::DecodedRequest request;     ///< refers to the memory of `frame`
-  protocol::PreparedRows rows;          ///< of a batch of updates, tags, removals or queries
-  std::vector<OneShotQuery> questions;  ///< of GetNeighbors; the loop sets `object` later
+  protocol::PreparedRows rows;          ///< rows of a batch of updates, tags, removals or queries
+  std::vector<OneShotQuery> questions;  ///< questions of GetNeighbors; the loop sets `object` later
   Credit credit;                        ///< taken from the session; must be given back
 };
 

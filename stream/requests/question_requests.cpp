@@ -48,7 +48,7 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
 struct QuestionRequests::Asked {
   Caller caller;
   std::vector<OneShotQuery> questions;
-  std::vector<ObjectId> objects;  ///< of the questions that follow one
+  std::vector<ObjectId> objects;  ///< the objects that questions follow
 };
 
 void QuestionRequests::get(const Caller& caller, PreparedRequest& request) {

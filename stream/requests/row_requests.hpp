@@ -49,7 +49,7 @@ class HeldRequest {
 
 /// How a request changes the tables.
 struct RowChange {
-  std::size_t rows = 0;  ///< of the tables that change
+  std::size_t rows = 0;  ///< number of rows of the tables that change
   /// Changes up to `rows_max` further rows. Returns whether they were the last ones.
   std::function<bool(std::size_t rows_max)> step;
   /// Called when all rows are changed: notes the change for the log, and returns the reply.

@@ -68,10 +68,10 @@ struct SnapshotRequests::Asked {
   PreparedRequest request;             ///< holds `ids`
   std::span<const std::uint64_t> ids;  ///< the queries, if it is not of all
   std::size_t next_id = 0;
-  SlotSet seen;  ///< of these queries
+  SlotSet seen;  ///< slots of these queries
   std::vector<QuerySlot> queries;
-  std::vector<Slot> slots;      ///< of `queries`
-  std::uint64_t lists = 0;      ///< of `queries`, together
+  std::vector<Slot> slots;      ///< slots of `queries`
+  std::uint64_t lists = 0;      ///< number of lists of all `queries`
   std::uint64_t neighbors = 0;  ///< the most that these lists have
   bool is_out_of_memory = false;
 

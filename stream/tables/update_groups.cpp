@@ -61,7 +61,8 @@ struct UpdateGroups::Group {
   std::vector<std::unique_ptr<WaitingUpdate>> updates;
   std::int64_t time_us_max = 0;  ///< the latest event time that a row may have
   GroupOutcome outcome{};
-  std::size_t next_update = 0;  ///< in slices: the update whose rows are next
+  /// The update whose rows are next, if the group is applied in slices.
+  std::size_t next_update = 0;
   std::size_t next_row = 0;
 };
 

@@ -23,7 +23,7 @@ struct GroupOutcome {
   std::size_t rows = 0;
   std::int64_t since_us = 0;
   std::int64_t until_us = 0;
-  std::int64_t took_us = 0;  ///< without the turns of others in between
+  std::int64_t took_us = 0;  ///< time of the group, the turns of others in between left out
   bool is_out_of_memory =
       false;  ///< rows that were not applied have UpdateStatus::too_many_objects
 };
@@ -55,7 +55,7 @@ class WaitingUpdate {
 class UpdateGroups {
  public:
   struct Options {
-    unsigned threads = 1;  ///< of the processor
+    unsigned threads = 1;  ///< number of the processor's threads
     bool has_log = false;  ///< the records of a group must find room in the log
     /// Called once for each group, before its updates.
     std::function<void(const GroupOutcome&)> applied;
@@ -87,9 +87,9 @@ class UpdateGroups {
   TickTime& time_;
   Turns& turns_;
   Options options_;
-  std::vector<std::unique_ptr<WaitingUpdate>> waiting_;  ///< in the order of their arrival
-  std::size_t rows_ = 0;                                 ///< of all that wait
-  std::size_t bytes_ = 0;                                ///< of all that wait
+  std::vector<std::unique_ptr<WaitingUpdate>> waiting_;  ///< sorted by arrival
+  std::size_t rows_ = 0;                                 ///< rows of all updates that wait
+  std::size_t bytes_ = 0;                                ///< bytes of all updates that wait
 };
 
 }  // namespace starling::stream
