@@ -81,7 +81,7 @@ static int read_lists(const starling_result* result) {
 static int await_list(starling_subscription* subscription) {
   int is_expected = 0, events;
   for (events = 0; events < 100 && !is_expected; ++events) {
-    starling_event event = {sizeof(event), 0, 0, NULL};
+    starling_event event = {.size = sizeof(event)};
     starling_result* result;
     check(starling_subscription_next(subscription, /*timeout_ms=*/1000, &event, &result));
     if (*event.obstacle) fprintf(stderr, "watch: %s\n", event.obstacle);

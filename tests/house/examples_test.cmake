@@ -72,7 +72,8 @@ elseif(CUDA)
 endif()
 
 run(${stage}/bin/starling --version)
-run(bash ${CMAKE_CURRENT_LIST_DIR}/run_client ${stage}/bin/starling ${build}/client ${WORK_DIR})
+run(bash ${CMAKE_CURRENT_LIST_DIR}/run_client ${stage}/bin/starling ${build}/client ${WORK_DIR}
+    "taxi 11 at 10 m\ntaxi 13 at 10.0125 m")
 
 # Checks the page. A build without Node has none, nor a line that installs one.
 set(page ${stage}/share/starling/page)
