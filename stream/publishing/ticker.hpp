@@ -32,7 +32,7 @@ struct TickerOptions {
   std::optional<std::int64_t> period_us;  ///< std::nullopt: ticks only on request
   std::int64_t tau_step_max_us = 0;       ///< see ServerOptions; 0: no limit
   unsigned encode_threads = 1;            ///< at least 1
-  /// The server's log, or null: there is none.
+  /// The server's log; null if it has none.
   Journal* journal = nullptr;
   /// Called with the messages of each tick, one for each plan, before they are sent.
   std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
