@@ -386,15 +386,11 @@ Ticker::Ticker(Executor& executor, const TickerOptions& options, Tables& tables,
 Ticker::~Ticker() = default;
 
 void Ticker::start() {
-  if (is_manual()) return;
+  if (state_->time.is_manual()) return;
   if (const auto last_us = state_->processor.last_tau_us())
     state_->time.clock().go_on_from(*last_us);
   state_->clock.emplace(*state_->options.period_us, state_->executor.now_us());
   state_->wait_for_due();
-}
-
-bool Ticker::is_manual() const {
-  return !state_->options.period_us;
 }
 
 Ticker::Begun Ticker::advance(std::int64_t tau_us, const TickBegunRecord& mark, Finished finished) {

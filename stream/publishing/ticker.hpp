@@ -51,8 +51,6 @@ class Ticker {
   /// From now on, begins one tick each period. With manual ticks, does nothing.
   void start();
 
-  bool is_manual() const;
-
   /// A function that is called after the tick's messages were passed to the results socket.
   using Finished = std::function<void(const TickOutcome&)>;
   enum class Begun : std::uint8_t { begun, busy, tau_too_early, tau_too_late };

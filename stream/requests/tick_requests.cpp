@@ -36,7 +36,7 @@ void TickRequests::advance(const Caller& caller, PreparedRequest& request) {
     use_up();
     replies_.answer(caller, protocol::ErrorReply{std::move(problem), 0});
   };
-  if (!ticker_.is_manual())
+  if (!time_.is_manual())
     return answer_error({ErrorCode::not_manual,
                          "This server ticks by the wall clock; to advance ticks by requests, start "
                          "it with --tick manual."});
