@@ -69,6 +69,51 @@ void check_page_rows(const protocol::Limits& limits) {
            limits.page_rows_max);
 }
 
+void complete_journal(JournalOptions& journal) {
+  if (!journal.durability)
+    journal.durability = journal.folder.empty() ? Durability::off : Durability::tick;
+  if (journal.folder.empty() && journal.durability != Durability::off)
+    throw std::invalid_argument("durability: " + std::string(to_string(*journal.durability)) +
+                                " needs a folder for the log; name one with --journal DIR, or use "
+                                "--durability off");
+}
+
+void check_io_threads(const ServerOptions& options) {
+  constexpr unsigned io_threads_max = 64;
+  if (options.io_threads == 0 || options.io_threads > io_threads_max)
+    refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
+           options.io_threads);
+  if (options.results_io_threads == 0 ||
+      options.results_io_threads > std::max(options.io_threads - 1, 1u))
+    refuse("results-io-threads",
+           "of " + std::to_string(options.io_threads) +
+               " I/O threads, at least one must serve the results and one the commands",
+           options.results_io_threads);
+}
+
+/// A request must have room for a row, and a session's credit for a request.
+void check_requests(const protocol::Limits& limits, const protocol::ServedSpace& space) {
+  // The request, and a row's id, time, tags, label and value.
+  constexpr std::size_t row_bytes_besides = 1024;
+  const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();
+  if (limits.frame_bytes_max < frame_bytes_least)
+    refuse("frame-bytes-max",
+           "a request must hold " + space.row_text() + at_least(frame_bytes_least, "bytes"),
+           limits.frame_bytes_max);
+  if (limits.credit_bytes < limits.frame_bytes_max)
+    refuse("credit-bytes",
+           "a session's credit must cover a request of frame-bytes-max" +
+               at_least(limits.frame_bytes_max, "bytes"),
+           limits.credit_bytes);
+  if (limits.credit_rows < limits.rows_max)
+    refuse(
+        "credit-rows",
+        "a session's credit must cover a request of rows-max" + at_least(limits.rows_max, "rows"),
+        limits.credit_rows);
+  check_names_asked(limits);
+  check_page_rows(limits);
+}
+
 /// An engine of its own makes the log's snapshots, and must hold all that the server's may.
 void check_snapshots(const ServerOptions& options) {
   if (!options.journal.is_on() || !options.journal.make_engine) return;
@@ -111,55 +156,22 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.decode_bytes_max = std::min<std::size_t>(
       options.decode_bytes_max,
       std::max<std::size_t>(options.memory_bytes_max / 8, options.limits.frame_bytes_max));
-  JournalOptions& journal = options.journal;
-  if (!journal.durability)
-    journal.durability = journal.folder.empty() ? Durability::off : Durability::tick;
-  if (journal.folder.empty() && journal.durability != Durability::off)
-    throw std::invalid_argument("durability: " + std::string(to_string(*journal.durability)) +
-                                " needs a folder for the log; name one with --journal DIR, or use "
-                                "--durability off");
+  complete_journal(options.journal);
+  options.journal.wall_now_us = options.wall_now_us;
   check_snapshots(options);
   options.sessions.replies_max = options.limits.unanswered_max;
   // Ids come from the network. With a random seed, clients cannot choose ids that collide in the
   // hash table.
   options.processor.objects.hash_seed = options.random();
   options.processor.queries.hash_seed = options.random();
-  constexpr unsigned io_threads_max = 64;
-  if (options.io_threads == 0 || options.io_threads > io_threads_max)
-    refuse("io-threads", "there must be 1 to " + std::to_string(io_threads_max) + " threads",
-           options.io_threads);
-  if (options.results_io_threads == 0 ||
-      options.results_io_threads > std::max(options.io_threads - 1, 1u))
-    refuse("results-io-threads",
-           "of " + std::to_string(options.io_threads) +
-               " I/O threads, at least one must serve the results and one the commands",
-           options.results_io_threads);
+  check_io_threads(options);
   if (options.tick_period_us && *options.tick_period_us <= 0)
     throw std::invalid_argument("tick: the time between two ticks must be longer than 0");
   if (options.update_threads == 0) options.update_threads = half_of_cores();
   options.processor.threads = options.update_threads;
   if (options.encode_threads == 0) options.encode_threads = half_of_cores();
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
-  // The request, and a row's id, time, tags, label and value.
-  constexpr std::size_t row_bytes_besides = 1024;
-  const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();
-  const protocol::Limits& limits = options.limits;
-  if (limits.frame_bytes_max < frame_bytes_least)
-    refuse("frame-bytes-max",
-           "a request must hold " + space.row_text() + at_least(frame_bytes_least, "bytes"),
-           limits.frame_bytes_max);
-  if (limits.credit_bytes < limits.frame_bytes_max)
-    refuse("credit-bytes",
-           "a session's credit must cover a request of frame-bytes-max" +
-               at_least(limits.frame_bytes_max, "bytes"),
-           limits.credit_bytes);
-  if (limits.credit_rows < limits.rows_max)
-    refuse(
-        "credit-rows",
-        "a session's credit must cover a request of rows-max" + at_least(limits.rows_max, "rows"),
-        limits.credit_rows);
-  check_names_asked(limits);
-  check_page_rows(limits);
+  check_requests(options.limits, space);
   if (options.tls && (options.tls->certificate.empty() || options.tls->key.empty()))
     throw std::invalid_argument(
         options.tls->key.empty()

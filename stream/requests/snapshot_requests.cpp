@@ -57,6 +57,23 @@ class SlotSet {
 
 }  // namespace
 
+/// The queries of a snapshot, and what their lists may take.
+struct AskedQueries {
+  std::vector<QuerySlot> queries{};
+  std::vector<Slot> slots{};    ///< slots of `queries`
+  std::uint64_t lists = 0;      ///< number of lists of all `queries`
+  std::uint64_t neighbors = 0;  ///< the most that these lists have
+
+  void add(QueryId id, Slot slot, const QueryDefinition& definition, std::uint64_t objects) {
+    queries.push_back({id, slot});
+    slots.push_back(slot);
+    const bool has_many = definition.anchor.kind == AnchorKind::every_object;
+    const std::uint64_t of_query = has_many ? objects : 1;
+    lists += of_query;
+    neighbors += of_query * std::min<std::uint64_t>(definition.k, objects);
+  }
+};
+
 /// A snapshot whose lists the engine has not copied yet.
 struct SnapshotRequests::Asked {
   Caller caller;
@@ -69,20 +86,8 @@ struct SnapshotRequests::Asked {
   std::span<const std::uint64_t> ids;  ///< the queries, if it is not of all
   std::size_t next_id = 0;
   SlotSet seen;  ///< slots of these queries
-  std::vector<QuerySlot> queries;
-  std::vector<Slot> slots;      ///< slots of `queries`
-  std::uint64_t lists = 0;      ///< number of lists of all `queries`
-  std::uint64_t neighbors = 0;  ///< the most that these lists have
+  AskedQueries found;
   bool is_out_of_memory = false;
-
-  void add(QueryId id, Slot slot, const QueryDefinition& definition, std::uint64_t objects) {
-    queries.push_back({id, slot});
-    slots.push_back(slot);
-    const bool has_many = definition.anchor.kind == AnchorKind::every_object;
-    const std::uint64_t of_query = has_many ? objects : 1;
-    lists += of_query;
-    neighbors += of_query * std::min<std::uint64_t>(definition.k, objects);
-  }
 };
 
 void SnapshotRequests::get(const Caller& caller, PreparedRequest& request) {
@@ -141,8 +146,8 @@ void SnapshotRequests::begin(const Caller& caller, PreparedRequest& request, Str
   const std::size_t count = asked->is_of_all
                                 ? tables_.processor().queries().members_of(stream).size()
                                 : asked->ids.size();
-  asked->queries.reserve(count);
-  asked->slots.reserve(count);
+  asked->found.queries.reserve(count);
+  asked->found.slots.reserve(count);
   asked->place = {caller.head.session, payer_of(caller.peer)};
   const auto reservation = snapshots_.reserve(asked->place, executor_.now_us());
   if (!reservation.granted) return replies_.refuse(caller, beyond_places(reservation, 0));
@@ -169,10 +174,10 @@ bool SnapshotRequests::collect_some(Asked& asked) {
   const QueryTable& queries = processor.queries();
   const std::uint64_t objects = processor.objects().alive_count();
   const auto add = [&](QueryId id, Slot slot) {
-    asked.add(id, slot, queries.definition_of(slot), objects);
+    asked.found.add(id, slot, queries.definition_of(slot), objects);
   };
   if (asked.is_of_all) {
-    const auto members = queries.members_of(asked.stream).subspan(asked.queries.size());
+    const auto members = queries.members_of(asked.stream).subspan(asked.found.queries.size());
     const auto next = members.first(std::min(members.size(), members_at_once));
     for (const QuerySlot& member : next) queries.prefetch(member.slot);
     for (const QuerySlot& member : next) add(member.id, member.slot);
@@ -199,14 +204,14 @@ void SnapshotRequests::read(const std::shared_ptr<Asked>& asked) {
   Processor& processor = tables_.settled();
   const ReportWith with = processor.queries().stream(asked->stream).with;
   const std::uint64_t bytes =
-      snapshot_bytes(asked->lists, asked->neighbors, with.position || with.tags);
+      snapshot_bytes(asked->found.lists, asked->found.neighbors, with.position || with.tags);
   const auto taken = snapshots_.take_bytes(asked->place, bytes);
   if (!taken.granted) {
     snapshots_.cancel(asked->place);
     return replies_.refuse(asked->caller, beyond_places(taken, bytes));
   }
   processor.engine().read_lists(
-      std::move(asked->slots), [this, &executor = executor_, asked](Answers answers) {
+      std::move(asked->found.slots), [this, &executor = executor_, asked](Answers answers) {
         executor.post([this, asked, answers = std::move(answers)]() mutable {
           make(asked, std::move(answers));
         });
@@ -237,7 +242,7 @@ void SnapshotRequests::make(const std::shared_ptr<Asked>& asked, Answers answers
     std::shared_ptr<protocol::Frame> frame;
     try {
       const auto made = std::make_shared<Snapshot>(
-          asked->name, with, sequence, std::move(*copied), std::move(asked->queries),
+          asked->name, with, sequence, std::move(*copied), std::move(asked->found.queries),
           asked->is_of_all, to.peer.in_process ? own_page_bytes_max : protocol::chunk_bytes_max);
       made->place = place;
       snapshot = made;
@@ -265,7 +270,7 @@ void SnapshotRequests::keep(const std::shared_ptr<Asked>& asked,
     }
   snapshots_.pin(asked->place, number, snapshot, executor_.now_us(), asked->caller.principal->id);
   if (snapshot->page_count() == 1) snapshots_.release(number);
-  replies_.send_after(asked->caller, *first_page, &Journal::end_of_snapshot,
+  replies_.send_after(asked->caller, *first_page, &AnswerPlaces::end_of_snapshot,
                       snapshot->answers.tick);
 }
 
@@ -273,7 +278,9 @@ void SnapshotRequests::keep(const std::shared_ptr<Asked>& asked,
 /// told apart: no restart loses them.
 std::uint64_t SnapshotRequests::place_of(Tick tick) const {
   const Journal* const journal = log_.journal();
-  return journal == nullptr ? 0 : std::max(journal->end_of_snapshot(tick), journal->durable());
+  return journal == nullptr
+             ? 0
+             : std::max(journal->places().end_of_snapshot(tick), journal->commits().durable());
 }
 
 /// Any thread may call this function.
@@ -289,8 +296,8 @@ protocol::Frame SnapshotRequests::encode_page(const Caller& caller, const Snapsh
                                     .list_count = snapshot.reports.size(),
                                     .runs = log_.runs(),
                                     .place = snapshot.place};
-  return protocol::encode_snapshot_page(caller.reply_head(), head,
-                                        space_.source_of(snapshot.page(page), snapshot.with));
+  return protocol::encode_snapshot_page(
+      caller.reply_head(), head, tables_.space().source_of(snapshot.page(page), snapshot.with));
 }
 
 /// Returns the refusal of a snapshot that would need up to `bytes`; 0: it is refused before they
