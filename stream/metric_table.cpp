@@ -114,10 +114,11 @@ constexpr auto metric_rows = std::to_array<MetricRow>({
                         from.server.results->refused_count() + from.server.http->refused_count());
      }},
     {"starling_clock_steps_total", "How often the wall clock was set by more than a second.",
-     MetricKind::counter, [](From from) { return as_double(from.core.time().clock_steps()); }},
+     MetricKind::counter,
+     [](From from) { return as_double(from.core.tables().time().clock_steps()); }},
     {"starling_clock_offset_seconds",
      "How far the wall clock is ahead of the server's time; less than 0: behind.",
-     MetricKind::gauge, [](From from) { return from.core.time().clock_offset_s(); }},
+     MetricKind::gauge, [](From from) { return from.core.tables().time().clock_offset_s(); }},
     {"starling_journal_tail_bytes", "Bytes of the log's records after its last snapshot.",
      MetricKind::gauge, [](From from) { return as_double(from.log.tail_bytes); }},
     {"starling_journal_tail_age_seconds",
@@ -188,9 +189,9 @@ constexpr auto metric_rows = std::to_array<MetricRow>({
      [](From from) { return as_double(from.core.requests().snapshots().count()); },
      "snapshots-max"},
     {"starling_decoding_requests", "Requests that are read and not applied yet.", MetricKind::gauge,
-     [](From from) { return as_double(from.core.decoding_requests()); }, "decode-requests-max"},
+     [](From from) { return as_double(from.core.intake().waiting()); }, "decode-requests-max"},
     {"starling_decoding_bytes", "Bytes of requests that are read and not applied yet.",
-     MetricKind::gauge, [](From from) { return as_double(from.core.decoding_bytes()); },
+     MetricKind::gauge, [](From from) { return as_double(from.core.intake().waiting_bytes()); },
      "decode-bytes-max"},
     {"starling_searches", "Requests of one-shot questions that the engine is answering.",
      MetricKind::gauge,
@@ -265,7 +266,7 @@ Gauges Server::State::gauges() {
       .server = *this,
       .core = core,
       .log = core.journal() != nullptr ? core.journal()->counts() : Journal::Counts{},
-      .most_credit = core.credit().most_taken(),
+      .most_credit = core.requests().credit().most_taken(),
       .most_taken = core.requests().sessions().most_taken()};
   Gauges gauges;
   for (const MetricRow& metric : metric_rows) {

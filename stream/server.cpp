@@ -34,12 +34,6 @@ std::unique_ptr<Socket> bound(const std::string& endpoint, Arguments&&... argume
   }
 }
 
-/// The server says in its replies to Hello where its results are.
-ServerOptions listening_on(ServerOptions options, const std::string& results) {
-  options.results_endpoint = results;
-  return options;
-}
-
 }  // namespace
 
 Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> the_engine)
@@ -51,7 +45,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       trace(options.trace_path.empty()
                 ? nullptr
                 : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
-      log(open_log(executor, options)),
+      log(std::make_unique<ServerLog>(executor, options)),
       commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads, command_options(),
                                     command_handlers())),
       results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
@@ -59,7 +53,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                              http_options(), http_handlers())),
       endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
-      core(listening_on(options, endpoints.results), core_parts(std::move(the_engine))),
+      core(listening_options(), core_parts(std::move(the_engine))),
       page(options.page_folder.empty() ? PageFiles() : PageFiles(options.page_folder)),
       api(api_parts()),
       events(event_parts()),
@@ -78,6 +72,11 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
   wait_for_signal();
   reload_signal.add(SIGHUP);
   wait_for_reload();
+}
+
+const ServerOptions& Server::State::listening_options() {
+  options.results_endpoint = endpoints.results;
+  return options;
 }
 
 ServerCore::Parts Server::State::core_parts(std::unique_ptr<Engine> engine) {
@@ -140,10 +139,10 @@ CommandSocketOptions Server::State::command_options() const {
 CommandSocket::Handlers Server::State::command_handlers() {
   return {.request =
               [this](Peer peer, ReceivedBytes received) {
-                core.receive(std::move(peer), std::move(received));
+                core.intake().receive(peer, std::move(received));
               },
           .malformed = [this](const Peer& peer) { core.refuse_malformed(peer); },
-          .may_read = [this] { return core.may_read(); }};
+          .may_read = [this] { return core.intake().may_read(); }};
 }
 
 ResultsSocketOptions Server::State::results_options() {
@@ -180,7 +179,7 @@ void Server::State::return_memory() {
   constexpr std::int64_t pause_us = 10'000'000;
   if (steady_now_us() - memory_returned_us < pause_us) return;
   memory_returned_us = steady_now_us();
-  core.work_beside(0, [] {
+  core.intake().work_beside(0, [] {
     malloc_trim(0);
     return [] {};
   });

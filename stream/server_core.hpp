@@ -4,44 +4,29 @@
 // tests/server_simulation gives it a network, a disk and a clock that follow from a seed.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "starling/knn/tables/processor.hpp"
-#include "starling/protocol/rows/served_space.hpp"
+#include "starling/protocol/wire/frame.hpp"
 #include "starling/stream/access/access.hpp"
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/operation/metrics.hpp"
 #include "starling/stream/operation/options.hpp"
 #include "starling/stream/operation/tick_trace.hpp"
 #include "starling/stream/pools/executor.hpp"
-#include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/publishing/ticker.hpp"
-#include "starling/stream/recovery/logged_state.hpp"
-#include "starling/stream/recovery/past_reader.hpp"
-#include "starling/stream/recovery/skipping_engine.hpp"
-#include "starling/stream/recovery/snapshot_maker.hpp"
+#include "starling/stream/recovery/log_replay.hpp"
+#include "starling/stream/request_intake.hpp"
 #include "starling/stream/requests/requests.hpp"
+#include "starling/stream/server_log.hpp"
 #include "starling/stream/sockets/results.hpp"
-#include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/peer.hpp"
 #include "starling/stream/tables/tables.hpp"
 
 namespace starling::stream {
-
-/// The log of a server, and what its last snapshot has.
-struct OpenedLog {
-  std::unique_ptr<Journal> journal;  ///< null: the server has no log
-  std::optional<LoggedState> state;
-};
-/// Opens the log of a server, looks through it and reads its snapshot, side by side. Throws
-/// std::runtime_error, with one sentence. `options` are completed.
-OpenedLog open_log(Executor& executor, const ServerOptions& options);
 
 /// Only the loop calls the functions.
 class ServerCore {
@@ -50,7 +35,7 @@ class ServerCore {
   struct Parts {
     Executor& executor;
     std::unique_ptr<Engine> engine;
-    OpenedLog log;  ///< what open_log returned
+    std::unique_ptr<ServerLog> log;
     Results& results;
     Metrics& metrics;
     Access& access;
@@ -66,7 +51,7 @@ class ServerCore {
     std::function<void()> stopped;
   };
 
-  /// `options` are completed.
+  /// `options` are completed and must outlive the core.
   ServerCore(const ServerOptions& options, Parts parts);
   ServerCore(const ServerCore&) = delete;
   ServerCore& operator=(const ServerCore&) = delete;
@@ -77,16 +62,10 @@ class ServerCore {
   /// Begins to run ticks.
   void start();
 
-  /// Takes a request. Decoding a short one costs less than handing it to a worker. A short request
-  /// that changes nothing does not wait for earlier batches, even if they are of the same session.
-  void receive(Peer peer, ReceivedBytes received);
+  /// Requests go in here.
+  RequestIntake& intake() { return intake_; }
   /// Refuses a message that is not a request.
   void refuse_malformed(const Peer& peer);
-  /// Returns whether a further request may come. If not, Parts::read_on is called later.
-  bool may_read();
-  /// Runs `function` on a decode worker, and what it returns on the loop. `bytes` count as those of
-  /// a request meanwhile.
-  void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
 
   /// The caller must pass no more requests. Those that it has passed are still applied and
   /// answered. Calls Parts::stopped when that is done. Does nothing when called again.
@@ -95,51 +74,33 @@ class ServerCore {
   /// Commits what waits for the log. Throws std::runtime_error if the log has failed.
   void end() const;
 
-  Processor& processor() { return processor_; }
+  Processor& processor() { return tables_.processor(); }
   Requests& requests() { return requests_; }
   Ticker& ticker() { return ticker_; }
   const Publisher& publisher() const { return publisher_; }
-  const CreditLedger& credit() const { return credit_; }
   Tables& tables() { return tables_; }
-  TickTime& time() { return time_; }
-  Journal* journal() const { return parts_.log.journal.get(); }
-  std::size_t decoding_requests() const { return decoder_.waiting(); }
-  std::size_t decoding_bytes() const { return decoding_bytes_; }
+  Journal* journal() const { return log_->journal(); }  ///< null: the server has no log
 
  private:
-  std::unique_ptr<PastReader> past_reader();
-  Callers::Parts caller_parts();
-  Families::Parts family_parts();
+  Tables::Options tables_options(const Parts& parts);
+  TickerOptions ticker_options(const Parts& parts) const;
+  Callers::Parts caller_parts(Parts& parts);
+  Families::Parts family_parts(Parts& parts);
+  RequestIntake::Parts intake_parts(Parts& parts);
   LoggedTables logged_tables();
-  TickTimeOptions time_options() const;
-  Tables::Options tables_options();
-  TickerOptions ticker_options() const;
-  OrderedPool::Rounds decoder_rounds();
-  bool has_room() const;
-  bool may_change() const;
   void go_on();
-  void decode(Peer peer, ReceivedBytes received);
-  PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
-  OrderedPool::Completion completion_of(Peer peer, PreparedRequest request);
-  void ended();
   void stop_if_idle();
 
-  const ServerOptions options_;
-  Parts parts_;
-  protocol::ServedSpace space_;
+  const ServerOptions& options_;
+  Executor& executor_;
+  Access& access_;
+  std::unique_ptr<ServerLog> log_;
   Publisher publisher_;
-  CreditLedger credit_;
-  SkippingEngine* skipping_;  ///< owned by the processor; null: there is no log
-  Processor processor_;
-  std::unique_ptr<PastReader> past_;  ///< null: there is no log
-  TickTime time_;
   Tables tables_;
   Ticker ticker_;
   Requests requests_;
-  OrderedPool decoder_;
-  std::size_t decoding_bytes_ = 0;
-  bool is_reading_paused_ = false;
-  std::unique_ptr<SnapshotMaker> snapshots_;  ///< null: the log gets none
+  RequestIntake intake_;
+  std::function<void()> stopped_;
   bool is_stopping_ = false;
   bool is_ticking_done_ = false;
 };

@@ -43,11 +43,11 @@ HttpApi::Parts Server::State::api_parts() {
           .tokens = {.access = &access, .wrong_tokens = options.http_wrong_tokens},
           .deliver =
               [this](Peer peer, ReceivedBytes received) {
-                core.receive(std::move(peer), std::move(received));
+                core.intake().receive(peer, std::move(received));
               },
           .work = [this](std::size_t bytes,
-                         auto function) { core.work_beside(bytes, std::move(function)); },
-          .base_time_us = [this] { return core.time().base_us(); },
+                         auto function) { core.intake().work_beside(bytes, std::move(function)); },
+          .base_time_us = [this] { return core.tables().time().base_us(); },
           .name_of = [this](ObjectId id) { return core.tables().names().find(id); },
           .lists =
               [this](ListsQuestion question, HttpRespond respond) {
@@ -63,7 +63,7 @@ HttpApi::Parts Server::State::api_parts() {
           .metrics = [this] { return metrics_page.at(steady_now_us()); },
           .last_error = [this] { return core.ticker().last_error(); },
           .is_log_full =
-              [this] { return core.journal() != nullptr && core.journal()->refusal().has_value(); },
+              [this] { return core.journal() != nullptr && core.journal()->commits().is_full(); },
           .recording = options.recording,
           .network = options.network};
 }
@@ -76,7 +76,7 @@ EventHub::Parts Server::State::event_parts() {
           .runs =
               [this] {
                 return core.journal() == nullptr ? std::vector<protocol::Run>()
-                                                 : core.journal()->runs();
+                                                 : core.journal()->found().runs();
               },
           .send =
               [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
@@ -95,7 +95,7 @@ SocketHub::Parts Server::State::socket_parts() {
           .epoch = core.publisher().epoch(),
           .deliver =
               [this](Peer peer, ReceivedBytes received) {
-                core.receive(std::move(peer), std::move(received));
+                core.intake().receive(peer, std::move(received));
               },
           .fault_of_stream =
               [this](std::string_view stream) { return core.requests().fault_of_stream(stream); },

@@ -50,6 +50,8 @@ struct Server::State {
   CommandSocketOptions command_options() const;
   CommandSocket::Handlers command_handlers();
   ResultsSocketOptions results_options();
+  /// Returns the options with the endpoint that the replies to Hello name.
+  const ServerOptions& listening_options();
   ServerCore::Parts core_parts(std::unique_ptr<Engine> engine);
 
   HttpOptions http_options() const;
@@ -100,7 +102,7 @@ struct Server::State {
   std::unique_ptr<AuditFile> audit_file;  ///< null if the server has no --audit-log
   Access access;
   std::unique_ptr<TickTrace> trace;
-  OpenedLog log;  ///< the opened log; moved into the core
+  std::unique_ptr<ServerLog> log;  ///< moved into the core
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS

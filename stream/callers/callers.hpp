@@ -31,7 +31,6 @@ struct Callers {
     Executor& executor;
     std::function<std::uint64_t()> random;  ///< makes the ids of sessions
     Tables& tables;
-    CreditLedger& credit;
     Metrics& metrics;
     Audit& audit;      ///< gets each refusal for want of rights
     Journal* journal;  ///< null if the server has no log
@@ -41,12 +40,11 @@ struct Callers {
     bool has_keys;
   };
   Callers(const ServerOptions& options, Parts parts)
-      : sessions(
-            options.sessions, std::move(parts.random),
-            [&credit = parts.credit](std::uint64_t session) { return credit.has_taken(session); }),
-        stores{.credit = parts.credit,
+      : stores{.credit = CreditLedger({options.limits.credit_rows, options.limits.credit_bytes}),
                .snapshots = SnapshotStore(options.snapshots),
                .pages = PageRate(options.pages)},
+        sessions(options.sessions, std::move(parts.random),
+                 [this](std::uint64_t session) { return stores.credit.has_taken(session); }),
         owners(options, parts.has_keys, parts.executor, parts.tables, sessions),
         log(parts.journal, sessions),
         sender(std::move(parts.send), parts.journal, parts.metrics, options.reply_bytes_max),
@@ -56,8 +54,8 @@ struct Callers {
   Callers(const Callers&) = delete;
   Callers& operator=(const Callers&) = delete;
 
-  SessionTable sessions;
   SessionStores stores;
+  SessionTable sessions;
   Owners owners;
   RequestLog log;
   ReplySender sender;

@@ -101,11 +101,11 @@ protocol::Frame Replies::encode(const Caller& caller, const SequencedReply& repl
 }
 
 void Replies::send_after(const Caller& caller, const protocol::Frame& frame,
-                         std::uint64_t (Journal::*place_of)(Tick) const, Tick tick) {
+                         std::uint64_t (AnswerPlaces::*place_of)(Tick) const, Tick tick) {
   const Journal* const journal = log_.journal();
   if (journal == nullptr) return send(caller, frame);
-  const std::uint64_t place = (journal->*place_of)(tick);
-  if (!journal->is_durable(place) && journal->refusal()) return refuse_without_room(caller);
+  const std::uint64_t place = (journal->places().*place_of)(tick);
+  if (!journal->commits().is_durable(place) && journal->commits().is_full()) return refuse_without_room(caller);
   sender_.send_when_durable(caller.peer, frame, place);
 }
 

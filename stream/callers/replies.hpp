@@ -57,7 +57,7 @@ class Replies {
   /// Sends an answer from a finished tick when the log is on the disk up to a place of that tick.
   /// If the disk is full, refuses instead.
   void send_after(const Caller& caller, const protocol::Frame& frame,
-                  std::uint64_t (Journal::*place_of)(Tick) const, Tick tick);
+                  std::uint64_t (AnswerPlaces::*place_of)(Tick) const, Tick tick);
   ReplySender& sender() { return sender_; }
 
   void refuse(const Caller& caller, protocol::Problem problem);

@@ -23,17 +23,17 @@ void ReplySender::send_with_place(const Peer& peer, protocol::Frame frame) {
 }
 
 void ReplySender::send_without_record(const Peer& peer, const protocol::Frame& frame) {
-  if (!journal_->has_failed()) send(peer, frame);
+  if (!journal_->commits().has_failed()) send(peer, frame);
 }
 
 void ReplySender::send_when_durable(const Peer& peer, const protocol::Frame& frame,
                                     std::uint64_t place) {
-  if (journal_->is_durable(place)) return send(peer, frame);
+  if (journal_->commits().is_durable(place)) return send(peer, frame);
   const std::uint64_t bytes = frame.size() + held_bytes_per_reply;
   if (!peer.in_process && waiting_bytes_ + bytes > waiting_bytes_max_)
     return metrics_.reply_dropped();
   waiting_bytes_ += bytes;
-  journal_->when_durable(place, [this, peer, frame, bytes] {
+  journal_->commits().when_durable(place, [this, peer, frame, bytes] {
     waiting_bytes_ -= bytes;
     send(peer, frame);
   });

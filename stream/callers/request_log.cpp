@@ -43,7 +43,7 @@ protocol::Problem too_long_for_log(std::uint64_t bytes) {
 }  // namespace
 
 std::vector<protocol::Run> RequestLog::runs() const {
-  return journal_ == nullptr ? std::vector<protocol::Run>() : journal_->runs();
+  return journal_ == nullptr ? std::vector<protocol::Run>() : journal_->found().runs();
 }
 
 std::optional<protocol::Problem> RequestLog::refusal_of(const Caller& caller,
@@ -55,9 +55,9 @@ std::optional<protocol::Problem> RequestLog::refusal_of(const Caller& caller,
     return protocol::Problem{ErrorCode::busy, *std::move(refusal)};
   };
   if (std::holds_alternative<protocol::EndSession>(body))
-    return has(caller.head.session) ? busy(journal_->refusal_of_session()) : std::nullopt;
+    return has(caller.head.session) ? busy(journal_->commits().refusal_of_session()) : std::nullopt;
   if (!is_fresh) return std::nullopt;
-  if (auto problem = busy(journal_->refusal())) return problem;
+  if (auto problem = busy(journal_->commits().refusal())) return problem;
   const std::uint64_t record_bytes = 2 * bytes + shared_bytes(body) +
                                      protocol::credit_rows(body) * record_bytes_per_row +
                                      record_bytes_besides;
@@ -75,7 +75,7 @@ void RequestLog::record_begin_of_session(const Caller& caller, const SessionTabl
                                          std::uint64_t first_sequence) {
   if (journal_ == nullptr) return;
   const std::uint64_t replaced = opened.replaced ? opened.replaced->session : 0;
-  if (opened.resumed || journal_->refusal_of_session()) {
+  if (opened.resumed || journal_->commits().refusal_of_session()) {
     if (replaced != 0) record_end_of_session(replaced);
     if (!opened.resumed) unrecorded_[opened.session] = first_sequence;
     return;

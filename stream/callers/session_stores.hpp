@@ -12,7 +12,7 @@
 namespace starling::stream {
 
 struct SessionStores {
-  CreditLedger& credit;
+  CreditLedger credit;
   SnapshotStore snapshots;
   PageRate pages;
   SubscriberLosses losses{};

@@ -1,32 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a server: reads it at the start, takes records from the loop, and runs what waits for
-// them when they are on the disk. ServerCore owns it; RequestLog and Ticker append to it.
+// The log of a server: reads it at the start, and takes records from the loop. ServerCore owns it;
+// RequestLog and Ticker append to it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "starling/log/group_commit.hpp"
-#include "starling/log/reader.hpp"
 #include "starling/log/snapshot.hpp"
-#include "starling/log/writer.hpp"
+#include "starling/stream/journal/answer_places.hpp"
+#include "starling/stream/journal/commits.hpp"
+#include "starling/stream/journal/found_log.hpp"
 #include "starling/stream/journal/journal_options.hpp"
-#include "starling/stream/journal/log_scan.hpp"
-#include "starling/stream/journal/message_places.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/journal/records.hpp"
+#include "starling/stream/journal/snapshot_schedule.hpp"
 #include "starling/stream/pools/executor.hpp"
 
 namespace starling::stream {
@@ -34,38 +27,21 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class Journal {
  public:
-  /// Opens the folder. `kept` are the options that the log keeps, as to_text() writes them. Throws
-  /// as explain() does.
+  /// Opens the folder. `options` must outlive the journal. `kept` are the options that the log
+  /// keeps, as to_text() writes them. Throws as FoundLog::explain() does.
   Journal(Executor& executor, const JournalOptions& options, std::string kept,
-          const std::function<std::uint64_t()>& random);
-  ~Journal();
+          std::function<std::uint64_t()> random);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   /// Reads the log after the last snapshot, to find damage before anything else begins. Call it
-  /// once, before the functions below. Changes nothing. Throws as explain() does.
-  void look_through();
-  /// Within a catch clause: throws std::runtime_error with one sentence, which says what to do: the
-  /// folder cannot be opened or is used, the log is damaged or of a later version, or it was
-  /// written with other options.
-  [[noreturn]] void explain() const;
-
-  /// The epoch of the messages: that of the log, or a new one if the log is new or was put back
-  /// from a copy.
-  std::uint64_t epoch() const { return epoch_; }
-  /// This run and those before it, the newest first. Empty before recover(), and the same ever
-  /// after, so that any thread may read it.
-  const std::vector<protocol::Run>& runs() const { return runs_; }
-
-  log::Files& files() { return *files_; }
-  /// The snapshot that stands for the records before those of recover(), if there is one.
-  const std::optional<log::SnapshotInfo>& snapshot() const { return snapshot_; }
-  /// What is known of the records after the snapshot before they are applied.
-  const LogScan& scan() const { return scan_; }
+  /// once, before the functions below. Changes nothing. Throws as FoundLog::explain() does.
+  void look_through() { found_.look_through(random_); }
+  const FoundLog& found() const { return found_; }
 
   /// Gives all records after the snapshot to `apply`, in order, cuts a torn tail, and begins to
-  /// take records. Call it once, before anything is appended. Throws as explain() does, and what
-  /// `apply` throws; the log is then as before.
+  /// take records. Call it once, before anything is appended. Throws as FoundLog::explain() does,
+  /// and what `apply` throws; the log is then as before.
   void recover(const std::function<void(std::span<const JournalRecord>)>& apply);
 
   // Each appends a record. What waits for it waits for end().
@@ -73,7 +49,7 @@ class Journal {
   void append(const Record& record) {
     record_.clear();
     encode(record, record_);
-    append_record(type_of(record));
+    append_record(record_type_of(record));
   }
   /// `change` holds an encoded change (record_codec.hpp). It is empty if the request changed
   /// nothing.
@@ -83,50 +59,20 @@ class Journal {
   void append(const TickFinishedRecord& record);
   /// Appends a PrincipalRecord, if this run has appended none for the number.
   void know(std::uint32_t principal, std::string_view name);
-
   /// The place after the last record.
-  std::uint64_t end() const { return end_; }
-  /// The place after the mark of a tick; 0 if the mark is on the disk.
-  std::uint64_t end_of_mark(Tick tick) const;
-  /// The place after all records that the messages and lists of the last finished tick follow from:
-  /// its mark, changes of streams, and the failures of earlier ticks, which would succeed after a
-  /// restart without their records. Never less than the place for an earlier tick.
-  std::uint64_t end_of_messages(Tick tick) const;
-  /// The same for a snapshot of a stream. It lacks the queries that were removed, or have ended,
-  /// since its tick: a subscriber would miss them if these changes were lost.
-  std::uint64_t end_of_snapshot(Tick tick) const;
-  /// The place that the messages of the last finished tick carry: what end_of_messages() returned
-  /// while the tick's mark was not on the disk.
-  std::uint64_t place_of_messages() const { return places_.of_messages(); }
-  /// All records before this place are on the disk.
-  std::uint64_t durable() const { return durable_; }
-  /// Runs `then` on the loop when all records before `place` are on the disk: now, if they are.
-  void when_durable(std::uint64_t place, std::function<void()> then);
-  bool is_durable(std::uint64_t place) const { return place <= durable_; }
-  /// Returns whether all records are on the disk, and nothing waits.
-  bool is_settled() const { return is_durable(end_) && waiting_.empty(); }
-  void commit_now();
+  std::uint64_t end() const { return commits_.end(); }
 
-  /// Returns why the log takes no changes now; std::nullopt: it does.
-  const std::optional<std::string>& refusal() const { return refusal_; }
-  /// The same for the begin and the end of a session, which do not wait while is_behind().
-  std::optional<std::string> refusal_of_session() const;
-  /// Returns whether the log has failed. The server ends then, and acknowledges nothing more.
-  bool has_failed() const { return commits_->has_failed(); }
-  /// Returns whether so much waits for the disk that no further change should be applied.
-  bool is_behind() const;
-  /// A function that is called when is_behind() or refusal() may have changed, or when records came
-  /// to the disk.
-  void watch(std::function<void()> changed) { changed_ = std::move(changed); }
+  const AnswerPlaces& places() const { return places_; }
+  Commits& commits() { return commits_; }
+  const Commits& commits() const { return commits_; }
 
-  /// A function that begins to make a snapshot which stands for all records before `place`. They
-  /// are on the disk, and no tick is under way there. snapshot_ended() must be called later.
-  using SnapshotMaker = std::function<void(std::uint64_t place)>;
-  void make_snapshots(SnapshotMaker maker) { make_snapshot_ = std::move(maker); }
-  /// Call it when the snapshot is on the disk. If the snapshot has failed, pass std::nullopt.
-  void snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot);
+  void make_snapshots_with(SnapshotSchedule::Make make) { schedule_.make_with(std::move(make)); }
   /// Whether a tick should only begin when no other is under way, because a snapshot is due.
-  bool wants_pause() const { return make_snapshot_ && !is_making_snapshot_ && is_snapshot_due(); }
+  bool wants_pause() const { return schedule_.is_due(executor_.now_us()); }
+  /// Call it when the snapshot is on the disk. If the snapshot has failed, pass std::nullopt.
+  void snapshot_ended(const std::optional<log::SnapshotInfo>& snapshot) {
+    schedule_.ended(snapshot, executor_.now_us());
+  }
 
   struct Counts {
     std::uint64_t tail_bytes = 0;       ///< bytes of the records after the last snapshot
@@ -141,72 +87,22 @@ class Journal {
   };
   Counts counts() const;
 
-  /// Commits what waits and takes no more. Throws std::runtime_error if the log failed, now or
-  /// before.
-  void stop();
-
  private:
-  static log::RecordType type_of(const EpochRecord&) { return record_type::epoch; }
-  static log::RecordType type_of(const RunRecord&) { return record_type::run; }
-  static log::RecordType type_of(const PrincipalRecord&) { return record_type::principal; }
-  static log::RecordType type_of(const SessionOpenedRecord&) { return record_type::session_opened; }
-  static log::RecordType type_of(const SessionEndedRecord&) { return record_type::session_ended; }
-  static log::RecordType type_of(const LeasesMovedRecord&) { return record_type::leases_moved; }
-  static log::RecordType type_of(const PublishedRecord&) { return record_type::published; }
-
-  void look_at_all();
-  void check_kept(const std::vector<std::byte>& user) const;
-  log::LogSummary read_and_mend(const std::function<void(std::span<const JournalRecord>)>& apply);
-  std::int64_t tail_age_us() const;
-  bool is_snapshot_due() const;
-  void make_snapshot_if_due();
-  void append_record(log::RecordType type);
+  log::LogSummary read(const std::function<void(std::span<const JournalRecord>)>& apply);
   void begin_writing(const log::LogSummary& summary);
   void begin_run();
-  void write_identity();
-  void became_durable(std::uint64_t place);
-  void became_full(const std::string& sentence);
-  std::string failure_sentence(const std::string& sentence) const;
+  void append_record(log::RecordType type);
+  void make_snapshot_if_due();
 
   Executor& executor_;
-  JournalOptions options_;
-  std::string kept_;
+  const JournalOptions& options_;
   std::function<std::uint64_t()> random_;
-  std::unique_ptr<log::Files> files_;
-  std::optional<log::SnapshotInfo> snapshot_;
-  LogScan scan_;
-  std::uint64_t epoch_ = 0;
-  bool is_epoch_new_ = false;
-  bool is_copy_ = false;             ///< the log was put back from a copy
-  std::vector<protocol::Run> runs_;  ///< the newest first
-  std::unique_ptr<log::Writer> writer_;
-  RecordBytes record_;
+  FoundLog found_;
+  AnswerPlaces places_;
+  SnapshotSchedule schedule_;
+  RecordBytes record_;  ///< reused
   std::set<std::uint32_t> known_principals_;
-  std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< not on the disk yet, and their ends
-  MessagePlaces places_;
-  std::uint64_t end_of_queries_ = 0;  ///< place after the last change of queries
-  std::uint64_t end_ = 0;
-  std::uint64_t durable_ = 0;
-  /// The key is the place that the function waits for.
-  std::multimap<std::uint64_t, std::function<void()>> waiting_;
-  std::optional<std::string> refusal_;
-  std::int64_t full_since_us_ = 0;  ///< begin of the refusal on the steady clock
-  std::function<void()> changed_;
-  SnapshotMaker make_snapshot_;
-  bool is_making_snapshot_ = false;
-  std::uint64_t ticks_under_way_ = 0;
-  std::uint64_t tail_bytes_ = 0;
-  /// The tail_bytes_ when the snapshot that is being made was begun.
-  std::uint64_t tail_bytes_at_snapshot_ = 0;
-  /// Time of the steady clock at which the last snapshot failed.
-  std::optional<std::int64_t> failed_us_;
-  std::int64_t tail_since_us_ = 0;  ///< a time of the steady clock
-  std::uint64_t commit_count_ = 0;
-  std::uint64_t snapshot_count_ = 0;
-  std::uint64_t failed_snapshot_count_ = 0;
-  std::mutex failing_;
-  std::optional<std::string> failure_;         ///< guarded by failing_
-  std::unique_ptr<log::GroupCommit> commits_;  ///< ends first
+  Commits commits_;  ///< ends first
 };
 
 }  // namespace starling::stream

@@ -51,7 +51,7 @@ struct JournalOptions {
   std::function<std::unique_ptr<log::Files>(const std::string& folder, log::FolderUse use)> open =
       log::open_folder;
 
-  /// The server gives its own clock. Any thread.
+  /// completed() sets it to the clock of the server. Any thread.
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
 
   /// Sees to it that GroupCommit::step() is called when a commit is due. Empty: a thread does.

@@ -39,6 +39,29 @@ void encode(const TickBegunRecord& record, RecordBytes& out);
 void encode(const TickFinishedRecord& record, RecordBytes& out);
 void encode(const PublishedRecord& record, RecordBytes& out);
 
+// The type of a record whose place in the log means nothing to Journal.
+inline log::RecordType record_type_of(const EpochRecord&) {
+  return record_type::epoch;
+}
+inline log::RecordType record_type_of(const RunRecord&) {
+  return record_type::run;
+}
+inline log::RecordType record_type_of(const PrincipalRecord&) {
+  return record_type::principal;
+}
+inline log::RecordType record_type_of(const SessionOpenedRecord&) {
+  return record_type::session_opened;
+}
+inline log::RecordType record_type_of(const SessionEndedRecord&) {
+  return record_type::session_ended;
+}
+inline log::RecordType record_type_of(const LeasesMovedRecord&) {
+  return record_type::leases_moved;
+}
+inline log::RecordType record_type_of(const PublishedRecord&) {
+  return record_type::published;
+}
+
 /// The fields of a RequestRecord but its change. `reply` is the frame that was sent.
 struct RequestNote {
   std::uint64_t session = 0;

@@ -58,7 +58,7 @@ struct ServerOptions {
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
   /// How long the wall clock must stay set by more than a second until tau follows it.
   std::int64_t clock_step_wait_us = 60'000'000;
-  /// How far an event time may be ahead of Ticker::base_time_us(). std::nullopt means 10 s with
+  /// How far an event time may be ahead of TickTime::base_us(). std::nullopt means 10 s with
   /// wall-clock ticks, and no limit with manual ticks.
   std::optional<std::int64_t> future_max_us;
   /// How far one AdvanceTick may move tau forward; 0: no limit. The first step counts from the wall

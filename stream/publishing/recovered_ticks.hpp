@@ -36,8 +36,11 @@ class RecoveredResults {
 
 class RecoveredTicks {
  public:
-  RecoveredTicks(Processor& processor, std::shared_ptr<RecoveredResults> results)
-      : processor_(processor), results_(std::move(results)) {}
+  explicit RecoveredTicks(Processor& processor)
+      : processor_(processor), results_(std::make_shared<RecoveredResults>()) {}
+
+  /// The handler of the engine's results gives them to it.
+  const std::shared_ptr<RecoveredResults>& results() const { return results_; }
 
   /// Begins the tick, after waiting until the engine has room.
   void begin(std::int64_t tau_us);

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/journal/records.hpp"
@@ -20,7 +19,7 @@
 #include "starling/stream/pools/executor.hpp"
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/publishing/recovered_ticks.hpp"
-#include "starling/stream/publishing/tick_outcome.hpp"
+#include "starling/stream/publishing/tick_messages.hpp"
 #include "starling/stream/sockets/results.hpp"
 #include "starling/stream/tables/tables.hpp"
 
@@ -34,30 +33,25 @@ struct TickerOptions {
   unsigned encode_threads = 1;            ///< at least 1
   /// The server's log; null if it has none.
   Journal* journal = nullptr;
-  /// Called with the messages of each tick, one for each plan, before they are sent.
-  std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
-      publishing = [](const auto&, const auto&) {};
+  PublishingHook publishing = [](const auto&, const auto&) {};
 };
 
 class Ticker {
  public:
   /// `trace` may be null.
-  Ticker(Executor& executor, const TickerOptions& options, Tables& tables, TickTime& time,
-         const protocol::ServedSpace& space, Publisher& publisher, Results& results,
-         Metrics& metrics, TickTrace* trace);
+  Ticker(Executor& executor, const TickerOptions& options, Tables& tables, Publisher& publisher,
+         Results& results, Metrics& metrics, TickTrace* trace);
   /// The loop must not run after the destruction.
   ~Ticker();
 
   /// From now on, begins one tick each period. With manual ticks, does nothing.
   void start();
 
-  /// A function that is called after the tick's messages were passed to the results socket.
-  using Finished = std::function<void(const TickOutcome&)>;
   enum class Begun : std::uint8_t { begun, busy, tau_too_early, tau_too_late };
   /// Begins a tick at `tau_us`, on request. `mark` tells the log which request asks for it; the
   /// ticker adds the tick and its time. `finished` is called only if the tick begins, and in the
   /// order of ticks.
-  Begun advance(std::int64_t tau_us, const TickBegunRecord& mark, Finished finished);
+  Begun advance(std::int64_t tau_us, const TickBegunRecord& mark, TickFinished finished);
 
   /// Returns the number of finished ticks whose messages were not passed to the results socket yet.
   std::size_t publishing_count() const;
@@ -73,7 +67,9 @@ class Ticker {
   void stop(std::function<void()> idle);
 
  private:
-  struct State;
+  class State;
+  std::optional<std::int64_t> period_us_;
+  std::int64_t tau_step_max_us_;
   std::shared_ptr<State> state_;
 };
 

@@ -49,10 +49,10 @@ ReplayedTables::ReplayedTables(const KeptOptions& kept, std::unique_ptr<Skipping
       publisher_(0, kept.space.space),
       sessions_(sessions, system_random),
       names_({.names_max = no_bound, .bytes_max = no_bound}),
-      ticks_(processor_, results_),
+      ticks_(processor_),
       replay_(tables(), ticks_) {
   processor_.engine().set_result_handler(
-      [results = results_](std::unique_ptr<TickResult> result) { results->keep(result); });
+      [results = ticks_.results()](std::unique_ptr<TickResult> result) { results->keep(result); });
 }
 
 LoggedTables ReplayedTables::tables() {

@@ -57,7 +57,6 @@ class ReplayedTables {
   NameTable names_;
   Accounts accounts_;
   std::map<std::string, PrincipalId> principals_;
-  std::shared_ptr<RecoveredResults> results_ = std::make_shared<RecoveredResults>();
   RecoveredTicks ticks_;
   LogReplay replay_;
 };

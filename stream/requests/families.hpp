@@ -5,7 +5,6 @@
 #include <functional>
 #include <utility>
 
-#include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/callers/callers.hpp"
 #include "starling/stream/operation/metrics.hpp"
 #include "starling/stream/operation/options.hpp"
@@ -34,8 +33,6 @@ struct Families {
   struct Parts {
     Executor& executor;
     Tables& tables;
-    TickTime& time;
-    const protocol::ServedSpace& space;
     Ticker& ticker;
     Publisher& publisher;
     Results& results;
@@ -47,22 +44,20 @@ struct Families {
       : beside(parts.executor, 1),
         rows(parts.executor, parts.tables, callers.owners, callers.replies, parts.metrics,
              callers.stores.credit, beside),
-        sessions(options, parts.executor, parts.tables, parts.time, parts.publisher,
-                 callers.sessions, callers.stores, callers.log, callers.replies, parts.metrics),
+        sessions(options, parts.executor, parts.tables, parts.publisher, callers.sessions,
+                 callers.stores, callers.log, callers.replies, parts.metrics),
         updates(parts.tables, callers.sessions, callers.owners, callers.log, callers.replies,
                 callers.stores.credit),
-        objects(parts.tables, parts.time, parts.space, parts.publisher, callers.owners, callers.log,
-                rows, callers.pages),
+        objects(parts.tables, parts.publisher, callers.owners, callers.log, rows, callers.pages),
         names(parts.tables, parts.publisher, callers.owners, callers.log, callers.replies, rows),
         streams(options, parts.tables, parts.publisher, parts.results, callers.owners, callers.log,
                 callers.replies, rows, callers.pages, callers.stores.losses),
-        queries(parts.tables, parts.time, parts.space, parts.publisher, callers.owners, callers.log,
-                callers.replies, rows, callers.pages),
-        ticks(options, parts.tables, parts.time, parts.ticker, callers.sessions, callers.log,
-              callers.replies),
-        snapshots(options, parts.executor, parts.tables, parts.space, parts.publisher, callers.log,
+        queries(parts.tables, parts.publisher, callers.owners, callers.log, callers.replies, rows,
+                callers.pages),
+        ticks(options, parts.tables, parts.ticker, callers.sessions, callers.log, callers.replies),
+        snapshots(options, parts.executor, parts.tables, parts.publisher, callers.log,
                   callers.replies, callers.pages, callers.stores.snapshots, beside),
-        questions(options, parts.executor, parts.tables, parts.space, parts.publisher, callers.log,
+        questions(options, parts.executor, parts.tables, parts.publisher, callers.log,
                   callers.replies, parts.past),
         reports(parts.tables, parts.publisher, callers.stores.losses, parts.metrics,
                 callers.replies, std::move(parts.gauges)) {}

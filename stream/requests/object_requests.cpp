@@ -55,13 +55,14 @@ void ObjectRequests::update_tags(const Caller& caller, PreparedRequest& request)
   const auto statuses = std::make_shared<std::vector<UpdateStatus>>(set.rows.size());
   const TagOwner owner = owners_.tag_owner(caller);
   rows_.run(held, {.rows = set.rows.size(),
-                   .step = in_steps(set.rows.size(),
-                                    [this, &set, statuses, owner,
-                                     time_us_max = time_.event_max_us()](auto first, auto count) {
-                                      tables_.processor().update_tags(
-                                          std::span(set.rows).subspan(first, count), time_us_max,
-                                          std::span(*statuses).subspan(first, count), owner);
-                                    }),
+                   .step = in_steps(
+                       set.rows.size(),
+                       [this, &set, statuses, owner, time_us_max = tables_.time().event_max_us()](
+                           auto first, auto count) {
+                         tables_.processor().update_tags(
+                             std::span(set.rows).subspan(first, count), time_us_max,
+                             std::span(*statuses).subspan(first, count), owner);
+                       }),
                    .finish = [this, &set, statuses, owner]() -> SequencedReply {
                      const std::span<const UpdateStatus> all(*statuses);
                      log_.note_change(set, all, owner.may_change_others);
@@ -74,19 +75,20 @@ void ObjectRequests::remove(const Caller& caller, PreparedRequest& request) {
   const auto held = rows_.hold(caller, request);
   auto& set = std::get<protocol::RowSet<ObjectRemoval>>(held->request.rows);
   const auto statuses = std::make_shared<std::vector<UpdateStatus>>(set.rows.size());
-  rows_.run(held, {.rows = set.rows.size(),
-                   .step = in_steps(set.rows.size(),
-                                    [this, &set, statuses, time_us_max = time_.event_max_us()](
-                                        auto first, auto count) {
-                                      tables_.processor().remove_objects(
-                                          std::span(set.rows).subspan(first, count), time_us_max,
-                                          std::span(*statuses).subspan(first, count));
-                                    }),
-                   .finish = [this, &set, statuses]() -> SequencedReply {
-                     const std::span<const UpdateStatus> all(*statuses);
-                     log_.note_change(set, all);
-                     return reply_to(set, all);
-                   }});
+  rows_.run(held,
+            {.rows = set.rows.size(),
+             .step = in_steps(set.rows.size(),
+                              [this, &set, statuses, time_us_max = tables_.time().event_max_us()](
+                                  auto first, auto count) {
+                                tables_.processor().remove_objects(
+                                    std::span(set.rows).subspan(first, count), time_us_max,
+                                    std::span(*statuses).subspan(first, count));
+                              }),
+             .finish = [this, &set, statuses]() -> SequencedReply {
+               const std::span<const UpdateStatus> all(*statuses);
+               log_.note_change(set, all);
+               return reply_to(set, all);
+             }});
 }
 
 void ObjectRequests::get(const Caller& caller, const protocol::GetObjects& request) {
@@ -101,13 +103,13 @@ void ObjectRequests::get(const Caller& caller, const protocol::GetObjects& reque
   for (const std::uint64_t id : request.object_ids)
     if (const Slot slot = objects.find(ObjectId{id}); slot != no_slot && objects.is_alive(slot)) {
       const LiveObject object = objects.object_at(slot);
-      arrays.add(object, space_.position_of(object.position), names.find(object.id));
+      arrays.add(object, tables_.space().position_of(object.position), names.find(object.id));
     } else {
       arrays.missing_ids.push_back(id);
     }
   if (request.rectangle) {
-    const LatticeRectangle rectangle = space_.on_lattice(*request.rectangle);
-    Walk walk(request.page, objects.slot_end(), space_.objects_walked_max());
+    const LatticeRectangle rectangle = tables_.space().on_lattice(*request.rectangle);
+    Walk walk(request.page, objects.slot_end(), tables_.space().objects_walked_max());
     for (; walk.next < walk.page_end && arrays.ids.size() < rows_max; ++walk.next) {
       const auto slot = static_cast<Slot>(walk.next);
       if (!objects.is_alive(slot)) continue;

@@ -19,12 +19,9 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class ObjectRequests {
  public:
-  ObjectRequests(Tables& tables, TickTime& time, const protocol::ServedSpace& space,
-                 const Publisher& publisher, Owners& owners, RequestLog& log, RowRequests& rows,
-                 PageReads& pages)
+  ObjectRequests(Tables& tables, const Publisher& publisher, Owners& owners, RequestLog& log,
+                 RowRequests& rows, PageReads& pages)
       : tables_(tables),
-        time_(time),
-        space_(space),
         publisher_(publisher),
         owners_(owners),
         log_(log),
@@ -37,8 +34,6 @@ class ObjectRequests {
 
  private:
   Tables& tables_;
-  TickTime& time_;
-  const protocol::ServedSpace& space_;
   const Publisher& publisher_;
   Owners& owners_;
   RequestLog& log_;

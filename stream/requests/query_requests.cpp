@@ -50,7 +50,7 @@ void QueryRequests::put(const Caller& caller, PreparedRequest& request) {
   const auto stream = tables_.settled().queries().find_stream(body.stream);
   if (!stream) return replies_.answer(caller, protocol::ErrorReply{unknown_stream(body.stream), 0});
   let_grow_for(rows);
-  if (auto refusal = protocol::set_leases(body, time_.base_us(), rows))
+  if (auto refusal = protocol::set_leases(body, tables_.time().base_us(), rows))
     return replies_.answer(caller, protocol::ErrorReply{*std::move(refusal), 0});
   const auto held = rows_.hold(caller, request);
   auto& set = std::get<protocol::RowSet<QueryDefinition>>(held->request.rows);
@@ -114,7 +114,7 @@ void QueryRequests::list(const Caller& caller, const protocol::ListQueries& requ
   const std::size_t rows_max = pages_.rows_max(caller, request.rows_max);
   if (rows_max == 0) return;
   const std::int64_t since_us = pages_.now_us();
-  const auto now_us = time_.base_us();
+  const auto now_us = tables_.time().base_us();
   protocol::Queries reply{
       .epoch = publisher_.epoch(), .query_count = queries.query_count(*stream), .queries = {}};
   std::size_t vector_bytes = 0;
@@ -125,7 +125,7 @@ void QueryRequests::list(const Caller& caller, const protocol::ListQueries& requ
     const auto slot = static_cast<Slot>(walk.next);
     if (!queries.is_live(slot) || queries.stream_of(slot) != *stream) continue;
     const QueryDefinition& query = queries.definition_of(slot);
-    reply.queries.push_back(space_.spec_of(query));
+    reply.queries.push_back(tables_.space().spec_of(query));
     reply.queries.back().lease_ms = lease_left_ms(query, now_us);
     vector_bytes += query.components.size() * sizeof(float);
   }

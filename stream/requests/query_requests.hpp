@@ -21,12 +21,9 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class QueryRequests {
  public:
-  QueryRequests(Tables& tables, TickTime& time, const protocol::ServedSpace& space,
-                const Publisher& publisher, Owners& owners, RequestLog& log, Replies& replies,
-                RowRequests& rows, PageReads& pages)
+  QueryRequests(Tables& tables, const Publisher& publisher, Owners& owners, RequestLog& log,
+                Replies& replies, RowRequests& rows, PageReads& pages)
       : tables_(tables),
-        time_(time),
-        space_(space),
         publisher_(publisher),
         owners_(owners),
         log_(log),
@@ -44,8 +41,6 @@ class QueryRequests {
                    std::span<protocol::RowReason> reasons);
 
   Tables& tables_;
-  TickTime& time_;
-  const protocol::ServedSpace& space_;
   const Publisher& publisher_;
   Owners& owners_;
   RequestLog& log_;

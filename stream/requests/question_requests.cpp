@@ -134,13 +134,13 @@ void QuestionRequests::ask_past(const Caller& caller, const protocol::GetNeighbo
                  std::move(limit)});
   }
   Journal& journal = *log_.journal();
-  if (journal.refusal() && !journal.is_durable(journal.end()))
+  if (journal.commits().is_full() && !journal.commits().is_durable(journal.end()))
     return replies_.refuse_without_room(caller);
   const auto asked = std::make_shared<PastQuestions>(
       PastQuestions{.at_us = *request.at_us, .questions = std::move(questions), .objects = {}});
   for (const auto& question : request.questions) asked->objects.push_back(question.object);
-  journal.commit_now();
-  journal.when_durable(journal.end(), [this, caller, asked] {
+  journal.commits().commit_now();
+  journal.commits().when_durable(journal.end(), [this, caller, asked] {
     if (past_->is_busy())
       return replies_.refuse(
           caller, ErrorCode::busy,
@@ -178,8 +178,8 @@ void QuestionRequests::send(const Caller& caller, const Answers& answers) {
   for (const Answers::List& list : answers.lists)
     if (list.is_unknown) unknown.push_back(list.query);
   const protocol::Frame frame = protocol::encode_neighbors(
-      caller.reply_head(), head, space_.source_of(reports, neighbors_carry), unknown);
-  replies_.send_after(caller, frame, &Journal::end_of_mark, answers.tick);
+      caller.reply_head(), head, tables_.space().source_of(reports, neighbors_carry), unknown);
+  replies_.send_after(caller, frame, &AnswerPlaces::end_of_mark, answers.tick);
 }
 
 }  // namespace starling::stream

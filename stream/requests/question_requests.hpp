@@ -28,12 +28,10 @@ class QuestionRequests {
  public:
   /// `past` is null if the server has no log.
   QuestionRequests(const ServerOptions& options, Executor& executor, Tables& tables,
-                   const protocol::ServedSpace& space, const Publisher& publisher, RequestLog& log,
-                   Replies& replies, PastReader* past)
+                   const Publisher& publisher, RequestLog& log, Replies& replies, PastReader* past)
       : options_(options),
         executor_(executor),
         tables_(tables),
-        space_(space),
         publisher_(publisher),
         log_(log),
         replies_(replies),
@@ -60,7 +58,6 @@ class QuestionRequests {
   const ServerOptions& options_;
   Executor& executor_;
   Tables& tables_;
-  const protocol::ServedSpace& space_;
   const Publisher& publisher_;
   RequestLog& log_;
   Replies& replies_;

@@ -29,8 +29,8 @@ void SessionRequests::hello(const Caller& caller, const protocol::Hello& request
   const Journal* const journal = log_.journal();
   // The reply would tell of requests that are not on the disk.
   if (sessions_.has(principal, resumed) && log_.has(resumed) && journal != nullptr &&
-      journal->refusal() && !journal->is_durable(journal->end()))
-    return replies_.refuse(caller, ErrorCode::busy, *journal->refusal());
+      journal->commits().is_full() && !journal->commits().is_durable(journal->end()))
+    return replies_.refuse(caller, ErrorCode::busy, *journal->commits().refusal());
   const auto opened = sessions_.open(
       connection, resumed, request.first_sequence, now_us,
       {.principal = principal,
@@ -62,7 +62,7 @@ protocol::HelloReply SessionRequests::reply_to(const Caller& caller,
           .epoch = publisher_.epoch(),
           .server = options_.server_name,
           .space = tables_.settled().options().space,
-          .manual_ticks = time_.is_manual(),
+          .manual_ticks = tables_.time().is_manual(),
           .limits = options_.limits,
           .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000),
           .runs = log_.runs(),

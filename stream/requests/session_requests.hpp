@@ -22,13 +22,12 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class SessionRequests {
  public:
-  SessionRequests(const ServerOptions& options, Executor& executor, Tables& tables, TickTime& time,
+  SessionRequests(const ServerOptions& options, Executor& executor, Tables& tables,
                   const Publisher& publisher, SessionTable& sessions, SessionStores& stores,
                   RequestLog& log, Replies& replies, Metrics& metrics)
       : options_(options),
         executor_(executor),
         tables_(tables),
-        time_(time),
         publisher_(publisher),
         sessions_(sessions),
         stores_(stores),
@@ -59,7 +58,6 @@ class SessionRequests {
   const ServerOptions& options_;
   Executor& executor_;
   Tables& tables_;
-  TickTime& time_;
   const Publisher& publisher_;
   SessionTable& sessions_;
   SessionStores& stores_;

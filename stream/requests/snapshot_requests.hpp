@@ -26,13 +26,11 @@ namespace starling::stream {
 class SnapshotRequests {
  public:
   SnapshotRequests(const ServerOptions& options, Executor& executor, Tables& tables,
-                   const protocol::ServedSpace& space, const Publisher& publisher, RequestLog& log,
-                   Replies& replies, PageReads& pages, SnapshotStore& snapshots,
-                   OrderedPool& beside)
+                   const Publisher& publisher, RequestLog& log, Replies& replies, PageReads& pages,
+                   SnapshotStore& snapshots, OrderedPool& beside)
       : options_(options),
         executor_(executor),
         tables_(tables),
-        space_(space),
         publisher_(publisher),
         log_(log),
         replies_(replies),
@@ -62,7 +60,6 @@ class SnapshotRequests {
   const ServerOptions& options_;
   Executor& executor_;
   Tables& tables_;
-  const protocol::ServedSpace& space_;
   const Publisher& publisher_;
   RequestLog& log_;
   Replies& replies_;

@@ -36,7 +36,7 @@ void TickRequests::advance(const Caller& caller, PreparedRequest& request) {
     use_up();
     replies_.answer(caller, protocol::ErrorReply{std::move(problem), 0});
   };
-  if (!time_.is_manual())
+  if (!tables_.time().is_manual())
     return answer_error({ErrorCode::not_manual,
                          "This server ticks by the wall clock; to advance ticks by requests, start "
                          "it with --tick manual."});
@@ -44,7 +44,8 @@ void TickRequests::advance(const Caller& caller, PreparedRequest& request) {
     const Caller to = std::move(advancing_.front());
     advancing_.pop_front();
     replies_.answer(to, reply_to_tick(outcome));
-    if (log_.journal() != nullptr) log_.journal()->commit_now();  // the reply waits for it
+    if (log_.journal() != nullptr)
+      log_.journal()->commits().commit_now();  // the reply waits for it
   };
   log_.record_session_late(caller);
   const TickBegunRecord mark{
@@ -78,7 +79,8 @@ protocol::Problem TickRequests::too_late(std::int64_t tau_us) const {
                                static_cast<std::uint64_t>(options_.tau_step_max_us)};
   std::string sentence =
       "tau_us is " + time_text(tau_us) + ", and the server's time is " +
-      time_text(time_.step_base_us()) + "; one request moves it by at most " + to_string(limit) +
+      time_text(tables_.time().step_base_us()) + "; one request moves it by at most " +
+      to_string(limit) +
       " microseconds. Check that tau_us is in microseconds, advance in several steps, or start "
       "the server with a longer --tau-step-max.";
   return {ErrorCode::bad_value, std::move(sentence), std::move(limit)};

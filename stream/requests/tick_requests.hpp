@@ -19,11 +19,10 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class TickRequests {
  public:
-  TickRequests(const ServerOptions& options, Tables& tables, TickTime& time, Ticker& ticker,
-               SessionTable& sessions, RequestLog& log, Replies& replies)
+  TickRequests(const ServerOptions& options, Tables& tables, Ticker& ticker, SessionTable& sessions,
+               RequestLog& log, Replies& replies)
       : options_(options),
         tables_(tables),
-        time_(time),
         ticker_(ticker),
         sessions_(sessions),
         log_(log),
@@ -40,7 +39,6 @@ class TickRequests {
 
   const ServerOptions& options_;
   Tables& tables_;
-  TickTime& time_;
   Ticker& ticker_;
   SessionTable& sessions_;
   RequestLog& log_;

@@ -4,13 +4,16 @@
 
 namespace starling::stream {
 
-Tables::Tables(Executor& executor, Processor& processor, TickTime& time, Options options)
-    : processor_(processor),
+Tables::Tables(Executor& executor, const ProcessorOptions& processor,
+               std::unique_ptr<Engine> engine, Options options)
+    : space_(processor.space),
+      processor_(processor, std::move(engine)),
+      time_(options.time, processor_),
       has_log_(options.updates.has_log),
       names_(options.names),
-      growth_(executor, std::move(options.memory), processor, names_),
+      growth_(executor, std::move(options.memory), processor_, names_),
       turns_(executor, std::move(options.has_room_again)),
-      updates_(processor, growth_, time, turns_, std::move(options.updates)) {}
+      updates_(processor_, growth_, time_, turns_, std::move(options.updates)) {}
 
 Processor& Tables::settled() {
   updates_.apply();

@@ -9,7 +9,9 @@
 #include <memory>
 #include <utility>
 
+#include "starling/knn/engine/engine.hpp"
 #include "starling/knn/tables/processor.hpp"
+#include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/pools/executor.hpp"
 #include "starling/stream/pools/sliced_work.hpp"
 #include "starling/stream/state/memory_budget.hpp"
@@ -27,12 +29,13 @@ class Tables {
   struct Options {
     MemoryBudget::Options memory;
     NameLimits names;
+    TickTimeOptions time;
     UpdateGroups::Options updates;
     /// Called when has_room() may have become true.
     std::function<void()> has_room_again;
   };
-  /// `processor` and `time` must outlive the tables.
-  Tables(Executor& executor, Processor& processor, TickTime& time, Options options);
+  Tables(Executor& executor, const ProcessorOptions& processor, std::unique_ptr<Engine> engine,
+         Options options);
 
   /// Returns the processor, when no thread beside the loop uses it. It has then applied all updates
   /// that came until now, and they are answered. Many updates, and a long change, are applied in
@@ -66,6 +69,8 @@ class Tables {
   /// change is under way, because a change and a result have one order in the log.
   void when_free(std::function<void()> finish);
 
+  const protocol::ServedSpace& space() const { return space_; }
+  TickTime& time() { return time_; }
   Growth& growth() { return growth_; }
   const Growth& growth() const { return growth_; }
   NameTable& names() { return names_; }
@@ -74,7 +79,9 @@ class Tables {
   std::int64_t waited_us() const { return turns_.waited_us(); }
 
  private:
-  Processor& processor_;
+  protocol::ServedSpace space_;
+  Processor processor_;
+  TickTime time_;
   const bool has_log_;
   NameTable names_;
   Growth growth_;

@@ -59,26 +59,26 @@ void SimulatedServer::start() {
     auto engine = std::make_unique<SimulatedEngine>(
         world_, cpu::make_engine({.space = options_.processor.space, .threads = 1}),
         is_recovering_);
-    const stream::ServerOptions options = stream::completed(options_, engine->limits());
-    metrics_ = std::make_unique<stream::Metrics>(options);
+    completed_ = stream::completed(options_, engine->limits());
+    metrics_ = std::make_unique<stream::Metrics>(completed_);
     access_ = std::make_unique<stream::Access>(std::string(), stream::AuditOptions{});
-    auto log = stream::open_log(*executor_, options);
+    auto log = std::make_unique<stream::ServerLog>(*executor_, completed_);
     core_ = std::make_unique<stream::ServerCore>(
-        options, stream::ServerCore::Parts{
-                     .executor = *executor_,
-                     .engine = std::move(engine),
-                     .log = std::move(log),
-                     .results = network_,
-                     .metrics = *metrics_,
-                     .access = *access_,
-                     .send =
-                         [this](const Peer& peer, const protocol::Frame& frame) {
-                           network_.reply(peer.connection, frame.bytes());
-                         },
-                     .gauges = [] { return stream::Gauges{}; },
-                     .publishing = [](const auto&, const auto&) {},
-                     .read_on = [this] { executor_->post([this] { take_waiting(); }); },
-                     .stopped = [this] { end_then_start(false); }});
+        completed_, stream::ServerCore::Parts{
+                        .executor = *executor_,
+                        .engine = std::move(engine),
+                        .log = std::move(log),
+                        .results = network_,
+                        .metrics = *metrics_,
+                        .access = *access_,
+                        .send =
+                            [this](const Peer& peer, const protocol::Frame& frame) {
+                              network_.reply(peer.connection, frame.bytes());
+                            },
+                        .gauges = [] { return stream::Gauges{}; },
+                        .publishing = [](const auto&, const auto&) {},
+                        .read_on = [this] { executor_->post([this] { take_waiting(); }); },
+                        .stopped = [this] { end_then_start(false); }});
     core_->recover();
   } catch (const std::exception& error) {
     const bool had_memory = !counted.end();
@@ -145,10 +145,10 @@ void SimulatedServer::receive(std::uint64_t connection, const Bytes& bytes) {
 
 /// As a Server does, leaves requests where they are while the core does not read, or stops.
 void SimulatedServer::take_waiting() {
-  while (!waiting_.empty() && !core_->is_stopping() && core_->may_read()) {
+  while (!waiting_.empty() && !core_->is_stopping() && core_->intake().may_read()) {
     const auto [connection, bytes] = std::move(waiting_.front());
     waiting_.pop_front();
-    core_->receive(Peer{.connection = connection}, {bytes, *bytes});
+    core_->intake().receive(Peer{.connection = connection}, {bytes, *bytes});
   }
 }
 

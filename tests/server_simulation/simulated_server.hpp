@@ -74,6 +74,7 @@ class SimulatedServer {
   bool is_first_life_ = true;  ///< the disk fault acts in the first life only
 
   // What the server has between a start and a crash or a stop.
+  stream::ServerOptions completed_;
   std::unique_ptr<SimulatedExecutor> executor_;
   std::shared_ptr<bool> is_recovering_;
   std::unique_ptr<stream::Metrics> metrics_;

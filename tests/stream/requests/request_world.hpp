@@ -47,17 +47,9 @@ class RequestWorld {
                         const std::string& principal = "")
       : options_(completed(options, make_engine(options.processor.space)->limits())),
         principal_(std::make_shared<Principal>(everybody())),
-        space_(options_.processor.space),
-        processor_(options_.processor, make_engine(options_.processor.space)),
         publisher_(7, options_.processor.space.space),
-        credit_({options_.limits.credit_rows, options_.limits.credit_bytes}),
         metrics_(options_),
-        time_({.is_manual = true,
-               .future_max_us = options_.future_max_us,
-               .boot_now_us = [this] { return executor.now_us(); },
-               .wall_now_us = [this] { return executor.now_us(); }},
-              processor_),
-        tables_(executor, processor_, time_,
+        tables_(executor, options_.processor, make_engine(options_.processor.space),
                 {.memory = {.bytes_max = options_.memory_bytes_max,
                             .limits = options_.memory_limits,
                             .use =
@@ -65,15 +57,18 @@ class RequestWorld {
                                   return MemoryUse{memory_used, memory_used};
                                 }},
                  .names = options_.names,
+                 .time = {.is_manual = true,
+                          .future_max_us = options_.future_max_us,
+                          .boot_now_us = [this] { return executor.now_us(); },
+                          .wall_now_us = [this] { return executor.now_us(); }},
                  .updates = {.threads = 1, .has_log = false, .applied = [](const auto&) {}},
                  .has_room_again = [this] { ++rooms; }}),
-        ticker_(executor, {}, tables_, time_, space_, publisher_, results, metrics_, nullptr),
+        ticker_(executor, {}, tables_, publisher_, results, metrics_, nullptr),
         requests(
             options_,
             {.executor = executor,
              .random = [this] { return ++last_session_; },
              .tables = tables_,
-             .credit = credit_,
              .metrics = metrics_,
              .audit = audit_,
              .journal = nullptr,
@@ -81,8 +76,6 @@ class RequestWorld {
              .has_keys = !principal.empty()},
             {.executor = executor,
              .tables = tables_,
-             .time = time_,
-             .space = space_,
              .ticker = ticker_,
              .publisher = publisher_,
              .results = results,
@@ -128,7 +121,8 @@ class RequestWorld {
   void hand_in(const protocol::RequestHead& head, const protocol::RequestBody& body) {
     auto frame = std::make_shared<protocol::Frame>(protocol::encode_request(head, body));
     const ReceivedBytes received{frame, frame->bytes()};
-    requests.handle(peer_, prepare_request(received, options_.limits, space_, credit_, principal_));
+    requests.handle(peer_, prepare_request(received, options_.limits, tables_.space(),
+                                           requests.credit(), principal_));
   }
 
   /// Returns the body of the one reply to a request. Waits for it, as the engine has threads.
@@ -161,7 +155,7 @@ class RequestWorld {
   }
 
   Tables& tables() { return tables_; }
-  CreditLedger& credit() { return credit_; }
+  CreditLedger& credit() { return requests.credit(); }
   Principal& principal() { return *principal_; }
   std::uint64_t session() const { return session_; }
   std::uint64_t sequence() const { return sequence_; }
@@ -187,13 +181,9 @@ class RequestWorld {
   std::uint64_t sequence_ = 0;
   std::uint64_t last_request_ = 0;
   std::uint64_t last_session_ = 100;
-  protocol::ServedSpace space_;
-  Processor processor_;
   Publisher publisher_;
-  CreditLedger credit_;
   Metrics metrics_;
   Audit audit_;
-  TickTime time_;
   Tables tables_;
   Ticker ticker_;
 

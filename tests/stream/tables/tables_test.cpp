@@ -16,7 +16,7 @@ namespace {
 /// Tables with one object type, and the order of what happens to them.
 struct TablesWorld {
   explicit TablesWorld(bool has_log = false)
-      : tables(executor, processor, time,
+      : tables(executor, ProcessorOptions(), make_engine(),
                {.memory = {.bytes_max = 1000,
                            .limits = {},
                            .use =
@@ -24,6 +24,10 @@ struct TablesWorld {
                                  return MemoryUse{memory_used, memory_used};
                                }},
                 .names = {},
+                .time = {.is_manual = true,
+                         .future_max_us = 50,
+                         .boot_now_us = [this] { return executor.now_us(); },
+                         .wall_now_us = [this] { return executor.now_us(); }},
                 .updates = {.threads = 1,
                             .has_log = has_log,
                             .applied =
@@ -35,12 +39,6 @@ struct TablesWorld {
   ManualExecutor executor;
   std::vector<std::string> said;
   std::uint64_t memory_used = 0;
-  Processor processor{ProcessorOptions(), make_engine()};
-  TickTime time{{.is_manual = true,
-                 .future_max_us = 50,
-                 .boot_now_us = [this] { return executor.now_us(); },
-                 .wall_now_us = [this] { return executor.now_us(); }},
-                processor};
   Tables tables;
 };
 
@@ -129,9 +127,9 @@ TEST(Growth, BeyondTheBudgetNothingIsAddedUntilMemoryIsFree) {
 
 TEST(TickTime, ManualTimeIsThatOfTheLastTickAndBoundsEvents) {
   TablesWorld world;
-  EXPECT_EQ(world.time.base_us(), std::nullopt);
-  EXPECT_EQ(world.time.step_base_us(), world.executor.now_us());
-  EXPECT_EQ(world.time.event_max_us(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(world.tables.time().base_us(), std::nullopt);
+  EXPECT_EQ(world.tables.time().step_base_us(), world.executor.now_us());
+  EXPECT_EQ(world.tables.time().event_max_us(), std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(TickTime, WallClockTimeIsNeverBeforeTheLastTick) {

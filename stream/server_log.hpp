@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log of a server, and the engines that read it: one skips ticks while the server starts, one
+// makes snapshots, and one answers questions about the past. ServerCore owns it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "starling/knn/engine/engine.hpp"
+#include "starling/stream/journal/journal.hpp"
+#include "starling/stream/operation/options.hpp"
+#include "starling/stream/pools/executor.hpp"
+#include "starling/stream/recovery/log_replay.hpp"
+#include "starling/stream/recovery/logged_state.hpp"
+#include "starling/stream/recovery/past_reader.hpp"
+#include "starling/stream/recovery/skipping_engine.hpp"
+#include "starling/stream/recovery/snapshot_maker.hpp"
+
+namespace starling::stream {
+
+/// Only the loop calls the functions.
+class ServerLog {
+ public:
+  /// Opens the log, looks through it and reads its snapshot, side by side. If the server is to have
+  /// no log, opens none. Throws std::runtime_error, with one sentence. `options` are completed and
+  /// must outlive the log.
+  ServerLog(Executor& executor, const ServerOptions& options);
+  ServerLog(const ServerLog&) = delete;
+  ServerLog& operator=(const ServerLog&) = delete;
+
+  /// Null: the server has no log.
+  Journal* journal() const { return journal_.get(); }
+  /// Null: the server answers no questions about the past.
+  PastReader* past() const { return past_.get(); }
+
+  /// Returns the engine, which recover() lets skip ticks.
+  std::unique_ptr<Engine> skipping(std::unique_ptr<Engine> engine);
+  /// Applies what the log holds to `tables`. Call it once, if there is a log. Throws
+  /// std::runtime_error, with one sentence.
+  void recover(const LoggedTables& tables, LogReplay& replay);
+  /// From now on, makes snapshots when they are due.
+  void make_snapshots();
+
+ private:
+  std::unique_ptr<PastReader> past_reader() const;
+
+  Executor& executor_;
+  const ServerOptions& options_;
+  std::unique_ptr<Journal> journal_;
+  std::optional<LoggedState> state_;  ///< the last snapshot, until recover()
+  std::unique_ptr<PastReader> past_;
+  SkippingEngine* skipping_ = nullptr;        ///< owned by the caller of skipping()
+  std::unique_ptr<SnapshotMaker> snapshots_;  ///< null: the log gets none
+};
+
+}  // namespace starling::stream
