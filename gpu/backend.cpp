@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the engine that serves the given space (moving points or vectors), and the searcher on one
-// device or on several: see backend.hpp. No other file in gpu/ includes both points/ and vectors/.
+// Chooses the engine that serves a space (moving points or vectors), and the searcher for one
+// device or several: see backend.hpp. In gpu/, only this file and backend.hpp include headers of
+// both points/ and vectors/.
 #include "starling/gpu/backend.hpp"
 
 #include <cstddef>

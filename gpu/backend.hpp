@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public header of gpu/. It lists the NVIDIA GPUs, makes an Engine on one of them, and makes a
 // VectorSearcher on one or several of them. A file that includes this header sees no CUDA header or
-// type. plugin/, tests/, examples/ and programs that embed Starling include it. The program and
-// libstarling.so reach these functions through plugin/loader.hpp.
+// type. plugin/, tests/, examples/ and programs that embed Starling call these functions.
+// Starling's own program and libstarling.so call them through plugin/loader.hpp.
 #pragma once
 
 #include <cstddef>
@@ -49,11 +49,12 @@ std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const VectorSearc
 /// has at least one element.
 std::unique_ptr<VectorSearcher> make_vector_searcher(std::span<const int> devices);
 
-/// Copies `bytes` bytes from memory that CUDA knows (of a device, managed or page-locked) to `to`
-/// in host memory, and waits for it. The copy begins after all work that was put into the device's
-/// legacy default stream before: the order that DLPack's producers are asked for. Throws
-/// std::invalid_argument if CUDA does not know `from` or it has fewer bytes, or an exception
-/// derived from std::runtime_error if there is no such device or the copy fails.
+/// Copies `bytes` bytes from `from` to `to`, and waits until they are copied. `from` is memory that
+/// CUDA knows: device memory, managed memory or page-locked memory. `to` is host memory. The copy
+/// begins after all work that is already in the device's legacy default stream. A caller that gets
+/// `from` by DLPack asks the producer for this order. Throws std::invalid_argument if CUDA does not
+/// know `from`, or if fewer than `bytes` bytes are allocated there. Throws an exception derived
+/// from std::runtime_error if the device does not exist or the copy fails.
 void copy_from_device(void* to, const void* from, std::size_t bytes, int device);
 
 }  // namespace starling::gpu

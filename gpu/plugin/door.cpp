@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exported door of libstarling-cuda.so: see door.hpp.
+// Defines the two symbols that libstarling-cuda.so exports: its build id and its door. See
+// door.hpp.
 #include "starling/gpu/plugin/door.hpp"
 
 #include "build_id/starling_build_id.hpp"

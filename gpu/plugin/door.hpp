@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of libstarling-cuda.so, the engine for NVIDIA GPUs as a library that is loaded at run
-// time: what the library exports. loader.hpp opens it, door.cpp is inside the library. CUDA-free.
+// Declares what libstarling-cuda.so exports. That library is the engine for NVIDIA GPUs, and is
+// loaded at run time. Its door is a table of its functions: door.cpp defines the door, and
+// loader.cpp finds it. CUDA-free.
 //
-// C++ objects and exceptions pass through the door. So both sides must be of the same build: the
-// loader compares build ids before it calls anything.
+// C++ objects and exceptions pass through the door, so the library and its caller must come from
+// the same build. The loader compares build ids before anything calls the library.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@
 
 namespace starling::gpu {
 
-/// The functions of the library. Each does what the function of the same name in namespace
-/// starling::gpu does, and throws the same exceptions. Objects that they make hold code of the
-/// library, which therefore stays loaded until the process ends.
+/// Pointers to functions of the library. Each function does the same as the function of the same
+/// name in namespace starling::gpu, and throws the same exceptions. The objects that the functions
+/// return run code of the library, so the library stays loaded until the process ends.
 struct CudaDoor {
   std::vector<DeviceInfo> (*find_devices)(std::string& why_none);
   std::unique_ptr<Engine> (*make_engine)(const EngineOptions& options);
@@ -33,10 +34,10 @@ struct CudaDoor {
   std::vector<double> (*time_selection_ms)(const SelectionTiming& timing);
 };
 
-/// The library exports two symbols with C linkage. The first is an array of characters, so that any
-/// build can read it: the build id, as build_id() returns it, with a zero at its end.
+/// The symbol of the library's build id: a zero-terminated array of characters with C linkage,
+/// which any build can read.
 inline constexpr const char* build_id_symbol = "starling_cuda_build_id";
-/// The second is the door itself, a CudaDoor.
+/// The symbol of the door: a CudaDoor with C linkage.
 inline constexpr const char* door_symbol = "starling_cuda_door";
 
 }  // namespace starling::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks for the library, compares its build id and finds its door: see loader.hpp.
-// STARLING_LIBRARY_FOLDER is the way from the folder of the installed program to that of the
-// libraries.
+// STARLING_LIBRARY_FOLDER is the relative path from the folder of the installed program to the
+// folder of the installed libraries.
 #include "starling/gpu/plugin/loader.hpp"
 
 #include <cstdlib>
@@ -23,23 +23,24 @@ constexpr const char* library_name = "libstarling-cuda.so";
 constexpr const char* path_variable = "STARLING_CUDA_LIBRARY";
 
 /// Returns the folder of the program or the shared library that this code is linked into, or an
-/// empty path if the system does not say.
+/// empty path if that file cannot be found.
 fs::path own_folder() {
   Dl_info info{};
   void* extra = nullptr;
   if (dladdr1(STARLING_BUILD_ID, &info, &extra, RTLD_DL_LINKMAP) == 0 || extra == nullptr)
     return {};
   const auto* const own = static_cast<const link_map*>(extra);
-  // The program itself has no name in the list of what is loaded.
+  // In the list of loaded files, the name of the program itself is empty.
   const bool is_program = own->l_name == nullptr || *own->l_name == '\0';
   std::error_code error;
   const fs::path file = fs::canonical(is_program ? "/proc/self/exe" : own->l_name, error);
   return error ? fs::path{} : file.parent_path();
 }
 
-/// Returns the path that the environment names, or an empty text.
+/// Returns the path that STARLING_CUDA_LIBRARY names, or an empty text if it names no path.
 std::string named_path() {
-  // secure_getenv: a program with more rights than its caller loads nothing that the caller names.
+  // secure_getenv returns null in a program with more rights than its caller, so that the caller
+  // cannot make the program load a library.
   const char* const named = secure_getenv(path_variable);
   return named == nullptr || *named == '\0' ? std::string() : fs::absolute(named).string();
 }
@@ -99,7 +100,8 @@ CudaLibrary load_cuda_library() {
                                ", which is not there; name the library, or unset the variable";
     return found;
   }
-  // Never closed, not even if it is refused: CUDA's runtime registers itself with the process.
+  // The library is never closed, even if it cannot be used: CUDA's runtime has registered itself
+  // with the process.
   void* const library = dlopen(found.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     found.why_none = std::string("the CUDA engine cannot be loaded: ") + dlerror();

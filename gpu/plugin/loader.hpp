@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds libstarling-cuda.so at run time and opens its door. The program and libstarling.so call it,
-// so both also run where the library, CUDA or a driver is missing. It is built without nvcc too.
+// Finds libstarling-cuda.so at run time and opens its door. The program and libstarling.so call
+// load_cuda_library, so both also run where the library, CUDA or a driver is missing. Builds
+// without nvcc have the loader, too.
 #pragma once
 
 #include <string>
@@ -11,8 +12,9 @@
 
 namespace starling::gpu {
 
-/// Returns the build that this code belongs to, such as "0.2.0+5f3a9c2e": the version, and a hash
-/// of what both sides of the door are compiled from and of the compiler.
+/// Returns the id of the build that this code belongs to, such as "0.2.0+5f3a9c2e". After the
+/// version stands a hash of the compiler and of all files that both sides of the door are compiled
+/// from.
 std::string_view build_id();
 
 struct CudaLibrary {
@@ -21,18 +23,19 @@ struct CudaLibrary {
   /// Why `door` is null, and what to install, without a full stop: "the CUDA engine is not
   /// installed; install the package starling-cuda of version 0.2.0". Empty if `door` is not null.
   std::string why_none;
-  std::vector<std::string> looked_for;  ///< the paths that were tried, in order
+  std::vector<std::string> looked_for;  ///< candidate paths; the first that exists becomes `path`
 };
 
-/// Appends what helps without a GPU to a reason such as `why_none`, which may say already what
-/// helps: "there is no NVIDIA GPU; use --engine cpu".
+/// Appends `way_out`, which says what helps without a GPU, to the reason `why_none`: "there is no
+/// NVIDIA GPU; use --engine cpu". If the reason already says what helps, appends ", or " and
+/// `way_out`.
 std::string with_way_out(std::string why_none, std::string_view way_out);
 
 /// Loads the library, once in a process; further calls return the same door. If the environment
 /// variable STARLING_CUDA_LIBRARY is set and not empty, it is the path of the library. Otherwise
-/// the library is looked for beside the calling program or shared library: in starling/ (of
-/// libstarling.so), ../lib/starling/ and the installation's folder of libraries. The first file
-/// that exists is taken. Throws only std::bad_alloc and std::filesystem::filesystem_error. Any
+/// the library is looked for in three folders, relative to the calling program or shared library:
+/// starling/, ../lib/starling/, and starling/ in the installation's folder of libraries. The first
+/// file that exists is taken. Throws only std::bad_alloc and std::filesystem::filesystem_error. Any
 /// thread may call it.
 CudaLibrary load_cuda_library();
 
