@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A class that selects a CUDA device for the calling thread while an engine is made on that device.
-// The functions that make engines use it.
+// Makes a CUDA device the current device of the calling thread for the duration of a scope.
+// Functions that make engines, copy_from_device and CudaVectorStore::copy_ahead use it.
 #pragma once
 
 #include <cuda_runtime_api.h>

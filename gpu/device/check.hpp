@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks CUDA calls and kernel launches. Every CUDA call and every launch in gpu/ goes through
-// these functions, except calls whose errors are ignored on purpose, for example in destructors.
+// these functions, except where the caller itself handles the error, or ignores it on purpose, as
+// destructors do.
 #pragma once
 
 #include <source_location>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes that own CUDA streams, events and graphs. They can be moved and not copied. gpu/ never
-// uses the default CUDA stream.
+// Classes that own CUDA streams, events and graphs. They can be moved and not copied. In gpu/, only
+// copy_from_device (gpu/backend.hpp) uses the default CUDA stream.
 #pragma once
 
 #include <utility>

@@ -15,8 +15,8 @@ struct DeviceInfo {
   std::uint64_t memory_bytes = 0;
 };
 
-/// Returns the devices that this build has code for. If there are none, `why_none` says why and
-/// what helps; otherwise `why_none` is empty.
+/// Returns the devices that this build has code for. If the list is empty, `why_none` says why;
+/// otherwise `why_none` is empty.
 std::vector<DeviceInfo> find_devices(std::string& why_none);
 
 /// Returns the lowest compute capability that this build runs on; 900 means 9.0. The build also

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts by CUB's radix sort of key-value pairs: see key_sort.hpp. The keys of the grid have 32
-// bits, those of the tree have 64.
+// Sorts with CUB's radix sort of key-value pairs: see key_sort.hpp. Keys in a grid's order have 32
+// bits, and keys in a tree's order have 64 bits.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "starling/gpu/device/check.hpp"

@@ -32,14 +32,14 @@ class KeySort {
     const Key* keys;
     const std::uint32_t* values;
   };
-  /// Enqueued only. Sorts the first `count` pairs by the lower `key_bits` bits of their keys. The
+  /// Enqueues a sort of the first `count` pairs by the lower `key_bits` bits of their keys. The
   /// sort is stable. The result stays valid until the next sort_async or reserve.
   Sorted sort_async(std::uint32_t count, int key_bits, const CudaStream& stream);
 
   std::uint64_t bytes_used() const;
 
-  /// Returns the addresses of all buffers. A sort that is recorded in a CUDA graph is valid as long
-  /// as these addresses stay the same.
+  /// The addresses of all buffers. A sort that is recorded in a CUDA graph is valid only while the
+  /// addresses stay the same.
   using Memory = std::array<const void*, 5>;
   Memory memory() const {
     return {keys_[0].data(), keys_[1].data(), values_[0].data(), values_[1].data(),

@@ -16,7 +16,7 @@ inline constexpr unsigned all_lanes = ~0u;
 template <unsigned count>
 struct LaneGroup {
   unsigned lane = threadIdx.x % count;
-  unsigned first = threadIdx.x % warp_lanes - lane;  ///< index in the warp of the group's lane 0
+  unsigned first = threadIdx.x % warp_lanes - lane;  ///< the group's lane 0, as a lane of the warp
 
   static constexpr unsigned mask = all_lanes >> (warp_lanes - count);
 

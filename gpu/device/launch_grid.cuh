@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the numbers of threads and blocks that kernels are launched with.
+// Host functions that choose the blocks, threads and shared memory of a launch, and thread_index()
+// for kernels. Most .cu and .cuh files in gpu/ use them.
 #pragma once
 
 #include <algorithm>

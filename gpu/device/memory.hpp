@@ -30,8 +30,8 @@ class DeviceMemory {
   void* allocate(std::size_t bytes);
   void release(void* memory, std::size_t bytes) noexcept;
   std::uint64_t bytes_used() const { return bytes_used_; }
-  /// Returns how many more bytes may be allocated: limited by `bytes_max` and by the free memory of
-  /// the current device.
+  /// Returns how many more bytes may be allocated: what `bytes_max` leaves, or the free memory of
+  /// the current device if that is less.
   std::uint64_t bytes_left() const;
 
  private:
@@ -106,7 +106,8 @@ class DeviceBuffer {
   std::size_t room_ = 0;
 };
 
-/// Allocates page-locked host memory. Only copies from or to such memory overlap with kernels.
+/// Allocates page-locked host memory. Only copies from or to page-locked memory overlap with
+/// kernels.
 class PinnedMemory : public std::pmr::memory_resource {
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override;
@@ -116,7 +117,7 @@ class PinnedMemory : public std::pmr::memory_resource {
   }
 };
 
-/// Returns the one PinnedMemory, which all engines share. It holds no state.
+/// Returns the PinnedMemory that all PinnedBuffers share. It holds no state.
 PinnedMemory& pinned_memory();
 
 template <class T>
@@ -164,8 +165,8 @@ class PinnedBuffer {
 /// cost more than the copy itself.
 inline constexpr std::size_t bytes_beside_min = std::size_t{512} << 10;
 
-/// Only enqueues the copy. Do not touch source or destination until the CUDA stream has done the
-/// copy. The same holds for the two functions below.
+/// Only enqueues the copy, as do the three functions below. Do not touch source or destination
+/// until the CUDA stream has done the copy.
 template <class T>
 void copy_to_device_async(std::span<const T> from, T* to, const CudaStream& stream) {
   if (from.empty()) return;

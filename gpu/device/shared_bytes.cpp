@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers the size for each kernel and device: see shared_bytes.hpp.
+// Keeps the size for each kernel and device, so that CUDA is asked only once: see shared_bytes.hpp.
 #include "starling/gpu/device/shared_bytes.hpp"
 
 #include <map>
