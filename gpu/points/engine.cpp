@@ -153,7 +153,7 @@ class GpuEngine final : public Engine {
   DeviceLists& next_lists() { return lists_[1 - finished_lists_]; }
 
   // Places and searches have 32-bit numbers, and a launch has up to 32 threads for each place or
-  // search. The first two limits follow from this.
+  // search. This limits objects_max and queries_max.
   static constexpr EngineLimits limits_{.objects_max = std::uint64_t{1} << 31,
                                         .queries_max = std::uint64_t{1} << 31,
                                         .neighbors_max = std::uint64_t{1} << 33};
@@ -163,10 +163,10 @@ class GpuEngine final : public Engine {
   const std::shared_ptr<const FaultInjection> faults_;
   DeviceMemory memory_;
 
-  // Only the engine's thread uses these:
+  // Only the engine's thread uses these members, except finished_:
   CudaStream stream_;
-  Event rows_applied_;             ///< recorded unless the tick is answered without an index
-  Staging kept_rows_;              ///< rows that failed ticks could not apply
+  Event rows_applied_;  ///< the CUDA stream has applied the rows; recorded in ticks with an index
+  Staging kept_rows_;   ///< rows that failed ticks could not apply
   std::vector<QueryRow> queries_;  ///< [slot]
   bool queries_changed_ = false;
   bool membership_changed_ = false;
@@ -179,7 +179,7 @@ class GpuEngine final : public Engine {
   std::array<DeviceLists, 2> lists_;
   std::size_t finished_lists_ = 0;
   ListChanges changes_;
-  FinishedTick<dimensions> finished_;  ///< other threads use it, too
+  FinishedTick<dimensions> finished_;  ///< the question thread uses it, too
 
   Questions<dimensions> questions_beside_;   ///< used by the question thread
   Questions<dimensions> questions_between_;  ///< used by the engine's thread, between ticks
@@ -282,9 +282,9 @@ void GpuEngine<dimensions>::release_rows(BegunTick& begun) {
   intake_.give_back(begun);
 }
 
-/// Releases the rows of a tick that failed after it had applied them. The host may not have the
-/// rows' change counts yet, so this function stores them to the host. If that fails, the engine is
-/// lost.
+/// Releases the rows of a tick that failed after its rows were applied. The host may not have the
+/// rows' change counts yet, so release_rows_after_failure stores the counts to the host. If the
+/// store fails, the engine is lost.
 template <int dimensions>
 void GpuEngine<dimensions>::release_rows_after_failure(BegunTick& begun, OutgoingTick& out) {
   try {
@@ -314,7 +314,7 @@ void GpuEngine<dimensions>::apply_kept_rows() {
   kept_rows_.clear();
 }
 
-/// Copies rows to the device, applies them, and waits.
+/// Copies rows to the device, applies them, and waits for the CUDA stream.
 template <int dimensions>
 void GpuEngine<dimensions>::apply_at_once(const Staging& staged) {
   DeviceRows rows(memory_);

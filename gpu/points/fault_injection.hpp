@@ -13,7 +13,7 @@ struct FaultInjection {
   enum class Stage : std::uint8_t {
     none,
     copying_ahead,  ///< rows are copied before their tick begins
-    copying,        ///< the other rows are copied, while an earlier tick is computed
+    copying,        ///< rows are copied after their tick begins, on the copy thread
     before_rows,
     telling_host,  ///< the rows' change counts are about to be stored to the host
     after_rows,

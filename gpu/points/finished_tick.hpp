@@ -63,8 +63,8 @@ class FinishedTick {
     objects_ahead_ = true;
   }
 
-  /// The constructor waits until no question reads the objects. While a Closed exists, new
-  /// questions wait, so the objects' arrays may be allocated anew.
+  /// Keeps questions out while the objects' arrays are allocated anew. The constructor waits until
+  /// no question reads the objects. While a Closed exists, new questions wait.
   class Closed {
    public:
     explicit Closed(FinishedTick& finished) : finished_(finished) {
@@ -123,7 +123,7 @@ class FinishedTick {
 
    private:
     FinishedTick& finished_;
-    std::size_t number_ = 0;  ///< index into `indexes_`: what this Reading reads
+    std::size_t number_ = 0;  ///< this Reading's index in `indexes_`
   };
 
  private:
@@ -133,13 +133,13 @@ class FinishedTick {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::array<Index, 2> indexes_;
-  std::size_t finished_ = 0;  ///< index into `indexes_`: the last finished tick's
+  std::size_t finished_ = 0;  ///< the finished tick's index in `indexes_`
   Tick tick_{};
   std::int64_t tau_us_ = 0;
   bool objects_ahead_ = false;
   ObjectsView view_;
   bool is_closed_ = false;
-  std::array<std::size_t, 2> readers_{};  ///< [index]: number of Readings that read it
+  std::array<std::size_t, 2> readers_{};  ///< [i]: number of Readings that read indexes_[i]
 };
 
 }  // namespace starling::gpu

@@ -21,7 +21,7 @@ void OutgoingTick::reserve(const ReportSize& size, std::vector<ReportedList> rem
                            const CudaStream& stream) {
   size_ = size;
   removals_ = std::move(removals);
-  lists_.reserve_cleared(size.lists, stream);  // the copy includes unset padding
+  lists_.reserve_cleared(size.lists, stream);  // padding bytes are copied, too
   neighbors_.reserve(size.neighbors);
   states_.reserve(size.states);
   host_ = pool_.take();
@@ -82,8 +82,8 @@ void OutgoingTick::complete() {
     if (!is_on_host_) copied_.wait();
     take_times();
   } catch (const std::exception& error) {
-    // The device already holds the tick's lists, but the host did not get what changed in them.
-    // Later reports would not repeat these changes.
+    // The device compares later lists with this tick's lists. Later reports therefore would not
+    // repeat the changes that the host did not get.
     fail(std::string("the tick's reports did not reach the host: ") + error.what(), true);
     return;
   }

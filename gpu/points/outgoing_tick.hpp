@@ -31,15 +31,16 @@ class OutgoingTick {
   OutgoingTick(DeviceMemory& memory, ReturnPool<HostReports>& pool);
 
   std::unique_ptr<TickResult> result;
-  /// Recorded in the CUDA stream that computes the tick: at the tick's start, and at the end of
-  /// each stage. `built` is recorded only if `has_index` is true.
+  /// Events in the CUDA stream that computes the tick: the tick's start, and the end of each stage.
+  /// `built` is recorded only if `has_index` is true.
   Event started, applied, built, searched;
   bool has_index = false;
 
   // For the engine's thread:
 
   /// Makes room for the reports on device and host. complete() merges `removals` into the reports.
-  /// Throws DeviceError, std::bad_alloc, and std::runtime_error if the memory's limit is reached.
+  /// Throws DeviceError or std::bad_alloc. Throws std::runtime_error if the memory's limit is
+  /// reached.
   void reserve(const ReportSize& size, std::vector<ReportedList> removals,
                const CudaStream& stream);
   ReportsView collected() { return {lists_.data(), neighbors_.data(), states_.data()}; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches one class of k (see k_class_limits) after the other. Then copies counts and neighbours
-// to the host, and closes the gaps between lists. See questions.hpp.
+// Searches the classes of k (see k_class_limits) one after another. Then copies counts and
+// neighbours to the host, and closes the gaps between lists. See questions.hpp.
 #include "starling/gpu/points/questions.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void Questions<dimensions>::answer(std::span<const OneShotQuery> queries,
   close_gaps(answers);
 }
 
-/// Copies to the host which followed objects are alive.
+/// Enqueues work that finds which followed objects are alive, and copies the result to host_alive_.
 template <int dimensions>
 void Questions<dimensions>::find_followed_async(const ObjectsView& objects) {
   host_alive_.resize(host_followed_.size());

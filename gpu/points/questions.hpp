@@ -32,8 +32,8 @@ class Questions {
         followed_(memory),
         alive_(memory) {}
 
-  /// Searches `index`, waits for the lists, and appends them to `answers`. Throws DeviceError,
-  /// std::bad_alloc, and std::runtime_error if the memory's limit is reached.
+  /// Searches `index`, waits for the lists, and appends them to `answers`. Throws DeviceError or
+  /// std::bad_alloc. Throws std::runtime_error if the memory's limit is reached.
   void answer(std::span<const OneShotQuery> queries, const TickIndex<dimensions>& index,
               const ObjectsView& objects, std::int64_t tau_us, Answers& answers);
 
@@ -47,9 +47,9 @@ class Questions {
   std::vector<std::uint64_t> host_rooms_;
   std::vector<std::uint32_t> host_order_;
   std::vector<std::uint32_t> host_counts_;
-  /// The followed objects, in the order of the queries that follow one.
+  /// The followed objects, in the order of the queries that follow them.
   std::vector<Slot> host_followed_;
-  std::vector<std::uint8_t> host_alive_;  ///< one per entry of host_followed_
+  std::vector<std::uint8_t> host_alive_;  ///< [i]: 1 if host_followed_[i] is alive, else 0
   std::uint64_t room_ = 0;
   DeviceBuffer<SearchSpec> specs_;
   DeviceBuffer<std::uint64_t> rooms_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds two outgoing ticks, and counts the tasks of the delivery thread. While this thread has
-// tasks, every further task goes to it, too. This keeps the order. See report_delivery.hpp.
+// The delivery thread finishes results that have a long copy. While the delivery thread has tasks,
+// it gets every further task, too. Otherwise the engine's thread runs a task at once. Results and
+// tasks therefore stay in order. See report_delivery.hpp.
 #include "starling/gpu/points/report_delivery.hpp"
 
 #include <memory>

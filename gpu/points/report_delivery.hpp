@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReportDelivery passes the results of ticks to a handler, in tick order. It passes a result after
-// the result's reports have been copied to the host. A thread of its own waits for long copies, and
-// the engine's thread waits for short copies. GpuEngine owns the ReportDelivery.
+// the result's reports have been copied to the host. ReportDelivery's own thread waits for long
+// copies, and the engine's thread waits for short copies. GpuEngine owns the ReportDelivery.
 #pragma once
 
 #include <array>

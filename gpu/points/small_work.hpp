@@ -17,7 +17,7 @@ struct SmallWork {
   /// a warp serves each search of a class that has at most searches_max searches. In a larger class
   /// one thread serves each search if k is at most 32; if k is greater, a warp does.
   std::uint32_t searches_max = 4096;
-  /// Rows are copied to the device before their tick begins, in parts of at least this many.
+  /// Rows are copied to the device before their tick begins, in parts of at least this many rows.
   std::uint32_t part_rows_min = std::uint32_t{1} << 16;
 };
 

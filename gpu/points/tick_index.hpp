@@ -34,7 +34,8 @@ class TickIndex {
     ready_.record(stream);
   }
 
-  /// Does the same as build_async, but copies the positions instead of building an index.
+  /// Enqueues copying the objects' positions, which searches then read instead of an index. Do not
+  /// call while a question reads this TickIndex. Throws what DeviceBuffer throws.
   void copy_async(const ObjectsView& objects, const CudaStream& stream) {
     positions_.reserve(objects.slots);
     copy_on_device_async(objects.positions, positions_, objects.slots, stream);

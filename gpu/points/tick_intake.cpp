@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds two begun ticks. Many rows are copied by the copy thread, on a CUDA stream of its own, in
-// parts as they are staged. Few rows are not copied: kernels read them in pinned memory. In either
-// case ticks stay in order. See tick_intake.hpp.
+// If a tick has many rows, the copy thread copies them in parts while they are staged, on a CUDA
+// stream of its own. If a tick has few rows, kernels read them in pinned memory. While the copy
+// thread has tasks to post to the engine's thread, every further task goes through the copy thread,
+// so that ticks stay in order. See tick_intake.hpp.
 #include "starling/gpu/points/tick_intake.hpp"
 
 #include <algorithm>
@@ -75,8 +76,8 @@ void TickIntake::take_ahead() {
 }
 
 BegunTick* TickIntake::find_free() {
-  // Takes the first one. If the caller waits for each result before it begins the next tick, only
-  // the buffers of one BegunTick grow.
+  // Prefers the first BegunTick. If the caller waits for each result before it begins the next
+  // tick, only the buffers of one BegunTick grow.
   const auto free =
       std::ranges::find_if(begun_, [](const BegunTick& at) { return at.is_free.load(); });
   return free == begun_.end() ? nullptr : &*free;

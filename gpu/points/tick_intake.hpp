@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TickIntake passes ticks to the engine's thread, in order. It takes each tick's staged rows. If
-// there are many rows, it copies them to the device while earlier ticks are computed, most of them
-// before their own tick begins. GpuEngine owns the TickIntake.
+// there are many rows, TickIntake copies them to the device while earlier ticks are computed. It
+// copies most rows before their own tick begins. GpuEngine owns the TickIntake.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@
 
 namespace starling::gpu {
 
-/// A tick that has been begun. The host keeps the tick's rows until the device has applied them. If
-/// applying them fails, the host therefore still has the rows.
+/// A tick that has begun. The host keeps the tick's rows until the device has applied them, so no
+/// rows are lost if applying them fails.
 struct BegunTick {
   BegunTick(DeviceMemory& memory, PinnedMemory& staged_memory)
       : staged(&staged_memory), rows(memory) {}
@@ -39,19 +39,19 @@ struct BegunTick {
   struct PartCopy {
     Event begun, copied;
   };
-  /// One for each part that was copied before the tick began. Those after staged.part_ends.size()
-  /// are of earlier ticks.
+  /// Entry i times the copy of part i, which was enqueued before the tick began. Entries from
+  /// staged.part_ends.size() on are left over from earlier ticks.
   std::vector<PartCopy> part_copies;
-  Event copy_begun, copied;  ///< the copy of the rows that were not copied before the tick began
+  Event copy_begun, copied;       ///< begin and end of the copy of the rows after the last part
   std::exception_ptr copy_error;  ///< why the copy in TickIntake's CUDA stream failed, or null
   std::atomic<bool> is_free{true};
 
-  /// Writes when the rows were copied. Call when the CUDA stream has just passed `now`, which comes
-  /// after all copies.
+  /// Adds to `ends` when the copies of the rows began and ended. `now` is an event after all
+  /// copies. Call just after the CUDA stream has passed `now`.
   void tell_copies(const Event& now, StageEnds& ends) const;
 };
 
-/// For this long the engine's thread stays awake after each task. A program that ticks without
+/// The engine's thread stays awake for this long after each task. A program that ticks without
 /// pause begins the next tick within this time.
 inline constexpr std::chrono::microseconds awake_after_tick{50};
 
@@ -66,7 +66,8 @@ class TickIntake {
   // For the thread that drives the engine:
 
   Staging& staging() { return staging_; }
-  /// Begins to copy the rows that were staged since the last call, if they are enough for a part.
+  /// Begins to copy the rows that were staged since the last part, if they are enough for a part
+  /// and a BegunTick is free.
   void take_ahead();
   /// Returns false while the rows of two begun ticks wait to be applied.
   bool has_room() const;
@@ -75,8 +76,8 @@ class TickIntake {
   bool begin(Tick tick, std::int64_t tau_us);
   /// Runs `task` on the engine's thread, after every tick begun so far.
   void post(std::function<void()> task);
-  /// Does the same as post, but waits until `work` is done. Returns or throws what `work` returns
-  /// or throws.
+  /// Runs `work` on the engine's thread, after every tick begun so far, and waits for it. Returns
+  /// the result of `work`, or throws its exception.
   template <class Result, class Work>
   Result run(Work work) {
     copy_thread_.run<void>([] {});
@@ -117,7 +118,7 @@ class TickIntake {
   StagedMemory staged_memory_{*this};
   Staging staging_;
   std::array<BegunTick, 2> begun_;
-  BegunTick* next_ = nullptr;      ///< gets the rows in staging_ when their tick begins; null: any
+  BegunTick* next_ = nullptr;      ///< gets the parts of staging_ before their tick begins, or null
   std::atomic<int> passed_on_{0};  ///< tasks that copy_thread_ has yet to post to engine_thread_
   CudaStream stream_;
   TaskThread engine_thread_{awake_after_tick};
