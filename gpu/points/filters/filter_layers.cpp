@@ -28,20 +28,21 @@ constexpr double visits_per_neighbor = 2;
 
 /// Layers 1, 2 and so on together have at most this many entries for each living object.
 constexpr double placed_share_max = 16;
-/// An entry takes about this many bytes at most, in the buffers here and in those of the index.
+/// The most bytes that an entry takes, roughly, in the buffers of FilterLayers and of the index
+/// together.
 constexpr std::uint64_t entry_bytes_max = 96;
 /// A tree's key has bits for this many layers.
 constexpr std::uint32_t layers_max = (1u << layer_bits) - 1;
-/// Counting makes at most this many tests, which take about a millisecond. If this is not enough
-/// for all filters, the filters with the highest numbers are not counted and get no layer.
+/// Counting makes at most this many tests, which take about a millisecond. If more tests would be
+/// needed, the filters with the highest numbers are not counted and get no layer.
 constexpr std::uint64_t tests_max = 10'000'000'000;
-/// More filters are not counted either. A launch has room for them: it has fewer than 2^16 blocks
-/// along y, and a block takes up to filters_a_block_max filters.
+/// The most filters that are counted. A launch can serve this many filters: it may have almost 2^16
+/// blocks along y, and a block takes up to filters_a_block_max filters.
 constexpr std::uint64_t counted_max = 1 << 24;
 
-/// Returns how much time a layer for `filter` saves in a tick. It does not subtract layers_ns.
-/// `passing` of the `alive` living objects pass the filter. Searches with `filters` different
-/// filters run at the same time, so a search that all filters share costs each filter only a part.
+/// Returns how many nanoseconds a layer for `filter` saves in a tick. Does not subtract layers_ns.
+/// `passing` of the `alive` living objects pass the filter. The searches of all `filters` filters
+/// run at the same time, so each filter bears only its share of lone_visit_ns.
 double saved_ns(const QueryFilter& filter, std::size_t filters, double passing, double alive) {
   const double needed = visits_per_neighbor * static_cast<double>(filter.neighbors) +
                         visits_per_neighbor * static_cast<double>(filter.every_object) * alive;
@@ -143,9 +144,9 @@ std::uint64_t FilterLayers::entries_max(const std::vector<std::uint32_t>& worth,
   wanted = std::min(
       wanted, static_cast<std::uint64_t>(std::min(placed_share_max * alive, places_max - alive)));
   if (wanted <= entries_.room()) return wanted;
-  // Layers take at most half of the memory that they have and that is left. The other half remains
-  // for objects, queries and lists. The buffers grow by an eighth at least, so they are not grown
-  // for less.
+  // Layers take at most half of the sum of their own memory and the memory that is left. The other
+  // half remains for objects, queries and lists. A buffer grows by at least an eighth. If less
+  // memory than that is available, the layers use only the room that they have.
   const std::uint64_t room = entries_.room();
   const std::uint64_t most = (room * entry_bytes_max + memory_->bytes_left()) / 2 / entry_bytes_max;
   return std::min(wanted, most < room + room / 8 ? room : most);

@@ -31,7 +31,7 @@ class FilterLayers {
   const std::vector<std::uint32_t>& numbers() const { return queries_.numbers(); }
 
   /// Enqueues counting the objects that pass each filter. If there are very many filters, counts
-  /// for the first ones only; the others get no layer.
+  /// only for the filters with the lowest numbers; all other filters get no layer.
   void count_async(const ObjectsView& objects, std::int64_t tau_us, const CudaStream& stream);
   /// Chooses the layers. Call after the CUDA stream has finished what count_async() enqueued.
   /// `alive` is the number of living objects.
@@ -51,7 +51,8 @@ class FilterLayers {
   std::uint64_t bytes_used() const;
 
  private:
-  /// Returns how many entries the layers for the filters `worth` may have together.
+  /// Returns how many entries the layers may have together. `worth` has the numbers of the filters
+  /// whose layers would save time.
   std::uint64_t entries_max(const std::vector<std::uint32_t>& worth, std::uint32_t alive) const;
   void add_layer(std::uint32_t filter);
   AgeLimits age_limits(std::int64_t tau_us) const;
@@ -64,15 +65,15 @@ class FilterLayers {
 
   DeviceBuffer<DeviceFilter> filters_;
   DeviceBuffer<std::int64_t> ages_us_;  ///< see QueryFilters::ages_us
-  DeviceBuffer<std::uint32_t> counts_;  ///< passing objects by filter; 0 between ticks
+  DeviceBuffer<std::uint32_t> counts_;  ///< [filter]: number of passing objects; 0 between ticks
   DeviceBuffer<FilterRoute> device_routes_;
-  // The next three are as in LayerChoice and LayerOutput.
+  // LayerChoice and LayerOutput describe the next four members.
   DeviceBuffer<std::uint32_t> numbers_;
   DeviceBuffer<Layer> layers_;
   DeviceBuffer<std::uint32_t> cursors_;
   DeviceBuffer<LayerEntry> entries_;
 
-  // The next four are in pinned memory, which kernels read and write.
+  // In pinned memory, kernels write host_counts_ and read the three members after it.
   PinnedBuffer<std::uint32_t> host_counts_;
   PinnedBuffer<FilterRoute> host_routes_;
   PinnedBuffer<std::uint32_t> host_numbers_;

@@ -3,9 +3,9 @@
 // filter, and one lists these objects. Launched by passing_launch.cu.
 //
 // A warp first writes the tags and ranks of its objects into rows of bits: row b has bit b of each
-// object's tags, and the rows from 32 on have the bits of the ranks. After that, a lane tests all
-// objects of the warp for a filter with a few bitwise operations on rows, and the lanes test for
-// different filters.
+// object's tags, and the rows from 32 on have the bits of the ranks. After that, each lane has a
+// filter of its own. With a few bitwise operations on rows, the lane tests all objects of the warp
+// for this filter.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ inline constexpr unsigned objects_a_warp = words_a_row * warp_lanes;
 inline constexpr unsigned objects_a_block = passing_warps * objects_a_warp;
 /// How many filters a warp tests at once: one for each lane.
 inline constexpr unsigned filters_at_once = warp_lanes;
-/// The most filters of a block.
+/// The most filters that a block tests for.
 inline constexpr unsigned filters_a_block_max = 1024;
 
 /// One bit for each object of a warp. Bit j of words[i] is the bit of the object whose slot is 32 i
@@ -52,15 +52,16 @@ __device__ inline std::uint32_t transposed(std::uint32_t bits) {
   return bits;
 }
 
-/// The objects of a warp. All lanes of the warp must construct it together.
+/// The tags and ranks of a warp's objects, as rows of bits. All lanes of the warp must construct it
+/// together.
 class WarpOfObjects {
  public:
   static constexpr unsigned tag_rows = 32;
   /// 32 rows of tag bits, then 32 rows of rank bits.
   static constexpr unsigned rows_max = tag_rows + 32;
 
-  /// Reads the objects of warp number `warp` of all warps. `rows` is in shared memory, and the
-  /// warp's own.
+  /// Reads the objects of the warp whose warp_number() is `warp`. `rows` is shared memory of this
+  /// warp only, with rows_max rows.
   __device__ WarpOfObjects(const ObjectsView& objects, std::uint32_t warp, const AgeLimits& ages,
                            BitRow* rows)
       : rows_(rows),
@@ -101,7 +102,7 @@ class WarpOfObjects {
     // Compares the ranks with the least rank, from the lowest bit on.
     BitRow is_enough{{all_lanes, all_lanes, all_lanes, all_lanes}};
     for (unsigned bit = 0; bit < rank_bits_; ++bit) {
-      const std::uint32_t needed = 0 - (filter.least_rank >> bit & 1);  // all bits set, or none
+      const std::uint32_t needed = 0 - (filter.least_rank >> bit & 1);  // the bit, copied 32 times
       const BitRow row = rows_[tag_rows + bit];
 #pragma unroll
       for (unsigned i = 0; i < words_a_row; ++i)
@@ -125,9 +126,10 @@ __device__ inline std::uint32_t warp_number() {
   return blockIdx.x * passing_warps + threadIdx.x / warp_lanes;
 }
 
-// Block (x, y) tests the x-th objects_a_block slots for the y-th filters_a_block filters. It adds
-// to counts[f] how many of these objects pass filters[f]. filters_a_block is at most
-// filters_a_block_max. Static shared memory: the rows of each warp, and a sum for each filter.
+// Block (x, y) tests objects_a_block slots, from slot x * objects_a_block on, for filters_a_block
+// filters, from filter y * filters_a_block on. It adds to counts[f] how many of these objects pass
+// filters[f]. filters_a_block is at most filters_a_block_max. Static shared memory: the rows of
+// each warp, and a sum for each filter.
 __global__ void __launch_bounds__(block_threads)
     count_passing_kernel(const __grid_constant__ ObjectsView objects, const DeviceFilter* filters,
                          std::uint32_t count, std::uint32_t filters_a_block,
@@ -149,8 +151,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Writes the entries of the warp's objects in one layer. All lanes of the warp must call, with the
-/// same `passing`, `layer` and `first`. Lane j writes the objects of bits j, so that stores fill
-/// whole cache lines.
+/// same `passing`, `layer` and `first`. Lane j writes the object of bit j of each word, so that
+/// stores fill whole cache lines.
 __device__ inline void write_layer(const BitRow& passing, Slot first_slot, std::uint32_t layer,
                                    LayerEntry* entries, std::uint32_t first) {
   const LaneGroup<warp_lanes> warp;
@@ -164,8 +166,9 @@ __device__ inline void write_layer(const BitRow& passing, Slot first_slot, std::
   }
 }
 
-/// Writes the entries of the warp's objects that pass each lane's filter. On each lane, `layer` is
-/// the filter's layer, and `first` the index of its first entry. All lanes of the warp must call.
+/// For each lane's filter, writes the entries of the warp's objects that pass. On each lane,
+/// `layer` is the layer of the lane's filter, and `first` is the index of the first entry to write.
+/// All lanes of the warp must call.
 __device__ inline void write_entries(const BitRow& passing, Slot first_slot, std::uint32_t layer,
                                      LayerEntry* entries, std::uint32_t first) {
   constexpr std::uint32_t alone_max = 6;  // a lane writes up to this many entries alone
@@ -189,10 +192,11 @@ __device__ inline void write_entries(const BitRow& passing, Slot first_slot, std
 }
 
 // Lists the objects of layers 1 to `layers`. Layer i + 1 has the objects that pass
-// filters[numbers[i]]. Block (x, y) tests the x-th objects_a_block slots for the filters of the
-// y-th filters_a_block layers. It writes the objects of layer i + 1 to to.entries, in any order,
-// from index to.cursors[i] on, and advances this cursor. Static shared memory: the rows of each
-// warp, and two numbers for each of filters_at_once filters.
+// filters[numbers[i]]. Block (x, y) tests objects_a_block slots, from slot x * objects_a_block on,
+// for filters_a_block filters, from numbers[y * filters_a_block] on. The block writes the objects
+// of layer i + 1 to to.entries, in any order, from index to.cursors[i] on, and advances this
+// cursor. Static shared memory: the rows of each warp, and two numbers for each of filters_at_once
+// filters.
 __global__ void __launch_bounds__(block_threads)
     list_passing_kernel(const __grid_constant__ ObjectsView objects, const DeviceFilter* filters,
                         const std::uint32_t* numbers, std::uint32_t layers,

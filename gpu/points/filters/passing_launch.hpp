@@ -28,7 +28,7 @@ void count_passing_async(const ObjectsView& objects, const DeviceFilter* filters
 void tell_counts_async(std::uint32_t* counts, std::uint32_t count, std::uint32_t* host,
                        const CudaStream& stream);
 
-/// Which filters have layers.
+/// The chosen layers, and where the searches of each filter look.
 struct LayerChoice {
   FilterRoute* routes;     ///< [filter]
   std::uint32_t* numbers;  ///< numbers[i] is the number of the filter of layer i + 1

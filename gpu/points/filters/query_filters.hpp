@@ -15,10 +15,10 @@ namespace starling::gpu {
 struct QueryFilter {
   TagFilter tags;
   std::int64_t age_us_max = Filter::any_age;
-  std::uint64_t searches = 0;      ///< its queries, without every-object queries
-  std::uint64_t neighbors = 0;     ///< the sum of the k of these queries
-  std::uint64_t every_object = 0;  ///< the sum of the k of its every-object queries
-  std::uint32_t least_rank = 0;    ///< 1 + index of age_us_max in ages_us(); 0 if it has no limit
+  std::uint64_t searches = 0;      ///< number of its queries, without every-object queries
+  std::uint64_t neighbors = 0;     ///< sum of k over these queries
+  std::uint64_t every_object = 0;  ///< sum of k over its every-object queries
+  std::uint32_t least_rank = 0;    ///< 1 + index of age_us_max in ages_us(); 0: no age limit
 
   bool accepts_all() const { return tags.is_empty() && age_us_max == Filter::any_age; }
 };

@@ -39,8 +39,8 @@ class DeviceLists {
   DeviceBuffer<std::uint32_t>& counts() { return counts_; }
   DeviceBuffer<Neighbor>& neighbors() { return neighbors_; }
   DeviceBuffer<Slot>& slots() { return slots_; }
-  /// The memory for SearchBatch::leaves and SearchBatch::postponed, of which an index uses only
-  /// one. It has one entry more than there are lists.
+  /// Memory for SearchBatch::leaves or SearchBatch::postponed; each index uses only one of the two.
+  /// Has one entry more than there are lists, because SearchBatch::postponed begins with a count.
   DeviceBuffer<std::uint32_t>& notes() { return notes_; }
 
  private:

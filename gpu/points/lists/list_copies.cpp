@@ -16,7 +16,7 @@ namespace starling::gpu {
 namespace {
 
 /// Moves `count` elements of `values` from index `first` down to index `end`. Then sets `first` to
-/// the new index of the first moved element, and `end` to the index after the last.
+/// the new index of the first moved element, and `end` to the index after the last moved element.
 template <class T>
 void move_down(std::vector<T>& values, std::uint32_t count, std::uint64_t& first,
                std::uint64_t& end) {

@@ -13,7 +13,7 @@
 
 namespace starling::gpu {
 
-/// A list is handled by a whole warp, except in report_few_kernel, where fewer lanes may handle it.
+/// A whole warp handles a list. Only report_few_kernel may use fewer lanes.
 inline constexpr unsigned list_lanes = 32;
 
 /// Returns the index in the grid of the calling thread's group of `lanes` lanes.
@@ -130,8 +130,8 @@ static_assert(few_lists_max <= few_lists_threads);
 // one after the other. Then thread i gets the total size of the reports of all lists before list i.
 // Then each group writes the reports of its lists. Static shared memory: two arrays of
 // few_lists_max sizes (12 KiB) and the scan's storage. The kernel stores the reports, their total
-// size and the change counts to pinned memory. They are valid after the host has waited for the
-// CUDA stream.
+// size and the change counts to pinned memory. All three are valid after the host has waited for
+// the CUDA stream.
 template <unsigned lanes>
 __global__ void __launch_bounds__(few_lists_threads)
     report_few_kernel(const ListRow* rows, std::uint32_t lists, ListsView now, ListsView last,
@@ -162,9 +162,9 @@ __global__ void __launch_bounds__(few_lists_threads)
       write_report<lanes>(rows[list], before[list], now, objects, stores.reports);
 }
 
-// One warp for each of copy.count lists. It copies the list's neighbours and the number of
-// neighbours. If the list carries states, it also copies the neighbours' states. Room after a
-// list's last neighbour is not written.
+// One warp for each of copy.count lists. The warp copies the list's neighbours and their number. If
+// the list carries states, the warp also copies the neighbours' states. Room after a list's last
+// neighbour is not written.
 __global__ void copy_lists_kernel(ListsView now, ObjectsView objects, ListCopy copy) {
   const std::uint32_t i = group_index();
   if (i >= copy.count) return;

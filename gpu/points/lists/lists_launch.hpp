@@ -78,9 +78,8 @@ void collect_async(const ListRow* rows, std::uint32_t lists, const ListsView& no
                    const ReportSize* sums, const ObjectsView& objects, const ReportsView& reports,
                    const CudaStream& stream);
 
-/// The greatest number of lists that one kernel compares and collects, and whose reports it stores
-/// directly to the host. For more lists, the host must wait for the size of the reports before it
-/// can copy them.
+/// The most lists that report_few_async takes. For more lists, the host must wait for the size of
+/// the reports before it can copy them.
 inline constexpr std::uint32_t few_lists_max = 256;
 
 /// Where the kernel of report_few_async stores its results. All pointers except `changes` point to
@@ -88,7 +87,7 @@ inline constexpr std::uint32_t few_lists_max = 256;
 struct HostStores {
   ReportsView reports;  ///< arrays with room for the reports of all lists
   ReportSize* size = nullptr;
-  const ObjectChanges* changes = nullptr;  ///< a device pointer, unlike the others
+  const ObjectChanges* changes = nullptr;  ///< device memory
   ObjectChanges* changes_told = nullptr;   ///< becomes a copy of `changes`
 };
 

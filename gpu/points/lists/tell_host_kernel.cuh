@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that tell_host_launch.cu launches.
+// A kernel that stores a value to the host without a copy, which could wait for other copies.
+// Launched by tell_host_launch.cu.
 #pragma once
 
 namespace starling::gpu {

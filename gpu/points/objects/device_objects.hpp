@@ -39,7 +39,8 @@ class DeviceObjects {
     ObjectChanges* host;
   };
   Telling to_tell() { return {changes_.data(), host_changes_.data()}; }
-  /// Takes over the change counts on the host. Call after the CUDA stream has stored them there.
+  /// Updates alive_count() and take_membership_changed() from the change counts on the host. Call
+  /// after the CUDA stream has stored the counts there.
   void applied();
 
   ObjectsView view() {
@@ -68,7 +69,7 @@ class DeviceObjects {
   DeviceBuffer<std::int64_t> times_us_;
   DeviceBuffer<std::uint32_t> tags_;
   DeviceBuffer<Bounds> bounds_;
-  DeviceBuffer<ObjectChanges> changes_;  ///< summed up since construction
+  DeviceBuffer<ObjectChanges> changes_;  ///< sums since construction
   PinnedBuffer<ObjectChanges> host_changes_;
   std::uint32_t slots_ = 0;  ///< one more than the highest slot that ever had an object
   std::vector<ObjectId> host_ids_;

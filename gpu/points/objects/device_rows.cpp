@@ -23,8 +23,8 @@ void DeviceRows::copy_async(const Staging& staged, const CudaStream& stream) {
   rows_ = {births_.data(), objects_.data()};
 }
 
-/// Makes room for `rows`, or for more if `expected` is more. Returns false if the copied rows are
-/// lost, because the buffer was too small.
+/// Makes room for at least `rows` rows. If the buffer is too small, waits for the CUDA stream,
+/// allocates max(rows, expected) rows and returns false: the rows that were copied before are lost.
 bool DeviceRows::make_room(std::size_t rows, std::size_t expected, const CudaStream& stream) {
   if (rows <= objects_.room()) return true;
   stream.wait();

@@ -24,11 +24,12 @@ class DeviceRows {
   /// Rows of a staging half that grows. Rows before `end` do not change any more.
   struct Part {
     const ObjectRow* rows = nullptr;  ///< all rows of the half
-    std::size_t begin = 0;            ///< the rows before this one are copied already
+    std::size_t begin = 0;            ///< first row to copy; earlier rows are copied already
     std::size_t end = 0;
-    std::size_t expected = 0;  ///< how many rows the half may get without moving
+    std::size_t expected = 0;  ///< capacity of the half, in rows
   };
-  /// Enqueues the copy of a part. Behaves like copy_async.
+  /// Enqueues the copy of a part. Leave the rows unchanged until the CUDA stream has copied them.
+  /// Throws what copy_async throws.
   void copy_part_async(const Part& part, const CudaStream& stream);
 
   /// Makes kernels read the rows in place, over the bus. `staged` must be in pinned memory. Leave

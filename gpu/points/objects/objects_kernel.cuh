@@ -19,7 +19,7 @@ __global__ void clear_objects_kernel(ObjectsView objects, Slot first, Slot end) 
   objects.tags[slot] = 0;
 }
 
-// One thread for each of the `count` births. Writes the ids of the new owners.
+// One thread for each of the `count` births. Writes the id of a slot's new owner.
 __global__ void apply_births_kernel(const ObjectBirth* births, std::uint32_t count,
                                     ObjectsView objects) {
   const std::uint64_t i = thread_index();
@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(block_threads)
   if (came != 0) atomicAdd(&changes->alive, came);
 }
 
-// One thread for each of the `count` slots.
+// One thread for each of the `count` slots. Sets alive[i] to 1 if slots[i] has a living object,
+// otherwise to 0.
 __global__ void __launch_bounds__(block_threads)
     find_alive_kernel(const Slot* slots, std::uint32_t count, ObjectsView objects,
                       std::uint8_t* alive) {

@@ -36,7 +36,7 @@ void clear_objects_async(const ObjectsView& objects, Slot first, Slot end,
 /// or in pinned memory. No slot appears twice in `births`.
 void apply_births_async(const ObjectBirth* births, std::uint32_t count, const ObjectsView& objects,
                         const CudaStream& stream);
-/// What rows changed, summed up over all rows applied so far.
+/// Sums over all rows applied so far.
 struct ObjectChanges {
   std::int32_t alive = 0;     ///< objects that came, minus objects that left
   std::uint32_t members = 0;  ///< increases whenever objects came, left or changed their tags
@@ -47,7 +47,7 @@ struct ObjectChanges {
 void apply_rows_async(const ObjectRow* rows, std::uint32_t count, const ObjectsView& objects,
                       ObjectChanges* changes, const CudaStream& stream);
 
-/// Writes for each of the slots 1 if its object is alive, and else 0. A slot may be no_slot. The
+/// Sets alive[i] to 1 if slots[i] has a living object, otherwise to 0. A slot may be no_slot. The
 /// pointers are device pointers.
 void find_alive_async(const Slot* slots, std::uint32_t count, const ObjectsView& objects,
                       std::uint8_t* alive, const CudaStream& stream);
