@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces event times by ranks. To compare 32-bit ranks takes fewer instructions than to compare
+// Replaces event times by ranks. Comparing 32-bit ranks takes fewer instructions than comparing
 // 64-bit times. passing_kernel.cuh and attached.cu include this file.
 #pragma once
 

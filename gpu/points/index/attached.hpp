@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies what filters test, tags and ranks by age, into an array in the order of an index's places.
+// Copies the objects' tags and ranks by age, which filters test, into an array indexed by place.
 // DeviceGrid and DeviceTree each own an Attached.
 #pragma once
 
@@ -20,9 +20,9 @@ class Attached {
   /// Makes room for `count` places if searches in layer 0 test objects. Do not call while the
   /// device may still use the array.
   void reserve(std::uint32_t count, const LayersView& layers);
-  /// Enqueues writing the tags and ranks of the `count` objects in `slots`, a device pointer, and
-  /// returns the view of them. If no search in layer 0 tests objects, or if `count` is 0, does
-  /// nothing and returns an empty view.
+  /// Enqueues writing the tags and ranks of `count` objects, and returns a view of the written
+  /// array. `slots` is a device array with the objects' slots, indexed by place. If no search in
+  /// layer 0 tests objects, or if `count` is 0, does nothing and returns an empty view.
   AttachedView attach_async(const ObjectsView& objects, const Slot* slots, std::uint32_t count,
                             const LayersView& layers, const CudaStream& stream);
 

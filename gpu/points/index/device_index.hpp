@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the type of a tick's index: a grid on the plane, and a tree in space. In space a grid
-// would not do, because most of the box around all objects is empty.
+// Chooses the type of a tick's index: a grid on the plane, and a tree in space. A grid does not
+// suit space, because most of the box around all objects is empty.
 #pragma once
 
 #include <type_traits>

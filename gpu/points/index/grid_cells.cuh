@@ -59,8 +59,9 @@ __device__ inline std::int32_t splits_of(std::uint32_t objects) {
       static_cast<std::int32_t>(__fsqrt_rn(static_cast<float>(objects) * leaves_per_object) + 0.5f);
   return min(max(splits, 1), GridTuning::splits_max);
 }
-/// A cell is divided into `splits` columns, or rows, of leaves. Returns the index of the one that
-/// contains the point at this fraction of the cell's side, in units of 2^-32.
+/// Returns the column, or the row, of leaves in which a point lies. `fraction` is the point's
+/// distance from the beginning of the cell, in units of 2^-32 of the cell's side. The cell has
+/// `splits` columns and `splits` rows of leaves.
 __device__ inline std::int32_t split_at(std::uint32_t fraction, std::int32_t splits) {
   return static_cast<std::int32_t>(__umulhi(fraction, static_cast<std::uint32_t>(splits)));
 }

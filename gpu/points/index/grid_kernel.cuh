@@ -44,11 +44,11 @@ struct Rectangle {
 };
 
 inline constexpr unsigned samples = 128;
-/// Fewer samples of living objects than this do not show where most objects are.
+/// If fewer samples than this are living objects, they do not show where most objects are.
 inline constexpr unsigned samples_alive_min = 16;
 
-/// Narrows the range from `min` to `max` of an axis, until it reaches beyond `low` and `high` by no
-/// more than half of high - low. All but a few samples lie from `low` to `high`.
+/// Narrows the range from `min` to `max` of an axis, so that it reaches beyond `low` and `high` by
+/// no more than half of high - low, plus 1. All but a few samples lie from `low` to `high`.
 __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t low,
                            std::int32_t high) {
   const std::int64_t margin = (std::int64_t{high} - low) / 2 + 1;
@@ -58,7 +58,7 @@ __device__ inline void cut(std::int32_t& min, std::int32_t& max, std::int32_t lo
 }
 
 /// Returns a rectangle that holds most objects, within the bounds of all objects. Strays stay
-/// outside: a grid that reached as far as they are could put all other objects into one cell.
+/// outside, because a grid that includes them could have all other objects in one cell.
 /// sample_slot(i) gives the slot of sample i. All threads of a block must call, and the block must
 /// have at least `samples` threads. The result is valid on the block's first thread. Static shared
 /// memory: 1040 bytes.
@@ -283,9 +283,9 @@ inline constexpr std::uint32_t warp_objects_max = 512;
 inline constexpr std::uint32_t warp_leaves_max = 121;
 static_assert(warp_objects_max / GridTuning::leaf_objects < 132);
 
-/// `counts`, in shared memory, has the number of objects of each leaf of the cell. Replaces these
-/// numbers with the leaves' first places, and writes the places to the grid's offsets. All lanes of
-/// the warp must call.
+/// On entry, `counts` in shared memory has the number of objects of each leaf of the cell. Replaces
+/// these numbers with the leaves' first places, and writes the places to the grid's offsets. All
+/// lanes of the warp must call.
 __device__ inline void place_leaves(const GridMemory& to, const Cell& cell, std::uint32_t* counts) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t before = cell.start;

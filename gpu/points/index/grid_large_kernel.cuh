@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel that splits cells with many objects. It also orders crowds. All objects of a crowd are
-// equally far from a search, so those with the smallest ids are its neighbours. The kernel moves
-// the objects with the smallest ids to the front of their leaf, and sorts the front by id. A search
-// that does not test objects for a filter reads only the front. Launched by grid_launch.cu.
+// equally far from a search, so the objects with the smallest ids come first in the search's list.
+// The kernel moves the objects with the smallest ids to the front of their leaf, and sorts the
+// front by id. A search that does not test objects for a filter reads only the front. Launched by
+// grid_launch.cu.
 #pragma once
 
 #include <cub/block/block_scan.cuh>
@@ -12,7 +13,7 @@
 namespace starling::gpu {
 
 inline constexpr unsigned split_large_threads = 512;
-/// How many entries sort_front() sorts: a power of two, because its sort needs one.
+/// How many entries sort_front() sorts: a power of two, because a bitonic sort needs one.
 inline constexpr std::uint32_t crowd_sort = 2048;
 static_assert(crowd_front <= crowd_sort);
 
@@ -25,7 +26,7 @@ struct Crowd {
     struct {
       std::uint32_t
           incoming[crowd_front];  ///< places after the front whose objects belong in the front
-      std::uint32_t outgoing[crowd_front];  ///< places in the front with other objects
+      std::uint32_t outgoing[crowd_front];  ///< front places of objects that do not belong there
     } swaps;
   };
   Slot slots[crowd_sort];  ///< the front's slots
@@ -33,7 +34,7 @@ struct Crowd {
   std::uint32_t incoming_count;
   std::uint32_t outgoing_count;
   std::uint32_t leaf;
-  std::uint32_t other;  ///< a place with another position than the leaf's first; `none` if none
+  std::uint32_t other;  ///< a place whose position differs from the first place's, or `none`
   std::uint64_t id_max;
   std::uint64_t id_limit;  ///< the greatest id of the front
   std::uint32_t wanted;
@@ -72,7 +73,7 @@ struct Crowd {
     return to_number(object_ids[to.slots[place]]);
   }
 
-  /// Sets id_max and `other`.
+  /// Sets id_max, the greatest id of the leaf, and `other`.
   __device__ void compare(const GridMemory& to, std::uint32_t begin, std::uint32_t end,
                           const ObjectId* object_ids) {
     if (threadIdx.x == 0) {
@@ -91,8 +92,8 @@ struct Crowd {
     __syncthreads();
   }
 
-  /// If the first and the last object have the same position, swaps the last one with the object at
-  /// place `other`.
+  /// If the first and the last object have the same position, swaps the last object with the object
+  /// at place `other`, so that searches do not take the leaf for a crowd.
   __device__ void part_ends(const GridMemory& to, std::uint32_t first, std::uint32_t last) const {
     const int2 at_first = to.points[first];
     const int2 at_last = to.points[last];
@@ -199,7 +200,7 @@ __device__ inline void order_crowds(const GridMemory& to, const Cell& cell,
   }
 }
 
-// Splits the large cells, as split_kernel splits the others, and orders crowded leaves. Each block
+// Splits the large cells, which split_kernel leaves out, and orders crowded leaves. Each block
 // splits one cell after another. `ids` is indexed by slot. Static shared memory: 16 KiB of counts,
 // the scan's storage, and a Crowd.
 __global__ void __launch_bounds__(split_large_threads)

@@ -20,7 +20,8 @@ namespace starling::gpu {
 
 struct GridMemory;
 
-/// The working memory of a build.
+/// Working memory of DeviceGrid::build_async. All DeviceGrids that one CUDA stream builds may share
+/// it.
 class GridWorkspace {
  public:
   explicit GridWorkspace(DeviceMemory& memory)
@@ -31,7 +32,7 @@ class GridWorkspace {
         large_cells_(memory),
         scratch_(memory) {}
 
-  /// Makes room to build a grid of the objects of `slots` slots, and of these layers.
+  /// Makes room to build a grid from `slots` slots and these layers.
   void reserve(std::uint32_t slots, const LayersView& layers);
   std::uint64_t bytes_used() const;
 

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 // One thread for each entry. Moves the objects to their cells. Reads ranks and starts; starts has
-// the prefix sums of the counts. Writes by_cell, one for each object.
+// the prefix sums of the counts. Writes by_cell, one entry for each object.
 __global__ void __launch_bounds__(block_threads)
     scatter_layers_kernel(const __grid_constant__ ObjectsView objects,
                           const __grid_constant__ LayersBuild build,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of a tick on the plane: a grid of square cells, each split into as many leaves as its
-// objects need. Objects lie in the order of their cells, and within a cell in the order of their
-// leaves. DeviceGrid owns the index; the searches read it.
+// objects need. Objects are stored in the order of their cells, and within a cell in the order of
+// their leaves. DeviceGrid owns the index; the searches read it.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@ struct GridTuning {
   static constexpr int splits_max = 64;              ///< the most leaves of a cell along an axis
 };
 
-/// If the first and the last object of a leaf of more than `crowd_min` objects have the same
-/// position, all objects of the leaf have it: they are a crowd. The leaf then begins with the
-/// `crowd_front` objects that have the smallest ids, in ascending order of their ids. A search for
-/// up to crowd_front - 1 neighbours needs no other object of the leaf if it rejects at most one.
+/// A crowd is a leaf with more than `crowd_min` objects, all at one position. If a leaf with more
+/// than `crowd_min` objects is not a crowd, its first and last object have different positions. A
+/// crowd begins with the `crowd_front` objects with the smallest ids, in ascending order of their
+/// ids. A search for up to crowd_front - 1 neighbours that rejects at most one object needs no
+/// other object of the crowd.
 inline constexpr std::uint32_t crowd_front = 1025;
 inline constexpr std::uint32_t crowd_min = 2048;
 
-/// The index of a position on a Hilbert curve through the grid's extent. It has 16 bits of each
+/// A position's index on a Hilbert curve through the grid's extent. It has 16 bits of each
 /// coordinate.
 using GridKey = std::uint32_t;
 inline constexpr int grid_key_bits = 32;

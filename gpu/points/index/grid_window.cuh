@@ -21,7 +21,7 @@ struct GridWindow {
   __device__ std::int32_t rows() const { return cell_of(y_high) - cell_of(y_low) + 1; }
 };
 
-/// A window without leaves.
+/// Returns a window whose low ends lie after its high ends, so that no cell is in it.
 __device__ inline GridWindow empty_window() {
   return {std::uint64_t{1} << 32, 0, std::uint64_t{1} << 32, 0};
 }
@@ -68,9 +68,9 @@ struct Run {
 
   __device__ std::uint32_t count() const { return end - begin; }
 
-  /// Returns the part of the run that a search for k neighbours must read. If the run is a crowd,
-  /// that is the k + 1 objects with the smallest ids, otherwise the whole run. The run must consist
-  /// of whole leaves, and the search must reject at most one object.
+  /// Returns the part of the run that a search for k neighbours must read. For a crowd, returns the
+  /// k + 1 objects with the smallest ids. Otherwise returns the whole run. The run must consist of
+  /// whole leaves, and the search must reject at most one object.
   __device__ __forceinline__ Run without_crowd(const GridView& grid, std::uint32_t k) const {
     if (count() <= crowd_min) return *this;
     const int2 first = grid.points[begin];

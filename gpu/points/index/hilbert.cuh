@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the index of a cell on a Hilbert curve. Cells that follow each other on this curve form
-// compact groups, so the boxes around these groups overlap less than in Morton order. The sort keys
-// of objects and of searches are such indices.
+// compact groups, so the boxes around these groups overlap less than in Morton order. Sort keys of
+// objects and of searches are indices on this curve.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,9 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[2], int bits) {
   cell[1] = differ;
 }
 
-/// Does the same in space: bit i of cell[d] becomes bit 3i + 2 - d of the index. Source: J.
-/// Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
+/// Replaces a cell's three coordinates, which have `bits` bits each, with the bits of its index on
+/// the curve in space: bit i of cell[d] becomes bit 3i + 2 - d of the index. Source: J. Skilling,
+/// Programming the Hilbert curve, AIP Conf. Proc. 707, 2004.
 __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (std::uint32_t bit = 1u << (bits - 1); bit > 1; bit >>= 1) {
     const std::uint32_t below = bit - 1;
@@ -65,8 +66,8 @@ __device__ inline void to_hilbert(std::uint32_t (&cell)[3], int bits) {
   for (int d = 0; d < 3; ++d) cell[d] ^= flips;
 }
 
-/// Returns the index on the curve of a cell, whose coordinates have `bits` bits each. Overwrites
-/// `cell`.
+/// Returns a cell's index on the curve. The cell's coordinates have `bits` bits each, and are
+/// overwritten.
 __device__ inline std::uint32_t hilbert_key(std::uint32_t (&cell)[2], int bits) {
   to_hilbert(cell, bits);
   return spread_by_2(cell[0]) << 1 | spread_by_2(cell[1]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes the layers of an index. Layer 0 has all living objects. Each further layer has the
-// objects that pass one filter, so that a search with this filter reads no others. The objects of
-// layers 1, 2 and so on are listed as entries. FilterLayers chooses the layers of a tick,
-// DeviceGrid and DeviceTree build them, and the searches read them.
+// objects that pass one filter, so that a search with this filter reads no other objects. The
+// objects of layers 1, 2 and so on are listed as entries. FilterLayers chooses the layers of a
+// tick, DeviceGrid and DeviceTree build them, and the searches read them.
 #pragma once
 
 #include <cstdint>

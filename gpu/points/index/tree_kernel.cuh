@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that build the tree: its keys, leaves and boxes. Launched by tree_launch.cu.
+// Kernels that build the tree of all objects and the tree of layers: sort keys, leaves and boxes.
+// Launched by tree_launch.cu.
 #pragma once
 
 #include "starling/gpu/device/launch_grid.cuh"
@@ -67,7 +68,7 @@ __device__ TreeBox box_of_lanes(TreeBox box, unsigned lanes) {
   return box;
 }
 
-/// Where the kernels write a tree.
+/// Where the kernels write a tree. The pointers are device pointers.
 struct TreeMemory {
   TreePoint* points;
   Slot* slots;
@@ -101,9 +102,9 @@ __device__ inline void make_level(const TreeView& tree, TreeBox* boxes, int leve
 }
 
 // One lane for each place. A block makes 64 leaves, and the nodes above them on two levels. A lane
-// has no object if its place is unused, at the end of a layer or after the last place. Such a lane
-// reads the leaf's first object instead. Reads positions by slot, and sorted_keys and sorted_slots
-// by place. Static shared memory: 73 boxes, 1752 bytes.
+// has no object if its place is unused, at the end of a layer or after the last place. A lane
+// without an object reads the leaf's first object instead. Reads positions by slot, and sorted_keys
+// and sorted_slots by place. Static shared memory: 73 boxes, 1752 bytes.
 __global__ void __launch_bounds__(leaves_threads)
     leaves_kernel(const __grid_constant__ TreeView tree, const LatticePoint* positions,
                   const TreeKey* sorted_keys, const Slot* sorted_slots,

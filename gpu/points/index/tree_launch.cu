@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches the kernels that build a tree. They compute the keys, sort them, and make the leaves.
-// Then one kernel makes each large level, and one block makes all levels above. For the tree of all
-// objects these kernels are replayed as a CUDA graph while their arguments stay the same: see
-// tree_launch.hpp.
+// Then each large level takes one launch, and one block makes all levels above the large ones. For
+// the tree of all objects these kernels are replayed as a CUDA graph while their arguments stay the
+// same: see tree_launch.hpp.
 #include "starling/gpu/points/index/tree_kernel.cuh"
 #include "starling/gpu/points/index/tree_launch.hpp"
 
@@ -24,7 +24,7 @@ void TreeArrays::reserve(std::uint32_t count) {
   points_.reserve(std::size_t{leaves} * leaf_objects);
   slots_.reserve(count);
   leaf_keys_.reserve(leaves);
-  // Each level has an eighth as many nodes as the one below, rounded up.
+  // Each level has an eighth as many nodes as the level below, rounded up.
   boxes_.reserve(leaves + leaves / (fan_out - 1) + levels_max);
 }
 

@@ -18,7 +18,8 @@
 
 namespace starling::gpu {
 
-/// The arrays of one tree.
+/// Owns the arrays of one tree, either of all objects or of the layers, and launches the kernels
+/// that fill them.
 class TreeArrays {
  public:
   explicit TreeArrays(DeviceMemory& memory)
@@ -26,7 +27,8 @@ class TreeArrays {
 
   /// Makes room for `count` places. Do not call while the device may still use the tree.
   void reserve(std::uint32_t count);
-  /// Sets the view of a tree of `count` places.
+  /// Sets the view to a tree of `count` places: computes the levels, and the index of each level's
+  /// first box.
   void lay_out(std::uint32_t count);
   const TreeView& view() const { return view_; }
   /// Returns a device pointer to the box that the tree's keys are relative to. The kernel that
@@ -34,7 +36,7 @@ class TreeArrays {
   Bounds* bounds() { return bounds_.data(); }
 
   /// Enqueues the kernels that make leaves and boxes from the objects' sorted keys and slots. If
-  /// `box_of_all` is not null, they also write the box around all objects to it.
+  /// `box_of_all` is not null, the kernels also write the box around all objects to *box_of_all.
   void fill_async(const LatticePoint* positions, const KeySort<TreeKey>::Sorted& sorted,
                   Bounds* box_of_all, const CudaStream& stream);
 
@@ -58,7 +60,7 @@ class DeviceTree {
   /// layers.
   static constexpr std::uint32_t entry_group = leaf_objects;
 
-  /// The working memory of a build.
+  /// Working memory of build_async. All DeviceTrees that one CUDA stream builds may share it.
   class Workspace : public KeySort<TreeKey> {
    public:
     using KeySort<TreeKey>::KeySort;
@@ -76,9 +78,9 @@ class DeviceTree {
   void reserve(std::uint32_t count, const LayersView& layers);
 
   /// Enqueues building the index of the living objects and of the layers. `alive` is the number of
-  /// living objects. If it is not 0, also replaces `objects.bounds`, which may be too large, by the
-  /// exact box around all living objects. `sort` must have room for all slots and for all entries
-  /// of the layers.
+  /// living objects. If `alive` is not 0, also replaces `objects.bounds`, which may be too large,
+  /// by the exact box around all living objects. `sort` must have room for all slots and for all
+  /// entries of the layers.
   void build_async(const ObjectsView& objects, std::uint32_t alive, const LayersView& layers,
                    Workspace& sort, const CudaStream& stream);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of a tick in space: two trees, one of all living objects and one of the layers of
-// filters. The objects of a tree, or of a layer, are in the order of a Hilbert curve, in leaves of
-// 16 objects, under an implicit tree of bounding boxes with eight children for each node.
-// DeviceTree owns the index; the search reads it.
+// filters. Objects are stored in the order of a Hilbert curve, and layers one after another. A leaf
+// has 16 objects. An implicit tree of bounding boxes stands over the leaves. A node has up to eight
+// children. DeviceTree owns the index; the search reads it.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 namespace starling::gpu {
 
 inline constexpr std::uint32_t leaf_objects = 16;
-/// How many children a node has.
+/// The most children of a node.
 inline constexpr std::uint32_t fan_out = 8;
 inline constexpr int fan_out_bits = 3;
 /// Levels of the largest tree: 16 * 8^10 objects are more than there can be slots.
@@ -26,7 +26,7 @@ inline constexpr int levels_max = 10;
 /// x, y and z in lattice units. w is unused: with four numbers, one load reads a whole point.
 using TreePoint = int4;
 
-/// The index of a position on the curve. It has 21 bits of each coordinate.
+/// A position's index on a Hilbert curve. It has 21 bits of each coordinate.
 using TreeKey = std::uint64_t;
 inline constexpr int tree_axis_bits = 21;
 inline constexpr int tree_key_bits = 3 * tree_axis_bits;
@@ -49,7 +49,7 @@ struct TreeView {
   const Slot* slots = nullptr;        ///< [place]; no_slot after a layer's last object
   AttachedView attached;
   const TreeKey* leaf_keys = nullptr;              ///< the key of each leaf's first object
-  const TreeBox* boxes = nullptr;                  ///< level after level
+  const TreeBox* boxes = nullptr;                  ///< [node], level after level
   const Bounds* bounds = nullptr;                  ///< one box; the keys are relative to it
   std::uint32_t count = 0;                         ///< how many places there are
   int levels = 0;                                  ///< 0 if there are no objects
@@ -61,7 +61,7 @@ struct TreeView {
 
 struct TreesView {
   TreeView all;     ///< layer 0: all living objects
-  TreeView layers;  ///< layers 1, 2 and so on; without places if there are no such layers
+  TreeView layers;  ///< layers 1, 2 and so on; no places if there are no such layers
 };
 
 }  // namespace starling::gpu
