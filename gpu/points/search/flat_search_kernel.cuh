@@ -35,7 +35,7 @@ struct FourPoints {
 };
 
 /// The positions that a thread reads in one round: `near` has four consecutive slots, and `far` has
-/// the four slots that lie 4 * blockDim.x slots after them.
+/// the four slots that come 4 * blockDim.x slots later.
 struct FlatRound {
   std::uint32_t first;
   FourPoints near;
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(flat_warps_max* warp_lanes, 1)
   nearest.settle();
   sizes[warp] = nearest.size();
   __syncthreads();
-  std::uint32_t before = 0;  // how many candidates the warps before this one have
+  std::uint32_t before = 0;  // number of candidates of the warps with lower numbers
   std::uint32_t total = 0;
   for (unsigned other = 0; other < warps; ++other) {
     if (other < warp) before += sizes[other];

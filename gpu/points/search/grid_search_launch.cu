@@ -44,7 +44,7 @@ void launch_threads(unsigned threads, unsigned searches_a_warp, const GridView& 
   check_launch();
 }
 
-/// Few searches are launched in small blocks, so that every multiprocessor gets some.
+/// Few searches are launched in small blocks, so that every multiprocessor gets some searches.
 template <int k_limit, Routing routing>
 void search_by_thread_async(const GridView& grid, const ObjectsView& objects,
                             const SearchBatch& batch, const CudaStream& stream) {
@@ -100,8 +100,8 @@ void search_async(const GridView& index, const ObjectsView& objects, const Searc
                   const CudaStream& stream) {
   if (batch.count == 0) return;
   GridView grid = index;
-  if (batch.routes == nullptr) grid.attached = {};  // only routes have ranks to compare with
-  // A batch of few searches ends sooner if a warp serves each search, because a single thread needs
+  if (batch.routes == nullptr) grid.attached = {};  // without routes there is no least_rank to test
+  // A batch of few searches ends sooner if a warp serves each search, because a single thread takes
   // long for a search.
   if (batch.k_max > 32 || batch.count <= batch.few_max) {
     search_by_warp_async<WarpShare::all>(grid, objects, batch, stream);

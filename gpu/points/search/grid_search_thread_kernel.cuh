@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches on the plane with one thread for each search, for small k. A thread orders what it finds
-// by rounded distances. If rounded distances leave the order in doubt, or if there is too much to
-// scan, the thread postpones the search, and a warp repeats it (see grid_search_warp_kernel.cuh).
+// Searches on the plane with one thread for each search, for small k. A thread ranks objects by
+// rounded distances. If these leave the order in doubt, or if the window becomes too large, the
+// thread postpones the search, and a warp repeats the search (see grid_search_warp_kernel.cuh).
 // Launched by grid_search_launch.cu.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace starling::gpu {
 
 inline constexpr unsigned thread_search_threads = 128;
 
-/// What the searches of a launch do about their filters. Code that a launch does not need would
-/// cost it registers.
+/// How the searches of a launch use their filters. Routing is a template parameter, because code
+/// for filters costs registers even where no search needs it.
 enum class Routing {
-  none,    ///< all look in layer 0, and do not test objects for filters
-  layers,  ///< each looks where its route leads, and does not test objects
-  tests,   ///< each looks where its route leads, and some test objects
+  none,    ///< all searches look in layer 0, and test no objects for filters
+  layers,  ///< each search looks in the layer of its route, and tests no objects
+  tests,   ///< each search looks in the layer of its route, and some test objects
 };
 
 struct NoAcceptance {};
@@ -69,7 +69,8 @@ class ThreadSearch {
     return static_cast<float>(k_) > objects_max * passing_share_;
   }
 
-  // A constant first cell takes no register.
+  // With Routing::none, searches read only layer 0, and its first cell is 0. A constant takes no
+  // register.
   __device__ static GridGeometry geometry_of(const GridView& grid, const FilterRoute& route) {
     GridGeometry geometry = grid.geometry[route.layer];
     if constexpr (routing == Routing::none) geometry.first_cell = 0;
@@ -132,8 +133,9 @@ class ThreadSearch {
   static constexpr unsigned rounds_at_once = 4;  ///< rounds whose loads are in flight together
 
   /// Writes the lists of rounds_at_once rounds of searches, beginning with the search of lane
-  /// `first`. In a round each lane writes one neighbour. On the lanes to which these searches
-  /// belong, sets `count`, and returns false if the order of the lane's list is in doubt.
+  /// `first`. In a round each lane writes one neighbour. On the lanes of these searches, sets
+  /// `count` to the length of the lane's list, and returns false if the order of the list is in
+  /// doubt.
   __device__ __forceinline__ bool write_some(unsigned first, std::uint64_t room,
                                              std::uint32_t& count) const {
     const unsigned lane = threadIdx.x % warp_lanes;
@@ -189,12 +191,12 @@ class ThreadSearch {
     *reinterpret_cast<ulonglong2*>(to) = {to_number(neighbor.key), to_number(neighbor.object)};
   }
 
-  /// A reach that should hold k objects that pass if objects are everywhere as dense as in the
-  /// search's cell. If there are routes, it is not much beyond the filter's greatest distance. Its
-  /// sides are extended to the borders of leaves.
+  /// Returns the reach of the first window. The window should hold k objects that pass, if objects
+  /// are everywhere as dense as in the search's cell. If there are routes, the reach is not much
+  /// more than the filter's greatest distance. The sides are extended to the borders of leaves.
   __device__ __forceinline__ Reach first_reach() const {
-    // The factors 1.1 and 1.2 were the fastest between 1.0 and 1.5. The circles of these radii hold
-    // 1.2 k and 1.4 k objects.
+    // 1.1 and 1.2 are the fastest factors between 1.0 and 1.5. Circles of these radii hold 1.2 k
+    // and 1.4 k objects.
     constexpr float share_of_radius = (k_limit <= 16 ? 1.1f : 1.2f) * 0.5641896f;  // 1 / sqrt(pi)
     const std::uint64_t x = along_x(geometry_, x_);
     const std::uint64_t y = along_y(geometry_, y_);
@@ -259,8 +261,9 @@ class ThreadSearch {
       place = run.begin & ~1u;
       return true;
     }
-    /// has_first() and has_second() return true if this place of the pair belongs to the run. The
-    /// first and the last pair of a run may include a place outside the run.
+    /// has_first() returns true if the pair's first place belongs to the run, and has_second() if
+    /// the second place does. The first and the last pair of a run may include a place outside the
+    /// run.
     __device__ bool has_first() const { return place >= run.begin; }
     __device__ bool has_second() const { return place + 1 < run.end; }
   };

@@ -16,11 +16,11 @@ inline constexpr unsigned warp_search_threads = 128;
 /// registers, and fewer blocks fit.
 inline constexpr unsigned warp_search_blocks = 4;
 
-/// The nearest candidates of one warp's search.
+/// Each lane offers at most one candidate between two calls of tighten().
 using WarpNearest = NearestInShared<warp_lanes, warp_lanes>;
 
-/// One warp's search. All lanes of the warp must construct it and call its functions together.
-/// Without `has_tests`, no search tests objects for its filter.
+/// One warp's search. All lanes of the warp must construct it and call its functions together. If
+/// `has_tests` is false, no search tests objects for its filter.
 template <bool has_tests>
 class WarpSearch {
  public:
@@ -61,9 +61,9 @@ class WarpSearch {
     return static_cast<std::int64_t>(__dsqrt_ru(__ull2double_ru(distance_sq))) + 1;
   }
 
-  /// Returns the radius of the next window if a window of `radius` has fewer than k neighbours. A
-  /// search that tests objects may read many, so its window should not be too large. Its new radius
-  /// depends on how many objects have passed so far.
+  /// Returns the radius of the next window if a window of `radius` has fewer than k neighbours:
+  /// usually twice `radius`. A search that tests objects reads many of them in a large window. Its
+  /// radius grows less if many objects have passed so far.
   __device__ std::int64_t wider(std::int64_t radius) const {
     if (!has_tests || !acceptance_.reads_objects) return 2 * radius;
     const float found = fmaxf(static_cast<float>(nearest_.size()), 1.0f);
@@ -127,9 +127,9 @@ class WarpSearch {
     return has_tests && acceptance_.reads_objects ? run : run.without_crowd(grid_, k_);
   }
 
-  /// Offers the objects of all lanes' runs. Each lane has one run; the objects of all these runs,
-  /// one run after another, have the ranks from 0 on. The lanes offer objects of consecutive ranks
-  /// at the same time.
+  /// Offers the objects of all lanes' runs; each lane calls with one run. The objects of the first
+  /// lane's run have the ranks from 0 on, the objects of the next lane's run have the next ranks,
+  /// and so on. The lanes offer objects of consecutive ranks at the same time.
   __device__ void offer(const Run& run) {
     std::uint32_t end = run.count();  // becomes the rank after the lane's run
     if (!any_in_warp(end > 0)) return;
@@ -204,7 +204,7 @@ class WarpSearch {
     return lane;
   }
 
-  /// From every position on the lattice, a window of this radius reaches beyond the lattice.
+  /// A window of this radius around any position on the lattice reaches beyond the lattice.
   static constexpr std::int64_t radius_max = std::int64_t{1} << 31;
 
   const GridView& grid_;
@@ -219,7 +219,7 @@ class WarpSearch {
 };
 
 /// Runs the search with this number, and writes its list. All lanes of the warp must call. `memory`
-/// is shared memory of the warp, of WarpNearest::bytes(entries) bytes.
+/// is shared memory of this warp only, with WarpNearest::bytes(entries) bytes.
 template <bool has_tests>
 __device__ void search_by_warp(const GridView& grid, const ObjectsView& objects,
                                const SearchBatch& batch, std::uint32_t number, std::byte* memory,

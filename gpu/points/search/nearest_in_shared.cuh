@@ -32,8 +32,8 @@ class NearestInShared {
  public:
   using Group = LaneGroup<lanes>;
 
-  /// Returns the bytes of shared memory for one group. They are a few more than the entries take.
-  /// This puts entries that the groups of a warp read at the same time into different banks.
+  /// Returns the bytes of shared memory for one group. The bytes of `stagger` put entries that the
+  /// groups of a warp read at the same time into different banks.
   __host__ __device__ static constexpr std::size_t bytes(std::uint32_t entries) {
     constexpr std::size_t stagger = 72;
     return entries * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + stagger;
@@ -54,9 +54,9 @@ class NearestInShared {
   /// Returns the squared distance beyond which no candidate may be offered any more.
   __device__ std::uint64_t bound() const { return bound_; }
 
-  /// Call after offers. Lowers the bound if more than size_limit(k) candidates are within it. If
-  /// `is_first` is true, as after the first leaf, lowers it if more than k candidates are. Returns
-  /// true if the bound of any search of the warp may have become lower.
+  /// Call after offers. Lowers the bound if more than size_limit(k) candidates are within it, or,
+  /// if `is_first` is true, more than k candidates. Returns true if the bound of any search of the
+  /// warp may have become lower.
   __device__ __forceinline__ bool tighten(bool is_first) {
     const std::uint32_t limit = is_first ? k_ : size_limit(k_);
     const bool is_lowered = any_in_warp(near_ > limit);
@@ -232,7 +232,7 @@ class NearestInShared {
     return high;
   }
 
-  /// The greatest squared distance of the first `size` entries, on all lanes of the group.
+  /// Returns the greatest squared distance of the first `size` entries, on all lanes of the group.
   __device__ static std::uint64_t farthest(const NearestInShared& nearest, std::uint32_t size) {
     std::uint64_t distance_sq = 0;
     for (std::uint32_t i = nearest.group_.lane; i < size; i += lanes)

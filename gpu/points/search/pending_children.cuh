@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingChildren is the stack of a search that walks down a tree. It lies in registers.
+// PendingChildren is the stack of a search that walks down a tree. The stack is kept in registers.
 // GroupSearch uses it.
 #pragma once
 

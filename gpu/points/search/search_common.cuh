@@ -30,8 +30,8 @@ struct Acceptance {
         reads_objects(!tags.is_empty() || spec.filter.age_us_max != Filter::any_age),
         least_rank(0) {}
 
-  /// Returns an acceptance for the objects of the route's layer only. If all of them pass the
-  /// filter, this acceptance does not test them.
+  /// Returns an acceptance for the objects of the route's layer only. If all objects of the layer
+  /// pass the filter, the returned acceptance does not test objects.
   __device__ Acceptance along(const FilterRoute& route) const {
     Acceptance among = *this;
     if (!route.has_tests) among.reads_objects = false;

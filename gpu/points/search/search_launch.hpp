@@ -36,7 +36,7 @@ struct SearchBatch {
   std::uint32_t k_max = 0;               ///< no k of the batch is greater
   std::uint32_t few_max = 0;             ///< largest count of a batch that warps serve on the plane
   std::int64_t tau_us = 0;
-  /// By filter number: where searches look. Null: all searches look in layer 0.
+  /// [filter number]: where searches look. Null if all searches look in layer 0.
   const FilterRoute* routes = nullptr;
   /// True if some searches must test objects for their filter.
   bool has_tests = true;
@@ -49,11 +49,11 @@ struct SearchBatch {
   const std::uint32_t* last_leaves = nullptr;
 
   std::uint32_t* counts = nullptr;  ///< written: how many neighbours each search found
-  Neighbor* neighbors = nullptr;    ///< written: each list from index rooms[number], nearest first
+  Neighbor* neighbors = nullptr;    ///< written: each list, nearest first, from rooms[number] on
   Slot* slots = nullptr;            ///< written: the slots of `neighbors`, at the same indices
 
-  /// Written by the tree's search, by the search's number: the leaf of the nearest neighbour, in
-  /// the tree that was searched. The flat search writes 0.
+  /// [search]: the leaf of its nearest neighbour, in the tree that was searched. The tree's search
+  /// writes it. The flat search writes 0.
   std::uint32_t* leaves = nullptr;
   /// Working memory of the grid's search. The first entry is how many searches were postponed; the
   /// numbers of these searches follow.
@@ -66,7 +66,8 @@ struct SearchBatch {
 /// classes, and a warp serves the others.
 inline constexpr std::uint32_t k_class_limits[] = {16, 32, 128, 1024};
 
-/// Enqueues the searches of a batch.
+/// Enqueues the searches of a batch. Writes the batch's counts, neighbors and slots, and its leaves
+/// or postponed.
 void search_async(const GridView& grid, const ObjectsView& objects, const SearchBatch& batch,
                   const CudaStream& stream);
 void search_async(const TreesView& trees, const ObjectsView& objects, const SearchBatch& batch,

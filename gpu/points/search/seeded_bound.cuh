@@ -11,11 +11,11 @@ namespace starling::gpu {
 
 /// Returns an upper bound on the squared distance of the k-th neighbour: the greatest squared
 /// distance from `position` to the objects that are now in the slots of last tick's k neighbours.
-/// Any k objects that the search accepts give such a bound, so these need not be the nearest any
-/// more, and their slots may have new owners. Returns the filter's limit, key_max, if last tick's
-/// list has fewer than k neighbours, or if the search does not accept all these objects now. The
-/// bound is never greater than key_max. All lanes of the warp must call; the result is valid on all
-/// lanes of the search's group.
+/// Any k objects that the search accepts give an upper bound. The objects in these slots therefore
+/// need not be the nearest any more, and may be new owners of the slots. Returns the filter's
+/// limit, key_max, if last tick's list has fewer than k neighbours, or if the search does not
+/// accept all these objects now. The bound is never greater than key_max. All lanes of the warp
+/// must call; the result is valid on all lanes of the search's group.
 template <unsigned lanes>
 __device__ __forceinline__ std::uint64_t seeded_bound(const SearchBatch& batch,
                                                       std::uint32_t number, const SearchSpec& spec,

@@ -136,8 +136,9 @@ class GroupSearch {
   Nearest nearest_;
 };
 
-/// Returns the last leaf of the part whose first object has no greater key than `key`. If there is
-/// no such leaf, returns the part's first leaf.
+/// Returns the last leaf that has a key of at most `key`, among the leaves of the part. A leaf's
+/// key is the key of its first object. If every leaf of the part has a greater key, returns the
+/// part's first leaf.
 __device__ inline std::uint32_t find_leaf(const TreeView& tree, const TreePart& part, TreeKey key) {
   std::uint32_t low = part.leaf;
   std::uint32_t high = part.last_leaf + 1;

@@ -37,7 +37,7 @@ void search_async(const TreesView& trees, const ObjectsView& objects, const Sear
                   const CudaStream& stream) {
   if (batch.count == 0) return;
   TreeView all = trees.all;
-  if (batch.routes == nullptr) all.attached = {};  // only routes have ranks to compare with
+  if (batch.routes == nullptr) all.attached = {};  // without routes there is no least_rank to test
   search_share_async<TreeShare::layer_0>(all, objects, batch, stream);
   if (batch.routes != nullptr && trees.layers.count > 0)
     search_share_async<TreeShare::other_layers>(trees.layers, objects, batch, stream);
