@@ -247,9 +247,9 @@ void GpuEngine<dimensions>::fail(const std::exception& error, OutgoingTick& out)
            of_device != nullptr && of_device->is_final());
 }
 
-/// Returns true if the tick is answered without an index. This is so if the tick has the same lists
-/// as the last tick, there are few lists but at least one, no list belongs to an every-object
-/// query, and there are few objects.
+/// Returns true if the tick is answered without an index. The tick must have the same lists as the
+/// last tick, and at least one list. There must be few lists, few objects, and no list of an
+/// every-object query.
 template <int dimensions>
 bool GpuEngine<dimensions>::is_small(const Staging& staged) const {
   const DevicePlan& plan = *lists_[finished_lists_].plan();

@@ -32,7 +32,7 @@ class FinishedTick {
   /// Waits until no question reads a tick older than the finished tick. If the objects are ahead of
   /// the finished tick (see fail), also waits until no question reads the finished tick. Afterwards
   /// the caller may apply rows, even births that reuse the slots of objects that have left, and may
-  /// build the next index. The wait lasts as long as one batch of questions at most, because new
+  /// build the next index. The wait lasts at most as long as one batch of questions, because new
   /// batches read the finished tick or throw.
   void wait_for_older_readers() {
     std::unique_lock lock(mutex_);

@@ -2,10 +2,9 @@
 // Kernels that test every object for many filters. One kernel counts the objects that pass each
 // filter, and one lists these objects. Launched by passing_launch.cu.
 //
-// A warp first writes the tags and ranks of its objects into rows of bits: row b has bit b of each
-// object's tags, and the rows from 32 on have the bits of the ranks. After that, each lane has a
-// filter of its own. With a few bitwise operations on rows, the lane tests all objects of the warp
-// for this filter.
+// A warp writes the tags and ranks of its objects into rows of bits: row b has bit b of each
+// object's tags, and the rows from 32 on have the bits of the ranks. Then each lane tests all these
+// objects for a filter of its own, with a few bitwise operations on rows.
 #pragma once
 
 #include <bit>
