@@ -12,8 +12,8 @@
 
 namespace starling::gpu {
 
-/// The error of a CUDA call or launch. Its message says what the device or its driver answered and
-/// at which source line. If memory ran out, it also says what helps.
+/// The error of a CUDA call or launch. Its message has CUDA's text and name of the error, and the
+/// source line of the call. If memory ran out, it also says what helps.
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(cudaError_t code, const std::source_location& where);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the size for each kernel and device, so that CUDA is asked only once: see shared_bytes.hpp.
+// Keeps the size for each kernel and device, so that CUDA is called only once: see
+// shared_bytes.hpp.
 #include "starling/gpu/device/shared_bytes.hpp"
 
 #include <map>

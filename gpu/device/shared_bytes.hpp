@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raises the limit of the dynamic shared memory that a kernel may use. launch_grid.cuh calls the
-// function.
+// Raises the limit of the dynamic shared memory that a kernel may use. allow_shared_bytes
+// (launch_grid.cuh) calls allow_shared_bytes_of.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace starling::gpu {
 
 /// Lets blocks of the kernel use all the dynamic shared memory that the current device has for a
 /// block, and returns that size in bytes. The size is the same in every call, so host threads that
-/// launch the kernel at the same time do not change each other's limit. CUDA is asked once for
-/// each kernel and device. Any thread may call the function.
+/// launch the kernel at the same time do not change each other's limit. The function calls CUDA
+/// only once for each kernel and device. Any thread may call the function.
 std::size_t allow_shared_bytes_of(const void* kernel);
 
 }  // namespace starling::gpu

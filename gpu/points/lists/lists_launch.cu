@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of lists_kernel.cuh. The sizes of the reports are summed up with cub's scan.
-// For few lists one block both compares and collects. See lists_launch.hpp.
+// Launches the kernels of lists_kernel.cuh. CUB's scan sums up the sizes of the reports. If there
+// are few lists, one block both compares and collects. See lists_launch.hpp.
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
