@@ -61,7 +61,8 @@ void DeviceVectors::make_shadow_async(Shadow shadow, const CudaStream& stream) {
   const std::uint32_t stride = shadow_stride(dimension_);
   const std::size_t tiles = shadow_tiles(rows_);
   if (halves_.room() == 0) {
-    // All buffers or none: if one does not fit, a later search must not use the others.
+    // Members change only after the last allocation: if one throws, a later search must not find a
+    // part of a shadow.
     DeviceBuffer<std::uint16_t> halves(memory_, tiles * shadow_tile_rows * stride);
     DeviceBuffer<ShadowNorms> norms(memory_, tiles * shadow_tile_rows);
     DeviceBuffer<ShadowTile> bounds(memory_, tiles);

@@ -20,20 +20,20 @@ namespace starling::gpu {
 enum class Shadow : std::uint8_t {
   none,
   halves,  ///< the rows in half precision: half the bytes of the panels
-  /// The same as `halves`, and also the rows one after another. Single rows are read faster from
-  /// this copy than from panels.
+  /// The same as `halves`, plus a copy of the rows in which each row is contiguous. Single rows are
+  /// read faster from this copy than from panels.
   halves_and_rows,
 };
 
-/// A corpus, or a part of it, as searches read it: rows [first_row, first_row + rows). If there is
-/// no shadow, a row whose components are NaN is never a neighbour.
+/// A corpus, or a part of it, as searches read it: rows [first_row, first_row + rows). Without a
+/// shadow, a row whose components are all NaN is never a neighbour.
 struct CorpusView {
   Recipe recipe = Recipe::squared_differences;
   std::uint32_t rows = 0;
   std::uint32_t dimension = 1;
   VectorRow first_row = 0;
   PanelsView panels;
-  PanelsView single_rows;  ///< the same rows, for reading single rows; of any width
+  PanelsView single_rows;  ///< the same rows, for reads of single rows; in panels of any width
   ShadowView shadow;       ///< shadow.halves is null if there is no shadow
 
   bool has_shadow() const { return shadow.halves != nullptr; }
@@ -48,25 +48,25 @@ class DeviceVectors {
   /// Returns the bytes of device memory that `rows` rows and their shadow take.
   static std::uint64_t bytes_for(std::uint32_t rows, std::uint32_t dimension, Shadow shadow);
 
-  /// Makes room for `rows` rows; the rows are unset until they are packed. Throws the same errors
-  /// as DeviceMemory.
+  /// Allocates memory for `rows` rows; the rows are unset until they are packed. Throws the same
+  /// errors as DeviceMemory.
   DeviceVectors(DeviceMemory& memory, Metric metric, std::uint32_t rows, std::uint32_t dimension,
                 VectorRow first_row);
 
   std::uint32_t rows() const { return rows_; }
-  /// Returns true if this object has exactly the memory for such rows.
+  /// Returns true if the memory is for exactly `rows` rows of `dimension` components.
   bool has_room_for(std::uint32_t rows, std::uint32_t dimension) const {
     return rows == rows_ && dimension == dimension_;
   }
-  /// Forgets the rows and keeps the memory, for as many rows of another corpus.
+  /// Forgets the rows and keeps the memory for another corpus of the same size.
   void restart(Metric metric, VectorRow first_row);
 
   /// Enqueues the packing of the next piece of `upload` and returns the number of rows packed so
   /// far. The pieces must come in order, from row 0 on.
   std::uint32_t pack_next_async(RowUpload& upload, const CudaStream& stream);
 
-  /// Makes the shadow of all rows, if there is none yet. Enqueued only. Throws the same errors as
-  /// DeviceMemory.
+  /// Enqueues the kernels that make the shadow of all rows; does nothing if there is a shadow
+  /// already. Throws the same errors as DeviceMemory.
   void make_shadow_async(Shadow shadow, const CudaStream& stream);
 
   PanelsView panels() const { return {groups_.data(), group_count_of(dimension_), panel_rows}; }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terms of the two divergences on the device: see DivergenceTerms in knn/words/recipe.hpp.
-// score.cuh adds them up. They are not inlined: each has about fifty instructions, and a kernel
-// calls it for dozens of pairs of components.
+// score.cuh adds the terms up. The functions of the terms are not inlined, because each has about
+// fifty instructions and a kernel calls it for dozens of pairs of components.
 #pragma once
 
 #include "starling/knn/words/recipe.hpp"
 
 namespace starling::gpu {
 
-/// Returns the larger number; NaN if one of them is NaN. (For a comparison and a choice, the
-/// compiler may use an instruction that drops NaN.)
+/// Returns the larger number; NaN if one of them is NaN. It is PTX, because the compiler may turn a
+/// comparison and a choice into an instruction that drops NaN.
 __device__ __forceinline__ float larger_or_nan(float a, float b) {
   float larger;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
   return larger;
 }
 
-/// Returns the polynomial with these coefficients, from the lowest power on, at `at`.
+/// Returns the value of a polynomial at `at`. The coefficient of the lowest power comes first.
 template <class... Coefficients>
 __device__ __forceinline__ float polynomial(float at, float lowest, Coefficients... others) {
   if constexpr (sizeof...(others) == 0)
@@ -37,7 +37,8 @@ __device__ __forceinline__ float logarithm(float r) {
   return __fmaf_rn(static_cast<float>(power), Terms::ln_2, __fmaf_rn(__fmul_rn(v, v), q, v));
 }
 
-/// Returns g. If x or y is NaN, x + y is NaN too, so it does not matter what g is.
+/// Returns g of DivergenceTerms. If x or y is NaN, g may be any number, because the recipe
+/// multiplies g by x + y, which is NaN.
 __device__ __noinline__ inline float jensen_shannon_term(float x, float y) {
   using Terms = DivergenceTerms;
   const float u = __fdiv_rn(__fsub_rn(x, y), fmaxf(__fadd_rn(x, y), Terms::least));
@@ -50,7 +51,7 @@ __device__ __noinline__ inline float jensen_shannon_term(float x, float y) {
   return __fmaf_rn(p, logarithm(p), __fmul_rn(q, logarithm(fmaxf(q, Terms::least))));
 }
 
-/// Returns h; NaN if x or y is NaN.
+/// Returns h of DivergenceTerms; NaN if x or y is NaN.
 __device__ __noinline__ inline float kullback_leibler_term(float x, float y) {
   using Terms = DivergenceTerms;
   const float t = __fsub_rn(x, y);

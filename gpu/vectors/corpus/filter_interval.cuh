@@ -26,8 +26,8 @@ __device__ __forceinline__ float norm_above(float half_norm) {
 
 /// Inner product only. Returns an upper bound on |(-product) - score|, where `product` is the
 /// product of the shadows of a row and `query`, and `score` is their score by the recipe. `error`
-/// is ShadowNorms::error of the row, and `norm` is the norm of its shadow. Both may be replaced by
-/// upper bounds.
+/// is ShadowNorms::error of the row, and `norm` is the norm of its shadow. The caller may pass
+/// upper bounds of `error` and `norm` instead.
 __device__ __forceinline__ float dot_error(const FilterLimits& limits, const ShadowQuery& query,
                                            float error, float norm) {
   const float row_length = __fadd_ru(norm, error);
@@ -54,7 +54,7 @@ __device__ __forceinline__ float reach_of(const FilterLimits& limits, float quer
 /// that are within the query's bound and have an error of at most `error` and a norm of at most
 /// `norm`. `product` is the product of the shadows of row and query, and `half_norm` is
 /// ShadowNorms::half_norm of the row. The kernels compare this bound with the rounded difference.
-/// That loses no row, because rounding keeps the order.
+/// The comparison loses no row, because rounding is monotonic.
 template <bool is_dot>
 __device__ __forceinline__ float least_product(const FilterLimits& limits, const ShadowQuery& query,
                                                float error, float norm) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of filter_interval.cuh. They say how far the product of two shadows, and the
-// recipe's score, may be from the exact values. They depend only on the dimension.
+// The constants of filter_interval.cuh: bounds on the errors of the product of two shadows and of
+// the recipe's score. The constants depend only on the dimension.
 #pragma once
 
 #include <cmath>

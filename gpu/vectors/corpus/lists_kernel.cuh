@@ -19,7 +19,7 @@ __global__ void matrix_fill_kernel(VectorNeighbor* lists, std::uint64_t count) {
 /// Each query has one list in `lists` and one in `others`, both [query][k] and ascending. The
 /// kernel writes the k nearest entries of both lists to the query's list in `lists`. Grid: one
 /// block for each query. The rank of an entry in the result is its index plus the number of smaller
-/// entries in the other list, which a binary search finds. Shared bytes: 16 * vector_k_max.
+/// entries in the other list. A binary search finds this number. Shared bytes: 16 * vector_k_max.
 __global__ void matrix_merge_kernel(VectorNeighbor* lists, const VectorNeighbor* others,
                                     std::uint32_t k) {
   __shared__ std::uint64_t keys[2][vector_k_max];
@@ -39,7 +39,7 @@ __global__ void matrix_merge_kernel(VectorNeighbor* lists, const VectorNeighbor*
     std::uint32_t high = k;
     while (low < high) {
       const std::uint32_t middle = (low + high) / 2;
-      // Empty entries are equal; those of the first list go first.
+      // Empty entries have equal keys; those of `lists` go before those of `others`.
       if (from == 0 ? against[middle] < key : against[middle] <= key)
         low = middle + 1;
       else

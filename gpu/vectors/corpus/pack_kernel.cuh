@@ -37,8 +37,8 @@ __global__ void vector_pack_kernel(const float* components, std::uint32_t row_co
   if (at < count) pack_group(components, row_count, dimension, width, group_count, groups, at);
 }
 
-/// Copies the rows of `panels` from row `row_begin` on to components [count], `dimension`
-/// components for each row. Grid: one thread for each component.
+/// Copies rows of `panels` to components [count], beginning with row `row_begin`. Each row has
+/// `dimension` components there. Grid: one thread for each component.
 __global__ void vector_unpack_kernel(const PanelsView panels, std::uint32_t row_begin,
                                      std::uint32_t dimension, float* components,
                                      std::uint64_t count) {

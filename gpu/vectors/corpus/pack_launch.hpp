@@ -14,8 +14,8 @@ constexpr std::uint64_t packed_groups(std::uint32_t count, std::uint32_t width,
   return std::uint64_t{(count + width - 1) / width} * width * group_count_of(dimension);
 }
 
-/// Enqueued only. Packs `components` [count][dimension], which lie on the device, into panels of
-/// `width` rows, which take packed_groups() groups.
+/// Enqueued only. Packs `components` [count][dimension], which are in device memory, into panels of
+/// `width` rows. `groups` must have room for packed_groups() groups.
 void pack_async(const float* components, std::uint32_t count, std::uint32_t dimension,
                 std::uint32_t width, float4* groups, const CudaStream& stream);
 
@@ -24,8 +24,8 @@ void pack_async(const float* components, std::uint32_t count, std::uint32_t dime
 void unpack_async(const PanelsView& panels, std::uint32_t row_begin, std::uint32_t row_count,
                   std::uint32_t dimension, float* components, const CudaStream& stream);
 
-/// Enqueued only. Packs the queries of a scan, `components` [query][dimension], into `groups`, to
-/// which scan.queries points too. Empties the candidate lists of the scan.
+/// Enqueued only. Packs the queries of a scan, `components` [query][dimension], into `groups`, the
+/// memory that scan.queries describes. Empties the candidate lists of the scan.
 void begin_scan_async(const float* components, std::uint32_t dimension, float4* groups,
                       const VectorScan& scan, const CudaStream& stream);
 

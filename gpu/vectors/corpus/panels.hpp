@@ -51,12 +51,12 @@ struct CandidateLists {
   std::uint32_t k = 0;
 };
 
-/// The rows that a query may have as neighbours. Used if the queries are not consecutive rows of
-/// the corpus.
+/// The rows that one query may have as neighbours. Searches use it if the queries are not
+/// consecutive rows of the corpus.
 struct RowFilter {
   static constexpr std::uint32_t no_mask = ~std::uint32_t{0};
-  VectorRow self = no_row;       ///< the query's own row; no_row: it has none
-  std::uint32_t mask = no_mask;  ///< index of one of the RowMasks; no_mask: all rows are allowed
+  VectorRow self = no_row;       ///< the query's own row; no_row if the query is not a row
+  std::uint32_t mask = no_mask;  ///< index of one of the RowMasks; no_mask allows all rows
 };
 
 /// Bit masks over the rows of a corpus: bit i % 64 of word i / 64 says whether row i is allowed.
@@ -79,8 +79,8 @@ struct VectorScan {
   const RowFilter* filters = nullptr;  ///< [query]; null: first_self is used instead
   RowMasks masks;                      ///< RowFilter::mask is an index of one of these
   CandidateLists lists;
-  /// [query / gate_queries]: a tile scan skips queries whose entry is 0. null: it scans for all
-  /// queries.
+  /// [query / gate_queries]: a tile scan skips queries whose entry is 0. If null, it skips no
+  /// query.
   const std::uint32_t* gate = nullptr;
 };
 
@@ -91,8 +91,8 @@ inline constexpr std::uint32_t gate_queries = 128;
 /// wrap around, so the sum is no row number either.
 inline constexpr std::uint32_t no_self = std::uint32_t{1} << 31;
 
-/// Returns the row of query 0, which must not be its own neighbour. If the queries are not rows of
-/// the corpus, returns no_self, which matches no row.
+/// Returns the row number of query 0. If the queries are not rows of the corpus, returns no_self,
+/// which matches no row.
 constexpr std::uint32_t first_self_of(VectorRow first_self) {
   return first_self == no_row ? no_self : first_self;
 }

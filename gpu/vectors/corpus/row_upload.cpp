@@ -20,7 +20,7 @@ constexpr std::size_t pieces_min = 4;
 /// A thread copies at least this many floats at a time.
 constexpr std::size_t staged_grain = std::size_t{1} << 15;
 
-/// Returns the number of rows of a piece: whole panels.
+/// Returns how many rows a piece of about `bytes` bytes has: whole panels, at least one.
 std::uint32_t rows_of_piece(std::size_t bytes, std::uint32_t dimension) {
   const std::size_t rows = bytes / (dimension * sizeof(float));
   return static_cast<std::uint32_t>(std::max<std::size_t>(rows / panel_rows, 1)) * panel_rows;
@@ -29,7 +29,7 @@ std::uint32_t rows_of_piece(std::size_t bytes, std::uint32_t dimension) {
 bool is_page_locked(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // memory that CUDA does not know is not page-locked
+    static_cast<void>(cudaGetLastError());  // clears the error of memory that CUDA does not know
     return false;
   }
   return attributes.type == cudaMemoryTypeHost;
@@ -55,7 +55,8 @@ void RowUpload::start(VectorsView rows) {
       std::clamp(all.size_bytes() / pieces_min, piece_bytes_min, piece_bytes_max);
   piece_rows_ = std::min(rows_of_piece(bytes, rows.dimension), rows.rows());
   const std::size_t floats = std::size_t{piece_rows_} * rows.dimension;
-  // Slots of an earlier corpus are kept unless they are larger than what bytes_for() promises.
+  // A slot of an earlier corpus is kept if it has room for a piece, is at most twice as large as a
+  // piece, and does not exceed what bytes_for() promises.
   const std::size_t floats_max =
       std::min<std::size_t>(2 * floats, bytes_for(rows.dimension) / slot_count / sizeof(float));
   for (Slot& slot : slots_) {
@@ -87,7 +88,8 @@ RowUpload::Piece RowUpload::next(const CudaStream& stream) {
   return piece;
 }
 
-/// Copies `components` to the slot's page-locked memory, once the last copy from there is done.
+/// Waits until the last copy from the slot's page-locked memory is done, and then copies
+/// `components` into that memory.
 void RowUpload::stage(Slot& slot, std::span<const float> components) {
   slot.copied.wait();
   float* const to = slot.staged.data();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies rows from host memory to the device in pieces, beside the kernels that work on the pieces
-// before: the streams of Liang et al. 2010, section 4.5.1. A DeviceSearcher owns a RowUpload and
-// uses it for every corpus.
+// Copies rows from host memory to the device in pieces, while kernels work on earlier pieces: the
+// streams of Liang et al. 2010, section 4.5.1. A DeviceSearcher owns a RowUpload and uses it for
+// every corpus.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 namespace starling::gpu {
 
 /// Pieces go through a few slots of device memory. Copies run on a CUDA stream of their own; a slot
-/// is filled again once the kernels that read it are done. Page-locked rows are copied from where
-/// they lie. Other rows, such as those of a mapped file, first go to page-locked slots, copied by
-/// several threads: the driver would do that with one thread.
+/// is filled again once the kernels that read it are done. Page-locked rows are copied directly.
+/// Other rows, such as those of a mapped file, are first copied to page-locked slots by several
+/// threads, because the driver would copy them with one thread.
 class RowUpload {
  public:
   /// Rows on the device: components [count][dimension] of rows [begin, begin + count).
@@ -36,14 +36,15 @@ class RowUpload {
   RowUpload(const RowUpload&) = delete;
   RowUpload& operator=(const RowUpload&) = delete;
 
-  /// Begins with `rows`, which must live until they are copied. Throws the same errors as
-  /// DeviceMemory, and std::bad_alloc.
+  /// Begins to upload `rows`, which must stay valid until all of them are copied. Throws the same
+  /// errors as DeviceMemory, and std::bad_alloc.
   void start(VectorsView rows);
   bool is_done() const { return next_ == rows_.rows(); }
 
   /// Enqueues the copy of the next piece. Work that is enqueued to `stream` afterwards begins after
-  /// the copy. Call release() when all work that reads the piece is enqueued, and before the next
-  /// call. Page-locked rows are read until copies() is done, other rows before next() returns.
+  /// the copy. Call release() after all work that reads the piece is enqueued, and before next() is
+  /// called again. Page-locked rows are read until copies() is done, other rows before next()
+  /// returns.
   Piece next(const CudaStream& stream);
   void release(const CudaStream& stream) { slots_[slot_].released.record(stream); }
 
@@ -54,7 +55,7 @@ class RowUpload {
   struct Slot {
     explicit Slot(DeviceMemory& memory) : on_device(memory) {}
     DeviceBuffer<float> on_device;
-    PinnedBuffer<float> staged;  ///< empty if rows are page-locked
+    PinnedBuffer<float> staged;  ///< not used for page-locked rows
     Event copied;
     Event released;
   };

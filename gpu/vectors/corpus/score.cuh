@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe, by which the score of two rows is summed component by component (VectorNeighbor in
-// knn/words/metric.hpp defines it), and the keys that order candidates.
+// Sums the score of two rows component by component, as the recipe says (knn/words/recipe.hpp), and
+// makes the keys that order candidates.
 #pragma once
 
 #include <cstdint>

@@ -35,10 +35,10 @@ constexpr std::size_t shadow_place(std::uint32_t stride, std::uint32_t row,
 }
 
 /// Values that the shadows of a corpus and of all its queries have in common. The shadow of a row x
-/// is (x - center) * scale in half precision; scale_of() computes the scale. All lengths below are
-/// in the units of shadows: the square of such a length is a score times scale^2.
+/// is (x - center) * scale in half precision; scale_of() computes the scale. Norms and errors in
+/// this file are multiplied by scale, half norms by scale^2.
 struct ShadowFrame {
-  std::uint32_t reach_bits = 0;  ///< the bits of a float: the largest |x[j] - center[j]|
+  std::uint32_t reach_bits = 0;  ///< bits of a float: the largest |x[j] - center[j]|, without scale
   float error_max = 0;           ///< the largest ShadowNorms::error of the corpus
   float half_norm_max = 0;       ///< the largest ShadowNorms::half_norm of the corpus
 };

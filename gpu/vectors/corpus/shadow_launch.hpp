@@ -10,15 +10,15 @@
 
 namespace starling::gpu {
 
-/// Enqueued only. Writes the shadows of all rows of `corpus` to the arrays to which `shadow`
-/// points. These arrays must be writable, although the pointers are to const. `halves` and `norms`
-/// are padded to whole tiles. For the inner product the center is 0.
+/// Enqueued only. Writes the shadows of all rows of `corpus` to the arrays of `shadow`. These
+/// arrays must be writable, although their pointers are to const. `halves` and `norms` are padded
+/// to whole tiles. For the inner product the center is 0.
 void make_shadow_async(const PanelsView& corpus, std::uint32_t rows, bool is_dot,
                        const ShadowView& shadow, const CudaStream& stream);
 
 /// Enqueued only. Makes the shadows of `count` queries with the center and the scale of the corpus.
-/// `components` is [count][dimension] on the device. Writes `halves`, for which shadow_place()
-/// gives the places, and `queries` [query], both padded to whole tiles.
+/// `components` is [count][dimension] on the device. Writes `halves` in the order of
+/// shadow_place(), and `queries` [query]. Both are padded to whole tiles.
 void make_query_shadows_async(const float* components, std::uint32_t count, std::uint32_t dimension,
                               const ShadowView& corpus, std::uint16_t* halves, ShadowQuery* queries,
                               const CudaStream& stream);

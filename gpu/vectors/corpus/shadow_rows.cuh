@@ -62,10 +62,10 @@ struct ShadowSums {
   }
 };
 
-/// Writes the shadow of a query, its halves and queries [query], from components
-/// [count][dimension]. `threads` threads share a query: a warp, or a whole block of block_threads.
-/// The number of the group of threads is the number of the query. Padding queries are those from
-/// `count` on; their halves and norms are 0. The first thread of a group writes `queries`.
+/// Writes the halves and the norms of one query's shadow, from components [count][dimension]. A
+/// group of `threads` threads shares a query: a warp, or a whole block of block_threads. Group i
+/// makes the shadow of query i. Queries from `count` on are padding; their halves and norms are 0.
+/// The first thread of a group writes `queries` [query].
 template <unsigned threads>
 __device__ __forceinline__ void write_query_shadow(const float* components, std::uint32_t count,
                                                    std::uint32_t dimension,
