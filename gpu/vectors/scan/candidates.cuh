@@ -63,7 +63,7 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   low = __reduce_min_sync(all_lanes, low);
   high = __reduce_max_sync(all_lanes, high);
   count = __reduce_add_sync(all_lanes, count);
-  // Other warps may lower slots meanwhile. So later counts are not smaller.
+  // Other warps may lower slots meanwhile, so later counts are never smaller.
   if (count < k) return ordered_infinity;
   if (low > 0) --low;  // no slot was within `low` when the slots were read
   while (count > k + k / 8 && high - low > 1) {
@@ -79,7 +79,7 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
   return high;
 }
 
-/// Lowers the bound of one query to what its slots give. Called by a whole warp.
+/// Lowers the bound of one query to the bound_of_slots() of its slots. Called by a whole warp.
 __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
   const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
                                              lists.slot_count, lists.k);
@@ -88,9 +88,9 @@ __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t qu
     atomicMin(lists.bounds + query, bound);
 }
 
-/// Returns, in each lane below `queries`, the bound of query `first + lane` as a score. Lanes
-/// beyond the last query get NaN: the scores of these queries come from uninitialised memory, and
-/// no score is within the bound NaN.
+/// Returns, in each lane below `queries`, the bound of query `first + lane` as a score. A lane
+/// without a query returns NaN: its scores come from uninitialised memory, and no score is within
+/// the bound NaN.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint32_t first) {
   const std::uint32_t query = first + threadIdx.x % warp_lanes;
@@ -98,8 +98,8 @@ __device__ __forceinline__ float bound_of_lane(const VectorScan& scan, std::uint
   return score_of_ordered(__ldcg(scan.lists.bounds + query));
 }
 
-/// Returns true if the scan allows `row` as a neighbour of `query`. Both are indices within the
-/// scan.
+/// Returns true if the scan allows `row` as a neighbour of `query`. `row` and `query` are indices
+/// within the scan.
 __device__ __forceinline__ bool may_be_near(const VectorScan& scan, std::uint32_t query,
                                             std::uint32_t row) {
   if (scan.filters == nullptr) return scan.first_row + row != scan.first_self + query;
@@ -138,7 +138,7 @@ __device__ __forceinline__ void offer_scores(const VectorScan& scan,
   }
   if (hit == 0) return;
 
-  std::uint32_t count = 0;  // of query `lane`
+  std::uint32_t count = 0;  // number of rows within the bound of query `lane`
 #pragma unroll
   for (unsigned query = 0; query < queries; ++query) {
     if ((hit >> query & 1) == 0) continue;

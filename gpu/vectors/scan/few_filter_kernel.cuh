@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the filter for few queries. They read each row's shadow once, from memory into
-// registers, and multiply it with the shadows of all queries on the tensor cores. Rows that may be
-// within a query's bound become candidates, and another kernel scores the candidates by the recipe.
-// few_filter_launch.cu launches them.
+// The kernels of the filter for few queries. The filter reads each row's shadow once, from memory
+// into registers, and multiplies it with the shadows of all queries on the tensor cores. Rows that
+// may be within a query's bound become candidates. The kernel of few_rescore_kernel.cuh scores the
+// candidates by the recipe. few_filter_launch.cu launches all these kernels.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -32,8 +32,8 @@ struct FewFilterShape {
   static constexpr unsigned loads = panel_rows / 8;
 };
 
-/// Returns the blocks that run on a multiprocessor at once. With four tiles of queries, three
-/// blocks have too few registers to loop over panels.
+/// Returns the number of blocks that run on a multiprocessor at once. With four tiles of queries,
+/// three blocks have too few registers to loop over panels.
 constexpr unsigned few_filter_blocks(FewFilterPass pass, unsigned query_tiles) {
   return query_tiles == 4 && pass == FewFilterPass::all ? 2 : 3;
 }
@@ -44,7 +44,7 @@ constexpr std::size_t few_filter_shared_bytes(unsigned query_tiles, std::uint32_
 }
 
 /// Prepares a scan: makes the shadows of the queries, and empties the filter's lists. Grid: one
-/// block for each query of the padded tile.
+/// block for each query, padding queries of the tiles included.
 __global__ void __launch_bounds__(block_threads) few_filter_begin_kernel(const FewFilterScan scan) {
   const FilterScan& filter = scan.filter;
   write_query_shadow<block_threads>(filter.components, filter.query_count, filter.dimension,
@@ -61,20 +61,22 @@ __global__ void __launch_bounds__(block_threads) few_filter_begin_kernel(const F
     scan.lists.slots[std::size_t{query} * scan.lists.slot_count + slot] = ~std::uint32_t{0};
 }
 
-/// The part of a panel that a lane has. In the registers of a product, lane l has the sums of rows
-/// l / 4 and l / 4 + 8 of each tile of rows with queries 2 * (l % 4) and 2 * (l % 4) + 1 of each
-/// tile of queries.
+/// A lane's sums for one panel. The registers of a product determine which sums a lane has: lane l
+/// has the sums of rows l / 4 and l / 4 + 8 of each tile of rows with queries 2 * (l % 4) and
+/// 2 * (l % 4) + 1 of each tile of queries.
 template <unsigned query_tiles>
 struct FewFilterSums {
   float of[FewFilterShape::row_tiles][query_tiles][4] = {};
 
-  /// Returns the sum of the lane's row `load` and of its query `query` (tile query / 2).
+  /// Returns the sum of the lane's row `load` and the lane's query `query`. The query is in tile
+  /// query / 2.
   __device__ __forceinline__ float at(unsigned load, unsigned query) const {
     return of[load / 2][query / 2][load % 2 * 2 + query % 2];
   }
 };
 
-/// Returns the index in the scan of a lane's query, or of its row.
+/// Returns the index in the scan of the lane's query `query`. row_of_lane() returns the index of
+/// the lane's row `load`.
 __device__ __forceinline__ std::uint32_t query_of_lane(unsigned query) {
   return query / 2 * 8 + threadIdx.x % 4 * 2 + query % 2;
 }
@@ -116,9 +118,9 @@ __device__ __forceinline__ void record_panel(const FewFilterScan& scan,
 }
 
 /// Appends the rows of a warp's panel that may be within a query's bound, and records them in
-/// slots. Lane l passes the ordered bound of query l, and 0, which stands for NaN, if there is no
-/// such query. Most panels have no such row, and the first test, with the largest error and norm of
-/// the tile of rows, finds that out. Called by a whole warp.
+/// slots. Lane l passes the ordered bound of query l, or 0, the ordered value of NaN, if there is
+/// no query l. Most panels have no row within a bound. A first test with the largest error and norm
+/// of the tile of rows finds these panels. Called by a whole warp.
 template <bool is_dot, unsigned query_tiles>
 __device__ __forceinline__ void append_panel(const FewFilterScan& scan,
                                              const FewFilterSums<query_tiles>& sums,
@@ -129,7 +131,7 @@ __device__ __forceinline__ void append_panel(const FewFilterScan& scan,
   const FilterScan& filter = scan.filter;
   const float tile_norm = norm_above(tile.half_norm_max);
   std::uint32_t bounds[lane_queries];
-  unsigned near = 0;  // bit load * lane_queries + i
+  unsigned near = 0;  // bit load * lane_queries + i: row `load` may be near query i
 #pragma unroll
   for (unsigned i = 0; i < lane_queries; ++i) {
     const std::uint32_t query = query_of_lane(i);
@@ -169,8 +171,8 @@ __device__ __forceinline__ void append_panel(const FewFilterScan& scan,
   __syncwarp();
 }
 
-/// Computes the bounds of all queries from the slots, in every block. Meanwhile no other block may
-/// lower a slot: in one launch they only write again what they recorded before the barrier. Called
+/// Computes the bounds of all queries from the slots, in every block. No slot may fall meanwhile:
+/// blocks that are ahead only record again the scores that they recorded before the barrier. Called
 /// by the whole block. `bounds` is shared memory.
 __device__ inline void bounds_of_all(const FewFilterScan& scan, std::uint32_t* bounds) {
   for (std::uint32_t query = threadIdx.x / warp_lanes; query < scan.filter.query_count;
@@ -189,10 +191,10 @@ __device__ inline void bounds_of_all(const FewFilterScan& scan, std::uint32_t* b
 /// Multiplies the shadows of panels with those of up to query_tiles * 8 queries, and writes
 /// candidates and slots; the pass `sample` writes only slots. Grid: few_filter_blocks() blocks for
 /// each multiprocessor, or fewer. Each warp visits panels as PanelWalk says. A slice of a panel is
-/// 2 KB of contiguous memory; a lane takes 16 bytes of each of four rows. The order of components
-/// within a slice of 32 differs from the one that the product's registers stand for, but it is the
-/// same for rows and queries, and the sums are those of the same products. Shared bytes:
-/// few_filter_shared_bytes(). The pass `together` needs a cooperative launch.
+/// 2 KB of contiguous memory; a lane takes 16 bytes of each of four rows. Within a slice of 32, the
+/// components are in another order than the instruction assumes. The order is the same for rows and
+/// queries, so each sum has the right terms. Shared bytes: few_filter_shared_bytes(). The pass
+/// `together` needs a cooperative launch.
 template <FewFilterPass pass, bool is_dot, unsigned query_tiles>
 __global__ void __launch_bounds__(FewFilterShape::threads, few_filter_blocks(pass, query_tiles))
     few_filter_kernel(const FewFilterScan scan, const PanelWalk walk) {

@@ -38,7 +38,7 @@ constexpr std::size_t few_queries_shared_bytes(std::uint32_t group_count) {
 /// with k = 64 in 1,275,219 x 128 would take 0.26 ms.
 enum class FewQueriesPass {
   together,      ///< at most one panel for each warp; all blocks run at once
-  alone,         ///< all panels, without a sample: warps have few
+  alone,         ///< all panels, without a sample, because warps have few panels
   sample,        ///< the first panel of each warp; writes slots only
   after_sample,  ///< all panels, after a sample
 };
@@ -59,8 +59,8 @@ __device__ __forceinline__ void record_scores(const VectorScan& scan,
   }
 }
 
-/// Does the same as bound_of_lane(), but computes the bounds from the slots. No warp may write
-/// slots at the same time. Called by the whole block. Overwrites `bounds`, which is shared memory.
+/// Does the same as bound_of_lane(), but computes the bounds from the slots. No warp may lower a
+/// slot at the same time. Called by the whole block. Overwrites `bounds`, which is shared memory.
 template <unsigned queries>
 __device__ __forceinline__ float bound_of_all(const VectorScan& scan, std::uint32_t* bounds) {
   const CandidateLists& lists = scan.lists;
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(few_queries_threads, few_queries_blocks)
           lane;
     read_round(0);
   };
-  // To begin the next panel early makes the loop longer. That costs 5 us of 80 us (70,000 x 784) if
-  // a warp has only one panel.
+  // Beginning the next panel early makes the loop longer. If a warp has only one panel, this would
+  // cost 5 us of 80 us (70,000 x 784).
   constexpr bool begins_next = pass == FewQueriesPass::after_sample;
   if (begins_next) begin_panel(panel);
   float scores[1][queries] = {};

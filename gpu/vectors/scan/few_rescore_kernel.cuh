@@ -10,10 +10,10 @@
 
 namespace starling::gpu {
 
-/// A block takes one candidate for each lane of a warp. All its threads copy the candidates' rows
-/// to shared memory, `groups` groups of each row at a time. The first warp adds up the sums, each
-/// of which is one chain of additions. A stage has one group more for each row, so that lanes that
-/// read the same group of different rows touch all banks.
+/// A block takes one candidate for each lane of a warp. All threads copy the candidates' rows to
+/// shared memory, `groups` groups of each row at a time. Only the first warp sums, one candidate
+/// for each lane, because a score is one chain of additions. A stage pads each row with one group,
+/// so that lanes that read the same group of different rows touch all banks.
 struct FewRescoreShape {
   static constexpr unsigned threads = 128;
   static constexpr unsigned groups = 16;
@@ -29,9 +29,9 @@ constexpr std::size_t few_rescore_shared_bytes(std::uint32_t group_count) {
 }
 
 /// Replaces the score in each candidate's key by the recipe's score; candidates that the last bound
-/// rules out get the key ~0. Grid: [query][FewRescoreShape::blocks]. Writes the counts of the lists
-/// that are to be finished. If a query has more than kept_max candidates, sets `undecided` and
-/// leaves these lists empty. Shared bytes: few_rescore_shared_bytes().
+/// rules out get the key ~0. Grid: [query][FewRescoreShape::blocks]. Writes filter.counts, which
+/// were 0. If any query has more than kept_max candidates, sets `undecided` instead, and the counts
+/// stay 0. Shared bytes: few_rescore_shared_bytes().
 template <bool is_dot>
 __global__ void __launch_bounds__(FewRescoreShape::threads)
     few_rescore_kernel(const FewFilterScan scan) {
@@ -70,8 +70,9 @@ __global__ void __launch_bounds__(FewRescoreShape::threads)
   const std::uint32_t parts = (group_count + Shape::groups - 1) / Shape::groups;
   const unsigned stages = shared_address(shared_groups);
 
-  constexpr unsigned row_step = Shape::threads / Shape::groups;  // thread t copies rows
-  constexpr unsigned thread_rows = warp_lanes / row_step;        // t / groups + i * row_step
+  // Thread t copies rows t / groups + i * row_step, for i = 0 to thread_rows - 1.
+  constexpr unsigned row_step = Shape::threads / Shape::groups;
+  constexpr unsigned thread_rows = warp_lanes / row_step;
   const unsigned group_of_part = threadIdx.x % Shape::groups;
   for (std::uint32_t first = blockIdx.y * warp_lanes; first < count;
        first += Shape::blocks * warp_lanes) {
@@ -104,14 +105,14 @@ __global__ void __launch_bounds__(FewRescoreShape::threads)
                              from[i] + std::size_t{group} * width);
         }
       }
-      commit_copies();  // also empty groups, because the wait below counts groups
+      commit_copies();  // even without a copy, because the wait below counts commits
     };
 #pragma unroll
     for (unsigned part = 0; part + 1 < Shape::stages; ++part) copy_part_async(part);
     float sum = 0;
     for (std::uint32_t part = 0; part < parts; ++part) {
       wait_for_copies<Shape::stages - 2>();
-      __syncthreads();  // this part is there, and no thread reads the one before it
+      __syncthreads();  // this part has arrived, and no thread reads the previous part
       copy_part_async(part + Shape::stages - 1);
       if (threadIdx.x >= warp_lanes) continue;
       const float4* groups =

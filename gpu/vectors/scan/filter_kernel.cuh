@@ -29,26 +29,27 @@ struct FilterShape {
   static constexpr unsigned held_full = 64;
 };
 
-/// The sums of a lane: four parts of 16 products each. In each part, lane l has the products
-/// of rows l / 4 and l / 4 + 8 with queries 2 * (l % 4) and 2 * (l % 4) + 1 of each of four tiles
-/// of eight queries: sums[part][tile][2 * (the row + 8) + (the second query)].
+/// The sums of a lane: four parts of 16 products each. In each part, lane l has the products of
+/// rows l / 4 and l / 4 + 8 with queries 2 * (l % 4) and 2 * (l % 4) + 1 of each of four tiles of
+/// eight queries. The index is [part][tile][2 * high + second]: `high` is 1 for row l / 4 + 8, and
+/// `second` is 1 for the second query.
 using FilterSums = float[4][4][4];
 
-/// Products by each warp for itself: rows are divided in two and queries in four, so each warp has
-/// 64 rows and 32 queries.
+/// Each warp multiplies alone. The rows are divided in two and the queries in four, so each warp
+/// has 64 rows and 32 queries.
 struct WarpProduct {
   static constexpr bool is_of_group = false;
   /// The first row and the first query of a warp.
   static __device__ unsigned first_row(unsigned warp) { return warp / 4 * 64; }
   static __device__ unsigned first_query(unsigned warp) { return warp % 4 * 32; }
-  /// The place of a part and of a tile of queries, from the warp's first row and query.
+  /// The offset of a part, and of a tile of queries, from the warp's first row and first query.
   static constexpr __device__ unsigned row_of(unsigned part) { return part * 16; }
   static constexpr __device__ unsigned query_of(unsigned, unsigned tile) { return tile * 8; }
 };
 
-/// Products by four warps together, from shared memory, without loads of fragments (Hopper only).
-/// The shared memory's bandwidth limits WarpProduct. Rows are divided in eight, and each warp has
-/// 16 rows and all queries.
+/// Four warps multiply together. They read shared memory without loads of fragments (Hopper only),
+/// because the bandwidth of shared memory limits WarpProduct. The rows are divided in eight, and
+/// each warp has 16 rows and all queries.
 struct GroupProduct {
   static constexpr bool is_of_group = true;
   static __device__ unsigned first_row(unsigned warp) { return warp * 16; }
@@ -86,7 +87,7 @@ struct SliceCopies {
   static_assert(FilterShape::tile_bytes == 2 * FilterShape::threads * 16);
   static constexpr unsigned half_bytes = FilterShape::tile_bytes / 2;
   const unsigned char* from = nullptr;  ///< this thread's first piece of the next slice
-  /// Place of that piece in a tile.
+  /// Byte offset in a tile of this thread's first piece.
   unsigned place = tensor_offset(threadIdx.x / 4, threadIdx.x % 4);
 
   /// Continues with slice 0 of a tile that begins at `halves`.
@@ -123,9 +124,9 @@ __device__ __forceinline__ void multiply_slice(unsigned rows, unsigned queries, 
   }
 }
 
-/// Does the same for 64 rows and 128 queries by four warps. `rows` and `queries` are the
-/// descriptors of the first row and query of all four. Returns while the products are still
-/// computed.
+/// Does the same as multiply_slice() with four warps, for 64 rows and 128 queries. `rows` and
+/// `queries` are the descriptors of the four warps' first row and first query. Returns before the
+/// products are complete.
 __device__ __forceinline__ void multiply_slice_async(std::uint64_t rows, std::uint64_t queries,
                                                      FilterSums& sums) {
   begin_group_products();
@@ -136,10 +137,10 @@ __device__ __forceinline__ void multiply_slice_async(std::uint64_t rows, std::ui
   commit_group_products();
 }
 
-/// A warp's buffer of candidates. They passed a test with the largest error and norm of their tile.
-/// write() tests each candidate again with the error and norm of its own row. Because write() takes
-/// many candidates at once, the warp waits only once for their norms and for list entries. All
-/// lanes know the count.
+/// A warp's buffer of candidates. The candidates passed a test with the largest error and norm of
+/// their tile. write() tests each candidate again with the error and norm of its own row. Because
+/// write() takes many candidates at once, the warp waits only once for their norms and for list
+/// entries. `count` is the same in all lanes.
 struct HeldCandidates {
   std::uint64_t* pairs;  ///< (product, row)
   std::uint8_t* queries;
@@ -283,7 +284,7 @@ __global__ void __launch_bounds__(FilterShape::threads, FilterShape::blocks_each
   const std::uint32_t split = blockIdx.x / query_tiles;
   if (!is_first && scan.undecided[query_tile] != 0) return;
   const std::uint32_t slices = scan.corpus.stride / shadow_slice;
-  // The products of a group of warps may still read the stage before the last.
+  // Group products of the previous slice may still be reading the stage of that slice.
   constexpr unsigned copies_ahead = Product::is_of_group ? Shape::stages - 2 : Shape::stages - 1;
   constexpr unsigned stage_bytes = is_resident ? Shape::tile_bytes : 2 * Shape::tile_bytes;
   auto& shared = *reinterpret_cast<FilterShared*>(shared_bytes);
@@ -303,7 +304,7 @@ __global__ void __launch_bounds__(FilterShape::threads, FilterShape::blocks_each
   const auto position_of = [&](std::uint32_t number) {  // position of the block's tile `number`
     return scan.phase_begin + split + number * splits;
   };
-  // A division takes longer than to add the difference of two positions.
+  // Adding the step between two positions is faster than a division.
   const auto modulo_tiles = [&](std::uint64_t tile) {
     return static_cast<std::uint32_t>(tile % scan.tile_count);
   };
@@ -341,7 +342,7 @@ __global__ void __launch_bounds__(FilterShape::threads, FilterShape::blocks_each
         copied = tile_after(copied);
       }
     }
-    commit_copies();  // also empty groups, because the wait below counts groups
+    commit_copies();  // even without a copy, because the wait below counts commits
   };
   if constexpr (is_resident)
     for (std::uint32_t slice = 0; slice < slices; ++slice)
@@ -362,7 +363,7 @@ __global__ void __launch_bounds__(FilterShape::threads, FilterShape::blocks_each
               ? least_product<is_dot>(scan.limits, shared.queries[threadIdx.x], bounds.error_max,
                                       norm_above(bounds.half_norm_max))
               : CUDART_INF_F;
-      bounds = scan.corpus.tiles[tile_after(tile)];  // read ahead: here the block would wait
+      bounds = scan.corpus.tiles[tile_after(tile)];  // read ahead, so that no warp waits
     }
     FilterSums sums = {};
 #pragma unroll 1
@@ -372,7 +373,7 @@ __global__ void __launch_bounds__(FilterShape::threads, FilterShape::blocks_each
         show_copies_to_group_products();
         wait_for_group_products<1>();
       }
-      // This slice is there, and no thread reads the stage that is filled next.
+      // This slice has arrived, and no thread reads the stage that is filled next.
       __syncthreads();
       copy_next_async((at + copies_ahead) % Shape::stages);
       const unsigned stage = at * stage_bytes;

@@ -26,9 +26,9 @@ struct FilterTuning {
   static constexpr std::uint32_t queries_few = 1024;
   static constexpr unsigned rescore_threads = 128;
   static constexpr unsigned narrow_threads = 128;
-  /// Up to narrow_warp_k a warp holds the scores of a list in registers, and from
-  /// narrow_warp_queries queries on there are enough warps; for fewer queries a block each is
-  /// faster. Up to narrow_k a block of narrow_threads threads holds them, else twice as many.
+  /// A warp narrows a list if k is at most narrow_warp_k and there are at least narrow_warp_queries
+  /// queries; for fewer queries a block for each list is faster. A block has narrow_threads threads
+  /// if k is at most narrow_k, else twice as many, so that registers hold the scores of most lists.
   static constexpr std::uint32_t narrow_warp_k = 128;
   static constexpr std::uint32_t narrow_warp_queries = 2048;
   static constexpr std::uint32_t narrow_k = 256;

@@ -11,12 +11,12 @@ namespace starling::gpu {
 /// Returns the number of rows in the first phase; all of them become candidates.
 std::uint32_t filter_first_rows(std::uint32_t k);
 
-/// Returns true if the current device runs code that multiplies with four warps together.
+/// Returns true if the current device runs code in which four warps multiply together.
 bool has_group_products();
 
-/// Returns how many tiles of queries a batch should have, at most `tiles_max`, if there are more
-/// queries. Each tile has the same number of blocks, and the device runs all blocks at once; with
-/// this number of tiles hardly a multiprocessor has fewer blocks than the others.
+/// Returns how many tiles of queries a batch should have, at most `tiles_max`, if the queries do
+/// not fit one batch. All tiles have the same number of blocks, and the device runs all blocks at
+/// once. With this number of tiles nearly all multiprocessors have the same number of blocks.
 std::uint32_t filter_batch_tiles(std::uint32_t tiles_max);
 
 /// Enqueued only. Before the call the lists must be empty. Afterwards the list of each query holds

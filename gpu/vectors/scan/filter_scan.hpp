@@ -34,7 +34,7 @@ struct FilterScan {
   /// [query / filter_queries]: not 0 if the tile is undecided, because the shadows leave enough
   /// candidates to make the direct scan faster. Later phases skip undecided tiles.
   std::uint32_t* undecided = nullptr;
-  std::uint32_t kept_max = 0;  ///< candidates of a query; with more, its tile becomes undecided
+  std::uint32_t kept_max = 0;  ///< a query with more candidates makes its tile undecided
   FilterLimits limits;
   // The tile of rows at position i of the walk is i * step % tile_count: see walk_step().
   std::uint32_t tile_count = 0;
@@ -43,7 +43,7 @@ struct FilterScan {
   std::uint32_t phase_end = 0;
 };
 
-/// The arguments of a filter for few queries, which keeps bounds while it runs.
+/// The arguments of the filter for few queries, which lowers its bounds while it runs.
 struct FewFilterScan {
   FilterScan filter;     ///< its `keys` and `room` are those of `lists`
   CandidateLists lists;  ///< scores, bounds and slots are upper bounds: score_above()

@@ -15,8 +15,8 @@ enum class FilterUse : std::uint8_t {
 
 struct FilterOptions {
   FilterUse use = FilterUse::where_faster;
-  /// False: the filter does not use products of several warps together, even if the GPU has them;
-  /// for tests.
+  /// If false, the filter does not let several warps multiply together, even if the GPU can; for
+  /// tests.
   bool may_multiply_in_groups = true;
 };
 

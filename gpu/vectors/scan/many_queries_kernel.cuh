@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         if (++copy_tile < tiles) copy_panel = panel_of(copy_tile);
       }
     }
-    __pipeline_commit();  // also empty groups, because the wait below counts groups
+    __pipeline_commit();  // even without a copy, because the wait below counts commits
   };
 #pragma unroll
   for (unsigned i = 0; i + 1 < Shape::stages; ++i) copy_next_async(i);
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 #pragma unroll 1
     for (std::uint32_t stage = 0; stage < stages_of_tile; ++stage) {
       __pipeline_wait_prior(Shape::stages - 2);
-      __syncthreads();  // this stage is there, and no thread reads the previous one
+      __syncthreads();  // this stage has arrived, and no thread reads the previous one
       copy_next_async(at == 0 ? Shape::stages - 1 : at - 1);
       const float4* groups = shared_stages + at * Shape::stage_groups;
       add_stage<Shape, recipe>(

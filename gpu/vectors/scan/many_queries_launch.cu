@@ -11,8 +11,8 @@
 namespace starling::gpu {
 namespace {
 
-/// If (panels of rows) * (tiles of queries) is at least panels_many, blocks with the larger tile (4
-/// panels) also fill enough rounds of the device: 8 rounds of 2 * 132 blocks.
+/// The least (panels of rows) * (tiles of queries) for which the larger tile (4 panels) is used: it
+/// gives 8 rounds of 2 * 132 blocks.
 constexpr std::uint64_t panels_many = 8 * 264 * 4;
 
 /// Returns the number of parts into which the rows are divided. With this number the blocks fill

@@ -7,7 +7,8 @@
 
 namespace starling::gpu {
 
-/// Enqueued only. scan.queries.width must be query_tile_rows.
+/// Enqueued only. Scores the rows of the scan for all queries by the recipe, and appends candidates
+/// to scan.lists. scan.queries.width must be query_tile_rows.
 void tile_scan_async(const VectorScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

@@ -11,8 +11,8 @@
 
 namespace starling::gpu {
 
-/// The threads that narrow the list of one query: a whole block. Every function is called by all
-/// threads, and all get the result.
+/// The threads that narrow the list of one query: a whole block. All threads call each function
+/// together. any(), sum(), max() and kept() return the same result to all of them.
 template <unsigned count>
 struct BlockTeam {
   static constexpr unsigned threads = count;
@@ -41,7 +41,7 @@ struct BlockTeam {
     if (threadIdx.x % warp_lanes == 0) atomicMax(shared.values + turn, value);
     return next();
   }
-  /// Numbers the threads with `is_kept`: 0, 1, 2, ... Numbers continue across calls.
+  /// Numbers the threads whose `is_kept` is true: 0, 1, 2, ... Later calls continue the numbers.
   __device__ std::uint32_t number(bool is_kept) {
     return is_kept ? atomicAdd(&shared.kept, 1u) : 0;
   }
@@ -53,7 +53,8 @@ struct BlockTeam {
 
  private:
   __device__ std::uint32_t next() {
-    if (threadIdx.x == 0) shared.values[(turn + 1) % 3] = 0;  // last read before the last barrier
+    // All threads read this value before the previous barrier.
+    if (threadIdx.x == 0) shared.values[(turn + 1) % 3] = 0;
     __syncthreads();
     const std::uint32_t value = shared.values[turn];
     turn = (turn + 1) % 3;
@@ -61,7 +62,7 @@ struct BlockTeam {
   }
 };
 
-/// The same for one warp.
+/// Does the same as BlockTeam with the threads of one warp.
 struct WarpTeam {
   static constexpr unsigned threads = warp_lanes;
   struct Shared {};
@@ -87,8 +88,8 @@ struct WarpTeam {
 /// team for each query. The new bound is the k-th least score_above() of the candidates, or a
 /// little more. Each thread holds up to `held_each` scores in registers. If there are more, all
 /// scores are read again for each count. The first phase does not write `counts`; after it
-/// `appended` is the length of all lists. After the other phases `appended` is 0. Writes keys,
-/// counts and the queries' reach. Sets `undecided` if more than kept_max candidates remain.
+/// `appended` is the length of every list. After other phases `appended` is 0. Writes keys, counts
+/// and the queries' reach. Sets `undecided` if more than kept_max candidates remain.
 template <bool is_dot, class Team, unsigned held_each, unsigned block_size>
 __global__ void __launch_bounds__(block_size)
     vector_narrow_kernel(const FilterScan scan, std::uint32_t appended) {
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(block_size)
       const std::uint32_t at = begin + i * threads + team.rank();
       read[i] = at < count ? keys[at] : ~std::uint64_t{0};
     }
-    team.sync();  // the writes below go in front of all keys not read yet
+    team.sync();  // the writes below overwrite only keys that were read
 #pragma unroll
     for (unsigned i = 0; i < in_flight; ++i) {
       const bool is_kept = static_cast<std::uint32_t>(read[i] >> 32) <= last;

@@ -18,7 +18,7 @@ template <unsigned groups_, unsigned k_limit_>
 struct ThreadShape {
   static constexpr unsigned threads = 128;
   static constexpr unsigned blocks = 4;  ///< least number of blocks on a multiprocessor at once
-  static constexpr unsigned groups = groups_;    ///< the most in a row; a group: four components
+  static constexpr unsigned groups = groups_;    ///< most groups of a row; each is four components
   static constexpr unsigned k_limit = k_limit_;  ///< entries of a list, also if k is smaller
   /// Queries of a thread.
   static constexpr unsigned queries = groups * 4 + k_limit * 2 <= 24 ? 4 : 2;
@@ -144,8 +144,8 @@ struct ThreadQueries {
   }
 };
 
-/// Some panels of rows in shared memory. For L2 it also holds |x|^2 of each row x: f begins with
-/// |x|^2, and ThreadQueries::set_limits needs the largest |x|^2 of all these rows.
+/// Some panels of rows in shared memory. For L2 the stage also holds |x|^2 of each row x: f begins
+/// with |x|^2, and ThreadQueries::set_limits needs the largest |x|^2 of all these rows.
 template <class Shape>
 struct ThreadStage {
   static constexpr std::uint32_t rows = Shape::stage_panels * panel_rows;
@@ -156,7 +156,7 @@ struct ThreadStage {
   float square_max[warps];  ///< the largest of the squares that each warp computed
 
   /// Replaces the rows in the stage by the `panels` panels from `from` on. Computes squares only
-  /// for L2. All threads of the block call it, and all see the result when it returns.
+  /// for L2. Called by all threads of the block; all of them may read the stage afterwards.
   template <bool is_dot>
   __device__ __forceinline__ void fill(const float4* from, std::uint32_t panels,
                                        std::uint32_t group_count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when this scan is the fastest, and which kernel serves the dimension and k: see
-// short_rows_launch.hpp. workspace.cpp calls it.
+// Decides when the scan for short rows is the fastest, and which kernel serves the dimension and k:
+// see short_rows_launch.hpp. workspace.cpp calls it.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/scan/short_rows_kernel.cuh"

@@ -28,7 +28,8 @@ struct ThreadScan {
 /// fastest scan for them.
 bool is_for_threads(std::uint32_t query_count, std::uint32_t dimension, std::uint32_t k);
 
-/// Enqueued only.
+/// Enqueued only. Writes scan.lists. scan.dimension and scan.k must be in the range of
+/// is_for_threads().
 void thread_scan_async(const ThreadScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu

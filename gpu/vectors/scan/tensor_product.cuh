@@ -64,21 +64,21 @@ inline constexpr bool has_group_product = false;
 
 /// Describes a tile in shared memory to group_multiply_async(): rows of 64 bytes, permuted as
 /// tensor_offset() says, in blocks of eight rows. A tile begins at a multiple of 512 bytes.
-/// The second half of its rows is descriptor_after(..., 32).
+/// descriptor_after(..., 32) describes the second half of each row.
 __device__ __forceinline__ std::uint64_t tile_descriptor(unsigned address) {
   constexpr std::uint64_t swizzle_64_bytes = std::uint64_t{2} << 62;
   constexpr std::uint64_t block_step = std::uint64_t{8 * tensor_row_bytes >> 4} << 32;
   return swizzle_64_bytes | block_step | std::uint64_t{1} << 16 | (address & 0x3ffff) >> 4;
 }
 
-/// Returns the descriptor of what lies `bytes` after the described tile; a multiple of 16.
+/// Returns `descriptor` moved forward by `bytes`, which is a multiple of 16.
 __device__ __forceinline__ std::uint64_t descriptor_after(std::uint64_t descriptor,
                                                           unsigned bytes) {
   return descriptor + (bytes >> 4);
 }
 
-/// Makes copies to shared memory that this thread has waited for visible to
-/// group_multiply_async(). Called before the barrier behind which the products begin.
+/// Makes copies to shared memory that this thread has waited for visible to group_multiply_async().
+/// Call it before the barrier that precedes the products.
 __device__ __forceinline__ void show_copies_to_group_products() {
   if constexpr (has_group_product) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -36,7 +36,8 @@ constexpr std::uint32_t segment_rows_min = std::uint32_t{1} << 13;
 struct FilterChoice {
   /// With fewer queries the tile of the filter for many queries is mostly empty.
   static constexpr std::uint32_t queries_min = 17;
-  /// The corpus must have at least rows_share times the rows of that filter's first phase.
+  /// The corpus must have at least rows_share times the rows of the first phase of the filter for
+  /// many queries.
   static constexpr std::uint32_t rows_share = 2;
   /// The filter for few queries needs at least this many components in the corpus. For one query on
   /// 262,144 x 64 it takes 0.049 ms and the direct scan 0.042 ms; on 300,000 x 128 they take 0.064
@@ -44,8 +45,8 @@ struct FilterChoice {
   static constexpr std::uint64_t few_components_min = std::uint64_t{1} << 25;
   /// The shadow of shorter rows is hardly shorter than the rows, because it is padded.
   static constexpr std::uint32_t few_dimension_min = 24;
-  /// Searches of few queries after which the corpus gets a shadow. To make the shadow takes as long
-  /// as 5 to 12 such searches save with it.
+  /// Searches of few queries after which the corpus gets a shadow. Making the shadow takes as much
+  /// time as the shadow saves in 5 to 12 of these searches.
   static constexpr std::uint32_t few_searches = 4;
   /// If a query has more than kept_k * k + rows / kept_share candidates, its tile is undecided. The
   /// candidates are scored one by one, and scoring one candidate costs about twenty times as much
@@ -70,7 +71,7 @@ std::uint64_t fixed_bytes(std::uint32_t dimension, std::uint32_t slots) {
   return words_for(slots) * sizeof(std::uint32_t) + group_count_of(dimension) * sizeof(float4);
 }
 
-/// Returns the bytes of a query's shadow.
+/// Returns the bytes of a query's shadow: halves, padded to whole slices, and norms.
 std::uint64_t shadow_bytes(std::uint32_t dimension) {
   return shadow_stride(dimension) * sizeof(std::uint16_t) + sizeof(ShadowQuery);
 }
@@ -200,7 +201,7 @@ void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch&
   const std::size_t shadows =
       plan.filter != Filter::none ? shadow_tiles(plan.queries) * shadow_tile_rows : 0;
   const std::size_t halves = shadows * shadow_stride(corpus.dimension);
-  // The buffers of earlier plans and of this plan may exceed bytes_max_ together: free them all.
+  // Frees all buffers if those of earlier plans and of this plan together could exceed bytes_max_.
   if (std::max(groups, queries_.room()) * sizeof(float4) +
           std::max(keys, keys_.room()) * sizeof(std::uint64_t) +
           std::max(words, words_.room()) * sizeof(std::uint32_t) +
@@ -225,7 +226,7 @@ void VectorWorkspace::search_async(const CorpusView& corpus, const DeviceSearch&
     batch.lists += std::size_t{begin} * search.k;
     if (search.first_self != no_row) batch.first_self += begin;
     if (search.filters != nullptr) batch.filters += begin;
-    // The first batch meets the rows as they arrive; they are there for the others.
+    // Rows arrive during the first batch, so later batches find all rows.
     search_batch_async(corpus, batch, plan, stream, begin == 0 ? arrival : Arrival());
   }
 }
@@ -261,7 +262,7 @@ void VectorWorkspace::search_batch_async(const CorpusView& corpus, const DeviceS
   const auto panels_of = [](std::uint32_t rows) { return (rows + panel_rows - 1) / panel_rows; };
   const std::uint32_t segment = std::max(panels_of(plan.rows), 1u);
   std::uint32_t arrived = arrival ? 0 : panels_of(corpus.rows);
-  std::uint32_t room = segment;  // panels whose rows the lists have room for
+  std::uint32_t room = segment;  // number of further panels that the lists have room for
   for (std::uint32_t begin = 0; begin < panels_of(corpus.rows); begin += scan.panel_count) {
     if (begin == arrived) arrived = panels_of(arrival());
     if (room == 0) {

@@ -41,14 +41,14 @@ class VectorWorkspace {
   /// number of rows that have arrived then: more than before, and whole panels or all rows.
   using Arrival = std::function<std::uint32_t()>;
 
-  /// Returns std::nullopt if a search does not use a shadow of the corpus. Otherwise returns the
-  /// number of such searches after which a corpus without a shadow should get one: 0 if the shadow
-  /// takes less time to make than it saves in one search.
+  /// Returns how many searches like `search` a corpus without a shadow serves before its shadow is
+  /// made: 0 if making the shadow takes less time than the shadow saves in one search. Returns
+  /// std::nullopt if the search does not use a shadow.
   std::optional<std::uint32_t> searches_before_shadow(const CorpusView& corpus,
                                                       const DeviceSearch& search) const;
 
-  /// Returns how many queries of such a search are searched together, at least 1. `has_shadow` says
-  /// whether the corpus has a shadow, now or when it is searched.
+  /// Returns how many queries of `search` are searched together, at least 1. `has_shadow` says
+  /// whether the corpus has a shadow when it is searched.
   std::uint32_t batch_queries(const CorpusView& corpus, const DeviceSearch& search,
                               bool has_shadow) const;
 
@@ -83,7 +83,7 @@ class VectorWorkspace {
   DeviceMemory& memory_;
   std::uint64_t bytes_max_;
   FilterOptions filter_;
-  DeviceBuffer<float4> queries_;        ///< packed
+  DeviceBuffer<float4> queries_;        ///< the packed queries of a batch
   DeviceBuffer<std::uint64_t> keys_;    ///< CandidateLists::keys
   DeviceBuffer<std::uint32_t> words_;   ///< counts, bounds, slots, undecided tiles
   DeviceBuffer<std::uint16_t> halves_;  ///< the queries' shadows
