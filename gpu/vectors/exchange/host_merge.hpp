@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges lists on the host. For lists that are few, this is faster than to pass them between
+// Merges lists on the host. If there are few lists, this is faster than passing lists between
 // devices.
 #pragma once
 

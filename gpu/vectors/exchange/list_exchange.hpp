@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes lists between the devices of one process. Before the exchange, each device has found lists
-// of all queries in its share of the corpus or of the graph. By the exchange, each device receives
-// from all devices the lists of its share of the queries; then it merges them. split_searcher.cpp
-// makes the exchange and calls it.
+// of all queries in its share of the corpus or of the graph. In the exchange, each device receives
+// from every device the lists of its own share of the queries. It merges them afterwards.
+// split_searcher.cpp makes the exchange and calls it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace starling::gpu {
 /// `received` after it.
 struct ExchangeEnd {
   const VectorNeighbor* lists = nullptr;  ///< [queries][k]
-  VectorNeighbor* received = nullptr;     ///< [devices][its share of the queries][k]
+  VectorNeighbor* received = nullptr;     ///< [devices][this device's share of the queries][k]
   const CudaStream* stream = nullptr;
 };
 
@@ -34,10 +34,10 @@ class ListExchange {
 
   virtual std::string_view name() const = 0;  ///< "nccl" or "copies"
 
-  /// Enqueued only. `ends` have the order of the devices in make_list_exchange(). Neither `lists`
-  /// nor `received` of any end may be changed or freed before all CUDA streams have passed the
-  /// exchange. Throws std::runtime_error with the message of NCCL or of the device. After an error
-  /// call abandon().
+  /// Enqueued only. `ends` have the order of the devices in make_list_exchange(). Do not change or
+  /// free `lists` and `received` of any end before all CUDA streams have passed the exchange.
+  /// Throws std::runtime_error with the message of NCCL or of the device. After an error call
+  /// abandon().
   virtual void exchange_async(std::span<const ExchangeEnd> ends, std::uint32_t queries,
                               std::uint32_t k) = 0;
 

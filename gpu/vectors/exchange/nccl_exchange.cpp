@@ -68,7 +68,7 @@ struct NcclLibrary {
   }
 };
 
-/// Checks the result of a call of NCCL. Throws if the call failed.
+/// Throws std::runtime_error with NCCL's own messages if the call that returned `code` failed.
 void check(const NcclLibrary& nccl, ncclResult_t code,
            std::source_location where = std::source_location::current()) {
   if (code == ncclSuccess) [[likely]]
@@ -88,7 +88,7 @@ class NcclComm {
   NcclComm(NcclComm&& other) noexcept
       : nccl_(other.nccl_), comm_(std::exchange(other.comm_, nullptr)) {}
   NcclComm& operator=(NcclComm&&) = delete;  // a rank stays in its communicator
-  /// Before a rank is destroyed, its transfers must be finished or abort() called.
+  /// Call abort() first if transfers of this rank may be unfinished.
   ~NcclComm() {
     if (comm_ != nullptr) static_cast<void>(nccl_->comm_destroy(comm_));
   }
@@ -158,9 +158,9 @@ class NcclExchange final : public ListExchange {
 
 std::unique_ptr<ListExchange> make_nccl_exchange(std::span<const int> devices,
                                                  std::string& why_none) {
-  // Turns off NVLink multicast. Sends and receives do not use it, it takes memory, and a process
-  // that crashes leaves multicast resources behind. ncclConfig_t has no field for multicast, so an
-  // environment variable turns it off, unless the user has set that variable.
+  // Turns off NVLink multicast. Sends and receives do not use multicast, but it takes memory, and a
+  // process that crashes leaves multicast resources behind. ncclConfig_t has no field for
+  // multicast, so an environment variable turns it off, unless the user has set that variable.
   static_cast<void>(setenv("NCCL_NVLS_ENABLE", "0", 0));
   NcclLibrary nccl;
   if (!nccl.load(why_none)) return nullptr;

@@ -16,7 +16,7 @@ SharedLists::SharedLists(DeviceMemory& memory, const CudaStream& stream, const S
       drain_(stream) {
   const std::size_t entries = std::size_t{shape.queries} * shape.k;
   found_.reserve(entries);
-  // The shares of two devices differ by at most one query.
+  // A share has at most shape.queries / shape.devices + 1 queries.
   received_.reserve(entries + std::size_t{shape.devices} * shape.k);
   if (shape.dimension == 0) return;
   queries_.reserve(std::size_t{shape.queries} * shape.dimension);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the queries and lists of one device, in searches in which each device finds a list for
-// every query. Afterwards the devices exchange and merge these lists. split_searcher.cpp makes a
-// SharedLists for each device and search.
+// Holds the queries and lists of one device, if each device finds a list for every query and the
+// devices then exchange and merge these lists. split_searcher.cpp makes a SharedLists for each
+// device and search.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class SharedLists {
     std::uint32_t queries = 0;  ///< the most queries that are searched at a time
     std::uint32_t k = 1;
     std::uint32_t devices = 1;
-    /// Dimension of queries from the host; 0: no queries come from the host.
+    /// Dimension of the queries; 0 if no queries come from the host.
     std::uint32_t dimension = 0;
   };
   static std::uint64_t bytes_for(const Shape& shape) {
@@ -40,7 +40,7 @@ class SharedLists {
   ExchangeEnd end() { return {found_.data(), received_.data(), &stream_}; }
 
   /// Enqueued only. For each of `share` queries, merges the lists that were received from all
-  /// devices. The merged lists overwrite the lists of device 0, which are the first ones received.
+  /// devices. The merged lists overwrite the lists that were received from device 0.
   void merge_async(std::uint32_t share, std::uint32_t k, std::uint32_t devices);
   /// Enqueued only. Copies the merged lists to the host.
   void copy_merged_async(std::span<VectorNeighbor> lists) const {

@@ -12,7 +12,7 @@ void matrix_scores_async(const PairMatrix& matrix, Recipe recipe, bool has_query
   with_recipe(recipe, [&](auto chosen) {
     constexpr Recipe of = decltype(chosen)::value;
     auto kernel = matrix_scores_kernel<of, true>;
-    // If exchanging the rows changes nothing, one kernel serves both.
+    // For a symmetric recipe one kernel serves both values of has_query_rows.
     if constexpr (!is_symmetric(of))
       if (!has_query_rows) kernel = matrix_scores_kernel<of, false>;
     traced_launch(kernel, {tiles_of(matrix), PairTile::threads}, stream, matrix);

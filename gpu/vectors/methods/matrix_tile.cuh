@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of pairs, from which the kernels that write matrices are built. The sums over all
-// components stay in registers, and the components go through shared memory.
+// The common part of the kernels that write matrices: a block computes a tile of pairs. The sums
+// over all components stay in registers, and the components go through shared memory.
 #pragma once
 
 #include "starling/gpu/vectors/corpus/score.cuh"
@@ -13,7 +13,7 @@ namespace starling::gpu {
 /// pairs. Bytes of PairStages: 16,896.
 struct PairTile {
   static constexpr unsigned threads = 256;
-  static constexpr unsigned rows = 128;  ///< rows of `a`, and number of rows of `b`
+  static constexpr unsigned rows = 128;  ///< rows of `a`, and as many of `b`
   static constexpr unsigned depth = 8;   ///< components that a stage holds
   /// Padded, so that writing a stage causes no bank conflicts.
   static constexpr unsigned width = rows + 4;
@@ -26,8 +26,8 @@ struct PairStages {
   float b[2][PairTile::depth][PairTile::width];
 };
 
-/// Where the tile of a block lies in the matrix. Blocks that run at the same time have tiles from
-/// eight neighbouring rows of tiles, so they find each other's rows in the cache.
+/// The first row of `a` and of `b` in the tile of a block. Blocks that run at the same time have
+/// tiles from eight neighbouring rows of tiles, so the cache holds the rows that they share.
 struct TilePlace {
   std::uint32_t a_begin = 0;
   std::uint32_t b_begin = 0;
@@ -133,8 +133,7 @@ __device__ __forceinline__ void sum_tile(const PairMatrix& matrix, const TilePla
   }
 }
 
-/// Writes score(sum, a, b) to the matrix for each pair (a, b) of the tile for which is_wanted(a) is
-/// true.
+/// For each pair (a, b) of the tile, writes score(sum, a, b) to the matrix if is_wanted(a) is true.
 template <class Score, class IsWanted>
 __device__ __forceinline__ void write_tile(const PairMatrix& matrix, const TilePlace& place,
                                            const float (&sums)[PairTile::held][PairTile::held],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of the published methods of exact k-NN. Corpus, queries and lists lie on the
-// device. DeviceSearcher runs the method that a search names.
+// The interface of the published methods of exact k-NN. Corpus, queries and lists are in device
+// memory. DeviceSearcher runs the method that a search names.
 #pragma once
 
 #include <cstdint>
@@ -46,23 +46,23 @@ class VectorMethod {
                             const CudaStream& stream) = 0;
 
   /// Returns the side of the square grids into which this method divides the distance matrix of
-  /// `rows` rows, for `devices` devices. Two grids of this side and what the method keeps of all
-  /// rows fit the method's memory, and so do grids of any smaller side. Returns 0 if there is no
-  /// room, or if the method does not divide graphs.
+  /// `rows` rows, for `devices` devices. The method's memory has room for two grids of this side or
+  /// any smaller side, and for what the method keeps of all rows. Returns 0 if there is no room, or
+  /// if the method does not divide graphs.
   virtual std::uint32_t graph_side(std::uint32_t /*rows*/, std::uint32_t /*k*/,
                                    std::uint32_t /*devices*/) const {
     return 0;
   }
-  /// Finds the k nearest of each row among the pairs that are this device's share of the graph, and
-  /// keeps them in the method's memory. The shares of all devices together are all pairs. Call it
-  /// only if graph_side() is not 0. Enqueued only, but waits for the device if memory must grow.
+  /// Finds the k nearest of each row among the pairs of this device's share of the graph, and keeps
+  /// these lists in the method's memory. The shares of all devices together contain all pairs. Call
+  /// it only if graph_side() is not 0. Enqueued only, but waits for the device if memory must grow.
   virtual void find_graph_async(const RowMajorView& /*corpus*/, std::uint32_t /*k*/,
                                 const GraphShare& /*share*/, const CudaStream& /*stream*/) {
     check_invariant(false, "find_graph_async is called only if graph_side is not 0");
   }
-  /// Enqueued only. Writes the lists of rows [first, first + count) that the last
-  /// find_graph_async() found to `lists` [count][k], each sorted. Call it as often as needed,
-  /// before the method's next search or graph.
+  /// Enqueued only. Takes the lists of rows [first, first + count) from the last find_graph_async()
+  /// and writes them to `lists` [count][k], each sorted. Call it as often as needed, before the
+  /// method's next search or graph.
   virtual void write_graph_async(std::uint32_t /*first*/, std::uint32_t /*count*/,
                                  VectorNeighbor* /*lists*/, const CudaStream& /*stream*/) {
     check_invariant(false, "write_graph_async is called only after find_graph_async");

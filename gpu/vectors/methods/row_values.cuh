@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads values from a row of a matrix. Quick multi-select and the filter of the method multiselect
-// use it.
+// Reads four neighbouring values from a row of a matrix. The kernels of multiselect, quick
+// multi-select and threshold call it.
 #pragma once
 
 #include <cstdint>

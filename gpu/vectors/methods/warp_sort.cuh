@@ -12,11 +12,10 @@
 
 namespace starling::gpu {
 
-/// The most keys that each lane holds, and so the most keys that a warp sorts at once: 512.
+/// The most keys of a lane. A warp then sorts 512 keys.
 inline constexpr unsigned warp_sort_each_max = 16;
 
-/// Returns how many keys each lane holds when the k least keys are sorted: a power of two, from 2
-/// on.
+/// Returns how many keys each lane holds if a warp sorts k keys: a power of two, at least 2.
 constexpr unsigned warp_sort_each(std::uint32_t k) {
   unsigned each = 2;
   while (each * warp_lanes < k) each *= 2;
@@ -38,8 +37,9 @@ __device__ __forceinline__ void order_pair(Key& a, Key& b, bool is_ascending) {
   a = first;
 }
 
-/// Merges runs of `run` keys of a bitonic sort, from `run` / 2 keys on. Lane l holds keys l * each
-/// to l * each + each - 1. Called by a whole warp.
+/// The merge step of a bitonic sort: sorts each run of `run` keys, one ascending and the next
+/// descending. Each run must be a bitonic sequence. Lane l holds keys l * each to
+/// l * each + each - 1. Called by a whole warp.
 template <unsigned each, unsigned run, class Key>
 __device__ __forceinline__ void merge_in_warp(Key (&keys)[each]) {
   const unsigned lane = threadIdx.x % warp_lanes;
@@ -72,16 +72,16 @@ __device__ __forceinline__ void sort_in_warp(Key (&keys)[each]) {
   if constexpr (run < each * warp_lanes) sort_in_warp<each, 2 * run>(keys);
 }
 
-/// Moves the least keys of a warp's two sorted halves to `keys`, sorted. `keys` holds the second
-/// half; first_at(i) returns key i of the first. Returns the least of the keys that this lane
-/// dropped. Called by a whole warp.
+/// Moves the least keys of a warp's two sorted halves to `keys`, sorted. Before the call `keys`
+/// holds the second half, and first_at(i) returns key i of the first half. Returns the least of the
+/// keys that this lane dropped. Called by a whole warp.
 template <unsigned each, class Key, class FirstAt>
 __device__ __forceinline__ Key merge_halves(Key (&keys)[each], const FirstAt& first_at) {
   constexpr unsigned size = each * warp_lanes;
   const unsigned lane = threadIdx.x % warp_lanes;
   Key dropped = ~Key{0};
-  // Key i of one half with key i of the other half from its end on: the least of each pair are a
-  // bitonic sequence, so one merge sorts them.
+  // Pairs key i of one half with the i-th key from the end of the other half. The lesser keys of
+  // all pairs are a bitonic sequence, so one merge sorts them.
 #pragma unroll
   for (unsigned i = 0; i < each; ++i) {
     const Key other = first_at(size - 1 - (lane * each + i));
@@ -92,10 +92,10 @@ __device__ __forceinline__ Key merge_halves(Key (&keys)[each], const FirstAt& fi
   return dropped;
 }
 
-/// A faster sort_least_of_warp() for keys that are all in `others`: it sorts numbers of 32 bits, in
-/// a third of the instructions. The upper 22 bits of a number grow with the score,
-/// and the lower 10 bits are the index of the key. Returns false, with `sorted` undefined, if many
-/// scores have the same upper bits, or if a score is infinite. Called by a whole warp.
+/// Does the same as sort_least_of_warp() for keys that are all in `others`, but sorts numbers of 32
+/// bits, which takes a third of the instructions. The upper 22 bits of a number grow with the
+/// score, and the lower 10 bits are the index of the key. Returns false, with `sorted` undefined,
+/// if many scores have the same upper bits, or if a score is infinite. Called by a whole warp.
 template <unsigned each>
 __device__ __forceinline__ bool sort_least_by_numbers(std::uint64_t* sorted,
                                                       const std::uint64_t* others,
@@ -148,7 +148,7 @@ __device__ __forceinline__ bool sort_least_by_numbers(std::uint64_t* sorted,
 #pragma unroll
   for (unsigned i = 0; i < each; ++i)
     keys[i] = numbers[i] == ~0u ? ~std::uint64_t{0} : others[numbers[i] & place_mask];
-    // Two neighbours with the same upper bits may have the wrong order; this orders most of them.
+    // Neighbours with the same upper bits may be out of order; these exchanges sort most of them.
 #pragma unroll
   for (unsigned i = 0; i + 1 < each; i += 2) order_pair(keys[i], keys[i + 1], true);
 #pragma unroll
@@ -166,16 +166,16 @@ __device__ __forceinline__ bool sort_least_by_numbers(std::uint64_t* sorted,
   return __all_sync(all_lanes, is_sorted) != 0;
 }
 
-/// Sorts the least each * 32 of `count` keys; `count` is at most each * 64. The first `kept` of
-/// them, at most each * 32, are in `sorted` in shared memory, and the others in `others`. Writes
-/// each * 32 keys to `sorted`: key i of the result to place_of_sorted(i), and ~0 after the last.
-/// All keys differ. Called by a whole warp; afterwards all lanes see the result. Not inlined:
-/// inside a kernel that is short of registers it would take them from the kernel's loops.
+/// Sorts the least each * 32 of `count` keys; `count` is at most each * 64. The first `kept` keys,
+/// at most each * 32, are in `sorted` in shared memory, and the other keys are in `others`. Writes
+/// each * 32 keys to `sorted`: key i of the result to place_of_sorted(i), and ~0 after the last
+/// key. All keys differ. Called by a whole warp; afterwards all lanes see the result. Not inlined,
+/// because it would take registers from the loops of its caller.
 template <unsigned each>
 __device__ __noinline__ void sort_least_of_warp(std::uint64_t* sorted, std::uint32_t kept,
                                                 const std::uint64_t* others, std::uint32_t count) {
   constexpr unsigned size = each * warp_lanes;
-  // Fewer keys take so little time that it does not matter.
+  // With fewer keys the faster sort saves too little time to matter.
   if constexpr (each >= 8)
     if (kept == 0 && sort_least_by_numbers<each>(sorted, others, count)) return __syncwarp();
   const unsigned lane = threadIdx.x % warp_lanes;
@@ -183,7 +183,7 @@ __device__ __noinline__ void sort_least_of_warp(std::uint64_t* sorted, std::uint
   const auto read = [&](std::uint32_t begin) {
 #pragma unroll
     for (unsigned i = 0; i < each; ++i) {
-      const std::uint32_t at = begin + i * warp_lanes + lane;  // in any order before the sort
+      const std::uint32_t at = begin + i * warp_lanes + lane;  // the order does not matter yet
       keys[i] = at >= count ? ~std::uint64_t{0} : at < kept ? sorted[at] : others[at - kept];
     }
   };

@@ -38,7 +38,7 @@ struct SbqTask {
   /// [query][rank][block]: the key of this rank in the block's list; `partial_length` ranks.
   /// Written if queries_per_block is 0.
   std::uint64_t* partial = nullptr;
-  std::uint32_t partial_length = 0;  ///< k, or a partition's rows if k is larger
+  std::uint32_t partial_length = 0;  ///< at most k; see Sbq::partition()
 };
 
 /// sbq_query_floats() is the size of a query in shared memory, padded to whole tiles.
@@ -107,8 +107,8 @@ struct SbqNearest {
   std::uint32_t* lock;
 };
 
-/// Returns the lane that has the greatest key, or the first such lane if several have it. Called by
-/// a whole warp; all lanes have the result.
+/// Returns the lane that has the greatest key, or the first of these lanes if several have it.
+/// Called by a whole warp; all lanes have the result.
 __device__ inline unsigned sbq_lane_of_greatest(std::uint64_t key) {
   const auto high = static_cast<std::uint32_t>(key >> 32);
   const bool has_high = high == __reduce_max_sync(~0u, high);

@@ -71,8 +71,8 @@ class Sbq final : public VectorMethod {
   }
 
   /// Makes one partition for each block, or fewer if the partial lists of one query would not fit.
-  /// Each list has k entries, or as many entries as its partition has rows if that is less. All
-  /// lists of a query together have at least k entries.
+  /// A list has k entries, or as many entries as its partition has rows if that is less. If all
+  /// lists of a query would then have fewer than k entries together, each list is longer.
   void partition(SbqTask& task, std::uint32_t point_count, unsigned blocks) const {
     const std::uint64_t lists_max = workspace_.bytes_max() / (task.k * sizeof(std::uint64_t));
     const auto partitions = static_cast<unsigned>(std::clamp<std::uint64_t>(lists_max, 1, blocks));

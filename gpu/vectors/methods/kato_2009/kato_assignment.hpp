@@ -9,7 +9,7 @@ namespace starling::gpu {
 /// Returns the device that computes a row of grids. Let g be the number of devices. Device j takes
 /// row i if i mod 2g is j or 2g - j - 1. The distance is symmetric, so only the grids on the
 /// diagonal and to the right of it are computed, and each row has one grid fewer than the row
-/// before. Every device gets a longer and a shorter one of each 2g rows.
+/// before. From each 2g rows, every device gets one longer row and one shorter row.
 constexpr std::uint32_t kato_device_of(std::uint32_t grid_row, std::uint32_t device_count) {
   const std::uint32_t place = grid_row % (2 * device_count);
   return place < device_count ? place : 2 * device_count - place - 1;

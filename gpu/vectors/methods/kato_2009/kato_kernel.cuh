@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(KatoTuning::select_threads)
 }
 
 /// Sorts heaps [query][k] into lists [query][k]. Grid: one block for each query. Shared bytes: 8 *
-/// sorted_size_of(k). In the paper the host then merges the heaps of several devices. Here
-/// split_searcher.cpp has the lists of the devices merged.
+/// sorted_size_of(k). In the paper the host then merges the heaps of several devices. Here the
+/// devices merge their lists, as split_searcher.cpp directs.
 __global__ void kato_finish_kernel(const std::uint64_t* heaps, std::uint32_t k,
                                    VectorNeighbor* lists) {
   extern __shared__ __align__(16) std::uint64_t kato_shared[];

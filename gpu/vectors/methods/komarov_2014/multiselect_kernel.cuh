@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of the method multiselect (Komarov et al. 2014). A matrix product gives approximate
-// distances and bounds on their errors. With these most rows are discarded; the remaining rows are
-// scored exactly. multiselect_method.cu launches the kernels.
+// distances and bounds on their errors. The bounds exclude most rows; the other rows are scored
+// exactly. multiselect_method.cu launches the kernels.
 #pragma once
 
 #include <math_constants.h>
@@ -203,8 +203,8 @@ __global__ void multiselect_rescore_kernel(const MultiselectView view) {
 }
 
 /// L2 only. For each query with more candidates than room, overwrites the upper bounds with exact
-/// scores. The caller then selects from these. Grid and shared bytes as multiselect_product_kernel;
-/// blocks without such a query return at once.
+/// scores. The caller then selects from these scores. The grid and the shared bytes are those of
+/// multiselect_product_kernel. A block returns at once if its tile has none of these queries.
 __global__ void __launch_bounds__(PairTile::threads, 2)
     multiselect_exact_kernel(const MultiselectView view) {
   __shared__ PairStages stages;

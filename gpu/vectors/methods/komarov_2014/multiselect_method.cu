@@ -97,8 +97,8 @@ class Multiselect final : public VectorMethod {
     traced_launch(multiselect_candidates_kernel, {search.count, block_threads}, stream, view);
     rescore_async(view, corpus.recipe, stream);
 
-    // For queries with more candidates than room, quick multi-select selects from exact scores.
-    // Only for squared differences does the matrix not hold exact scores already.
+    // For queries with more candidates than room, quick multi-select selects from exact scores. The
+    // matrix already holds exact scores, except for squared differences.
     if (corpus.count <= view.room) return;
     if (corpus.recipe == Recipe::squared_differences)
       traced_launch(multiselect_exact_kernel, {tiles_of(view.matrix), PairTile::threads}, stream,

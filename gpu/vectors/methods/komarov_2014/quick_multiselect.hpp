@@ -11,12 +11,12 @@
 
 namespace starling::gpu {
 
-/// What selects from a row: a warp or a block. The paper has both: warps for many rows, blocks for
-/// few. A warp selects at most 512; if k is larger, a block does.
+/// Whether a warp or a block selects from a row. The paper uses warps for many rows and blocks for
+/// few rows. A warp selects at most 512 values, so a block selects if k is larger.
 enum class SelectedBy : std::uint8_t { whoever_is_faster, warp, block };
 
 struct RowSelection {
-  const float* values = nullptr;  ///< [rows][stride]; no NaN; infinity is a value like others
+  const float* values = nullptr;  ///< [rows][stride]; no NaN; infinity is allowed
   std::uint64_t stride = 0;       ///< at least `columns`
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;

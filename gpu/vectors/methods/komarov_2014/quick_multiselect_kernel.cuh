@@ -111,11 +111,11 @@ struct SelectShared {
   std::uint32_t right;
 };
 
-/// The paper's step by which lanes find where to write their keys. `lanes` is a ballot of the lanes
-/// that have a key. The number of these lanes before the calling lane is the index of the lane's
-/// key among the keys of the warp. In the paper one thread of a block adds up the counts of its
-/// warps. Here each warp adds its count to `total`, which is in shared memory. Called by whole
-/// warps.
+/// The paper's step in which lanes find the places of their keys. `lanes` is a ballot of the lanes
+/// that have a key. lanes_before() returns the index of the calling lane's key among the keys of
+/// the warp. In the paper one thread of a block adds up the counts of its warps. Here
+/// reserve_places() adds each warp's count to `total`, which is in shared memory. place_by_ballot()
+/// calls both functions. Called by whole warps.
 __device__ __forceinline__ std::uint32_t lanes_before(unsigned lanes) {
   return static_cast<std::uint32_t>(__popc(lanes & ((1u << threadIdx.x % warp_lanes) - 1)));
 }
@@ -128,19 +128,19 @@ __device__ __forceinline__ std::uint32_t place_by_ballot(unsigned lanes, std::ui
   return reserve_places(static_cast<std::uint32_t>(__popc(lanes)), total) + lanes_before(lanes);
 }
 
-/// Returns an upper bound on the values of all keys up to `pivot`. `pivot` may be a number that is
-/// the key of no value.
+/// Returns an upper bound on the values of all keys up to `pivot`. `pivot` need not be the key of a
+/// value.
 __device__ __forceinline__ float largest_value_of(std::uint64_t pivot) {
-  const std::uint32_t least = ~ordered_infinity;  // of minus infinity
+  const std::uint32_t least = ~ordered_infinity;  // minus infinity as an ordered score
   return score_of_ordered(
       min(max(static_cast<std::uint32_t>(pivot >> 32), least), ordered_infinity));
 }
 
 /// Partitions a row of the matrix: counts the keys in [low, pivot] in shared.left, and writes the
 /// first `room` of them to `to`. The keys right of the pivot stay in the row and are read again if
-/// needed, which is rare with the pivots of pivot_of(). Columns are below 2^31, as row numbers are:
-/// with 64-bit indices the loop runs out of registers and takes an eighth longer. Called by the
-/// whole block.
+/// needed, which is rare with the pivots of pivot_of(). Columns are below 2^31, as row numbers are,
+/// and have 32 bits: with 64-bit indices the loop runs out of registers and takes an eighth longer.
+/// Called by the whole block.
 template <unsigned threads>
 __device__ void partition_row(const float* row, std::uint32_t columns, std::uint64_t low,
                               std::uint64_t pivot, std::uint64_t* to, std::uint32_t room,
@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(threads, std::min(1024 / threads, select_block
     while (bracket.count > 0) {
       const std::uint64_t pivot = begin_partition(bracket, [&](std::uint32_t i) {
         if (is_of_spare) return spare[std::uint64_t{i} * room / 512];
-        // Runs of eight neighbours, each a memory sector, from all over the row.
+        // Samples runs of eight neighbours, each a memory sector, from all over the row.
         const std::uint64_t at = std::uint64_t{i / 8} * columns / 64 + i % 8;
         return at < columns ? key_of(values[at], static_cast<std::uint32_t>(at))
                             : ~std::uint64_t{0};

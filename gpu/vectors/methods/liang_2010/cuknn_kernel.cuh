@@ -117,7 +117,7 @@ struct CuknnQueues {
   std::uint64_t* tops = nullptr;  ///< [segment][query]: the least key not yet popped
   std::uint16_t* positions = nullptr;  ///< [segment][query]: index of the top in its queue
   std::uint32_t segment_count = 0;
-  std::uint32_t length = 0;  ///< k, or the references of a segment if k is larger
+  std::uint32_t length = 0;  ///< k, but at most the references of a segment
   std::uint32_t query_count = 0;
 };
 
@@ -170,8 +170,8 @@ __global__ void __launch_bounds__(CuknnTuning::segment)
 /// The input and output of global-k.
 struct CuknnLists {
   std::uint32_t k = 0;
-  const std::uint64_t* before = nullptr;  ///< [k][query]: from earlier parts; null: none
-  std::uint64_t* after = nullptr;         ///< [k][query]: for the next part; null: none
+  const std::uint64_t* before = nullptr;  ///< [k][query]: keys of earlier parts; null if none
+  std::uint64_t* after = nullptr;         ///< [k][query]: keys for the next part; null if none
   VectorNeighbor* neighbors = nullptr;    ///< [query][k]: written if `after` is null
 };
 

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(iterative_threads)
   std::uint32_t least_column = no_row;
 #pragma unroll
   for (unsigned i = 0; i < iterative_columns; ++i)
-    if (scores[i] < least) {  // of equal scores the first column stays
+    if (scores[i] < least) {  // if scores are equal, the first column stays
       least = scores[i];
       least_column = begin + i * iterative_threads;
     }

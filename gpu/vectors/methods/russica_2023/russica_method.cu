@@ -136,7 +136,7 @@ struct CutoffSelection {
     view.sort_room = sorted_size_of(search.k + ThresholdTuning::select_chunk);
     view.lists = search.lists;
     view.k = search.k;
-    // At least 4 k groups: then the cutoff is hardly larger than that of single scores.
+    // With at least 4 k groups the cutoff is hardly larger than a cutoff from single scores.
     const unsigned cutoff_threads =
         std::clamp(sorted_size_of(4 * search.k) / ThresholdTuning::groups,
                    ThresholdTuning::cutoff_threads_min, ThresholdTuning::cutoff_threads_max);

@@ -63,7 +63,7 @@ __device__ std::uint64_t limit_of_block(const std::uint64_t (&keys)[count], std:
     for (unsigned i = 0; i < count; ++i) within += keys[i] <= limit ? 1 : 0;
     return sum_of_block(within, of_warps);
   };
-  // Fewer than k keys are up to `low`, and `within` keys are up to `high`. Only a NaN has key 0.
+  // Fewer than k keys are at most `low`, and `within` keys are at most `high`. No score has key 0.
   std::uint64_t low = 0;
   std::uint64_t high = no_key - 1;
   std::uint32_t within = count_within(high);
@@ -80,18 +80,18 @@ __device__ std::uint64_t limit_of_block(const std::uint64_t (&keys)[count], std:
   return high;
 }
 
-/// The cutoff of Russica & Tisato 2023, section 3.3. The paper thinks of the average distance,
-/// which may be less than the k-th least distance. Here the cutoff comes from a sample of the
-/// query's scores. The sample is divided into groups, of which no two share a column. The least
-/// keys of k groups are k different keys of the row, so the k-th least key of the row is at most
-/// the largest of these k keys, whatever the data are. Groups have nearly the same cutoff as single
-/// scores, and their least keys fit registers even if the sample is the whole row.
+/// The cutoff of Russica & Tisato 2023, section 3.3. The paper suggests the average distance, which
+/// may be less than the k-th least distance. Here the cutoff comes from a sample of the query's
+/// scores. The sample is divided into groups, and no two groups share a column. The least keys of k
+/// groups are k different keys of the row, so the k-th least key of the row is at most the largest
+/// of these k keys, whatever the data are. Groups have nearly the same cutoff as single scores, and
+/// their least keys fit registers even if the sample is the whole row.
 ///
 /// Grid: one block for each query. A block has cutoff_threads_min to cutoff_threads_max threads, a
-/// multiple of 32. A thread reads every blockDim.x-th quad of the sample, and its groups are the
-/// four columns of every fourth of these quads. Shared bytes: 64. Thread 0 writes cutoffs [query]
-/// and sets counts [query] to 0. Valid for any columns and k; with fewer than k groups that have a
-/// score, every score passes.
+/// multiple of 32. A thread reads every blockDim.x-th quad of the sample. Column j of the thread's
+/// quads i, i + 4, i + 8, ... is in its group 4 i + j, for i = 0 to 3. Shared bytes: 64. Thread 0
+/// writes cutoffs [query] and sets counts [query] to 0. Valid for any columns and k. If fewer than
+/// k groups have a score, every score passes.
 __global__ void __launch_bounds__(ThresholdTuning::cutoff_threads_max)
     threshold_cutoff_kernel(const ThresholdView view) {
   constexpr unsigned quads_in_flight = ThresholdTuning::quads_in_flight;
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(ThresholdTuning::cutoff_threads_max)
 #pragma unroll
     for (unsigned i = 0; i < quads_in_flight; ++i) {
       const std::uint32_t stratum = begin + i * blockDim.x;
-      // Behind the last stratum: columns beyond the last, whose scores are infinity.
+      // After the last stratum, reads beyond the last column, where scores are infinity.
       columns[i] = stratum < view.sample.strata ? std::uint64_t{quad} * view.sample.quad_of(stratum)
                                                 : view.stride;
       scores[i] = four_values(row, view.columns, columns[i]);
@@ -220,10 +220,10 @@ __device__ std::uint32_t gather_nearest(const ThresholdView& view, std::uint32_t
 
 /// Selects from the array of Russica & Tisato 2023, section 3.3, which compaction made shorter:
 /// sorts a query's keys and writes the k least to its list. If more keys passed than there is room
-/// for, goes through the query's row of the matrix instead. Such a query takes longer, but any data
-/// are served. Grid: one block for each query. Shared bytes: 8 * sort_room, dynamic, and 4. Writes
-/// lists [query][k], with {infinity, no_row} after the last neighbour. Valid for any columns, and
-/// for k up to sort_room - select_chunk.
+/// for, reads the query's row of the matrix instead, which takes longer but works for any data.
+/// Grid: one block for each query. Shared bytes: 8 * sort_room, dynamic, and 4. Writes lists
+/// [query][k], with {infinity, no_row} after the last neighbour. Valid for any columns, and for k
+/// up to sort_room - select_chunk.
 __global__ void __launch_bounds__(ThresholdTuning::select_threads)
     threshold_select_kernel(const ThresholdView view) {
   extern __shared__ std::uint64_t keys[];

@@ -21,7 +21,7 @@ struct ThresholdTuning {
   static constexpr unsigned groups = quad * quads_in_flight;
   static constexpr unsigned cutoff_threads_min = 128;
   static constexpr unsigned cutoff_threads_max = 512;
-  /// A query has room for this many keys or more, unless it has fewer rows.
+  /// The least number of keys for which a query has room, unless there are fewer columns.
   static constexpr std::uint32_t room_min = 1024;
   static constexpr unsigned compact_threads = 256;
   /// Columns of a thread; all loads are in flight at once.
@@ -39,8 +39,8 @@ struct RowSample {
   std::uint32_t stratum = 1;  ///< quads of a stratum; the last stratum may have fewer
   std::uint32_t strata = 0;
 
-  /// Returns the quad that the sample has of stratum i. Its place in the stratum depends on a hash
-  /// of i, so the sample has no period.
+  /// Returns the quad of stratum i that is in the sample. Its place in the stratum depends on a
+  /// hash of i, so the sample has no period.
   constexpr std::uint32_t quad_of(std::uint32_t i) const {
     const std::uint32_t begin = i * stratum;
     const std::uint32_t width = stratum < quads - begin ? stratum : quads - begin;
@@ -49,7 +49,7 @@ struct RowSample {
   }
 };
 
-/// Returns the number of quads that a sample has at least. A row with fewer quads is sampled whole.
+/// Returns the least number of quads in a sample. A row with fewer quads is sampled whole.
 inline std::uint32_t sampled_quads(std::uint32_t columns, std::uint32_t k) {
   return static_cast<std::uint32_t>(
       std::sqrt(static_cast<double>(columns) * static_cast<double>(k)));
