@@ -23,7 +23,8 @@ constexpr std::uint64_t bytes_spared = std::uint64_t{512} << 20;
 /// busy, because each query has only one thread or one block. The matrix of 163,840 rows and 40,960
 /// queries takes 27 GB.
 constexpr std::uint64_t method_bytes_max = std::uint64_t{32} << 30;
-/// A piece has at least this size, if there are several. Its copy takes 75 us at 55 GB/s.
+/// The least size of a piece of queries, if there are several pieces. Copying it takes 75 us at 55
+/// GB/s.
 constexpr std::uint64_t query_piece_bytes_min = std::uint64_t{4} << 20;
 
 /// Searches of at most this many queries begin while the corpus is on its way to the device.
@@ -109,7 +110,8 @@ void DeviceSearcher::begin_rows(Metric metric, VectorsView rows, VectorRow first
   else
     kept_.assign(rows.components.begin(), rows.components.end());
   if (!workspace_) workspace_.emplace(memory_, plan_.workspace_bytes, filter_);
-  // Allocates the slots of the upload. It must run before take_method(), which takes what is left.
+  // start() allocates the slots of the upload. Call it before take_method(), which takes the memory
+  // that is left.
   upload_.start(resident_ ? rows : kept_rows(0, rows_));
 }
 
@@ -160,8 +162,8 @@ void DeviceSearcher::search_graph(const GraphSearch& graph, const TakeLists& tak
     device_ms_ = search_graph_by_searches(*this, graph, take);
 }
 
-/// Each piece of the search is a tile: while the device searches a tile, `take` gets the tile
-/// before.
+/// Each piece of the search is a tile. While the device searches a tile, `take` gets the previous
+/// tile.
 void DeviceSearcher::search_tiles(const GraphSearch& graph, const TakeLists& take) {
   VectorSearch search;
   search.queries = graph.rows;
@@ -187,8 +189,8 @@ void DeviceSearcher::search_tiles(const GraphSearch& graph, const TakeLists& tak
   });
 }
 
-/// The corpus on the device is the queries, and the method keeps what it finds. So one tile of
-/// lists is all that the graph takes in addition.
+/// The queries are the corpus on the device, and the method keeps the lists that it finds. So the
+/// graph takes only one tile of lists in addition.
 void DeviceSearcher::search_grids(std::uint32_t side, const GraphTiles& tiles) {
   const std::uint64_t list_bytes = std::uint64_t{tiles.k()} * sizeof(VectorNeighbor);
   const std::uint32_t tile_rows =
@@ -205,8 +207,8 @@ void DeviceSearcher::search_grids(std::uint32_t side, const GraphTiles& tiles) {
       });
 }
 
-/// Only a search of few queries begins before all rows have arrived. The search of more queries
-/// takes longer than their upload, and is slower piece by piece.
+/// Only a search of few queries begins before all rows have arrived. A search of more queries takes
+/// longer than the upload of the rows, and would be slower on one piece of rows after another.
 void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
                                            const VectorSearch& search,
                                            std::span<VectorNeighbor> lists) {
@@ -241,7 +243,7 @@ void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
   if (search.on_progress) search.on_progress(count);
 }
 
-/// Enqueues a search of the resident corpus, whose rows `upload_` begins to bring.
+/// Enqueues a search of the resident corpus, and brings its rows with `upload_` meanwhile.
 void DeviceSearcher::search_arriving_async(const DeviceSearch& search) {
   const auto arrival = arrival_in(*resident_);
   if (method_ && method_->part_rows == rows_) return search_arriving_by_method_async(search);
@@ -334,7 +336,7 @@ void DeviceSearcher::read_rows_async(VectorRow begin, std::uint32_t count) {
   method_->holds_all = count == rows_;
 }
 
-/// Copies rows of the host to `to`, which lies on the device.
+/// Copies rows from the host to `to`, which is device memory.
 void DeviceSearcher::copy_rows_async(VectorsView rows, float* to) {
   const DrainAtEnd drain_copies(upload_.copies());
   upload_.start(rows);
@@ -387,7 +389,7 @@ void DeviceSearcher::for_each_part(const WorkOnPart& work) {
     else
       from_host.reset();
     if (!from_host) from_host.emplace(memory_, metric_, count, dimension_, first_row_ + begin);
-    // The first queries meet the rows as they arrive.
+    // The first queries are searched while the rows arrive.
     const DrainAtEnd drain_copies(upload_.copies());
     upload_.start(kept_rows(begin, count));
     const auto search_async = [&](const DeviceSearch& on_device) {
@@ -424,8 +426,8 @@ void DeviceSearcher::run_timed(const std::function<void()>& enqueue) {
 }
 
 /// Makes room for `floats` components of queries and `entries` entries of lists in each of `slots`
-/// slots of the pipeline, and for `others` entries. Keeps the room of an earlier search if it
-/// is at least this large.
+/// slots of the pipeline, and for `others` entries in others_. Keeps the room of an earlier search
+/// if it is at least this large.
 void DeviceSearcher::make_transfer_room(std::size_t floats, std::size_t entries, std::size_t slots,
                                         std::size_t others) {
   if (pipeline_.has_room(floats, entries, slots) && others_.room() >= others) return;
@@ -485,8 +487,8 @@ DeviceSearch DeviceSearcher::device_search(const VectorSearch& search, Piece pie
   return on_device;
 }
 
-/// Returns the first two steps of a search in pieces. Queries that are rows of the resident corpus
-/// are not copied from the host.
+/// Returns the steps `bring` and `search` of a search in pieces; the caller adds `fetch` and
+/// `done`. Queries that are rows of the resident corpus are not copied from the host.
 PieceSteps DeviceSearcher::steps_of(const VectorSearch& search, const SearchAsync& search_async) {
   PieceSteps steps;
   steps.bring = [&](Piece piece, float* queries, const CudaStream& stream) {

@@ -70,14 +70,14 @@ class DeviceSearcher final : public VectorSearcher {
   /// Finds the lists of search.queries among the rows of this device.
   void find_lists(const VectorSearch& search, SharedLists& lists);
   /// Finds a list for every row, among the pairs of rows that are this device's share of the graph.
-  /// The method keeps them. Call it only if graph_side() is not 0.
+  /// The method keeps these lists. Call it only if graph_side() is not 0.
   void find_graph(std::uint32_t k, const GraphShare& share);
   /// Writes the lists of rows [first, first + count) to `lists`. Call it after find_graph(), as
   /// often as needed.
   void write_graph(std::uint32_t first, std::uint32_t count, SharedLists& lists);
 
-  /// Returns true if search_share_async() can take this search: an automatic one, whose queries and
-  /// lists fit at once, of a corpus that is on this device as a whole.
+  /// Returns true if search_share_async() can take this search: its method is automatic, its
+  /// queries and lists fit this device at once, and this device holds the whole corpus.
   bool may_search_share(const VectorSearch& search) const;
   /// Enqueues a search of rows [share.begin, share.begin + share.count) of the corpus, which this
   /// device holds as a whole. `share.begin` is a multiple of shadow_tile_rows.
@@ -150,7 +150,8 @@ class DeviceSearcher final : public VectorSearcher {
   PieceSteps steps_of(const VectorSearch& search, const SearchAsync& search_async);
   void search_part(const SearchAsync& search_async, const VectorSearch& search,
                    std::span<VectorNeighbor> lists, const Part& part);
-  /// Finds the graph with the prepared method, in grids of this side, and hands its lists over.
+  /// Finds the graph with the prepared method, in grids of this side, and passes its lists to
+  /// `tiles`.
   void search_grids(std::uint32_t side, const GraphTiles& tiles);
   void search_tiles(const GraphSearch& graph, const TakeLists& take);
   void run_timed(const std::function<void()>& enqueue);
@@ -173,7 +174,7 @@ class DeviceSearcher final : public VectorSearcher {
   std::vector<float> kept_;  ///< all rows, if the device has no room for all at once
   RowUpload upload_;
   SearchPipeline pipeline_;
-  /// One piece's lists; to be merged with the lists of a slot.
+  /// Lists found in a later part of the rows, until they are merged with the lists of a slot.
   DeviceBuffer<VectorNeighbor> others_;
   PinnedBuffer<VectorNeighbor> tile_;  ///< a tile of a graph, on its way to TakeLists
   std::optional<DeviceVectors> resident_;

@@ -15,7 +15,7 @@
 
 namespace starling::gpu {
 
-/// Refers to the arguments of its constructor, which must outlive it.
+/// Refers to the arguments of its constructor, which must outlive the GraphTiles.
 class GraphTiles {
  public:
   /// The search is a whole graph: its queries are all rows. All lists go to `lists`.
@@ -34,8 +34,8 @@ class GraphTiles {
         on_progress_(graph.on_progress) {}
 
   std::uint32_t k() const { return k_; }
-  /// Returns the rows of every tile but the last, if a tile has at most `rows_max` rows; at
-  /// least 1.
+  /// Returns how many rows each tile has, except that the last tile may have fewer: at most
+  /// `rows_max`, at least 1.
   std::uint32_t tile_rows(std::uint32_t rows_max) const {
     return std::max(std::min({rows_, tile_rows_max_, rows_max}), 1u);
   }
@@ -66,7 +66,8 @@ class GraphTiles {
   const std::function<void(std::uint64_t)>& on_progress_;
 };
 
-/// Finds a graph by one search after another. Returns the device time of all of them.
+/// Finds a graph by one search after another. Returns the sum of the device times of all searches,
+/// in milliseconds.
 inline double search_graph_by_searches(VectorSearcher& searcher, const GraphSearch& graph,
                                        const TakeLists& take) {
   double all_ms = 0;

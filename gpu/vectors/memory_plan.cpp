@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least and the most of each share of the device memory: see memory_plan.hpp.
+// Computes the shares of the device memory, each between its least and its largest size: see
+// memory_plan.hpp.
 #include "starling/gpu/vectors/memory_plan.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 /// The most memory of a workspace. It is enough for batches that keep the device busy.
 constexpr std::uint64_t workspace_bytes_max = std::uint64_t{4} << 30;
-/// Queries and their lists are copied in pieces; those on the device have at most this size.
+/// The most memory of queries and lists on the device. A search with more is done in pieces.
 constexpr std::uint64_t transfer_bytes_max = std::uint64_t{256} << 20;
 
 /// Returns the least memory that queries and their lists get.

@@ -20,8 +20,8 @@ struct MemoryPlan {
   bool operator==(const MemoryPlan&) const = default;
 };
 
-/// Returns the plan for `bytes` of device memory. Throws std::runtime_error if that is too little;
-/// the sentence says how much is needed.
+/// Returns the plan for `bytes` of device memory. Throws std::runtime_error if this memory is too
+/// little; the message says how many bytes are needed.
 MemoryPlan plan_memory(Metric metric, VectorsView corpus, const FilterOptions& filter,
                        std::uint64_t bytes);
 

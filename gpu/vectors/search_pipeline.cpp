@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives each piece the slot that the piece before the last had: see search_pipeline.hpp.
+// Passes the pieces of a search through two slots in turn: see search_pipeline.hpp.
 #include "starling/gpu/vectors/search_pipeline.hpp"
 
 #include <algorithm>

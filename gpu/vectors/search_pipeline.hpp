@@ -24,19 +24,19 @@ struct Piece {
 /// What the pipeline does with each piece, in this order. The functions are called on the thread
 /// that called run(), for one piece after another.
 struct PieceSteps {
-  /// Enqueues to the CUDA stream what writes the piece's queries to `queries`.
+  /// Enqueues to `stream` the work that writes the piece's queries to `queries`.
   std::function<void(Piece, float* queries, const CudaStream& stream)> bring;
   /// Enqueues the search of the piece to the CUDA stream that run() was given.
   std::function<void(Piece, const float* queries, VectorNeighbor* lists)> search;
-  /// Enqueues to the CUDA stream the copy of the piece's lists to the host.
+  /// Enqueues to `stream` the copy of the piece's lists to the host.
   std::function<void(Piece, const VectorNeighbor* lists, const CudaStream& stream)> fetch;
-  /// The lists are on the host.
+  /// Called when the piece's lists are on the host.
   std::function<void(Piece)> done;
 };
 
-/// While the device searches a piece, the lists of the piece before are copied to the host, done()
-/// takes them, and the queries of the next piece are copied to the device. Copies run beside
-/// kernels only if their host memory is page-locked. The copy of other memory blocks the calling
+/// While the device searches a piece, the lists of the previous piece are copied to the host and
+/// done() takes them, and the queries of the next piece are copied to the device. A copy runs at
+/// the same time as kernels only if its host memory is page-locked. Other copies block the calling
 /// thread, but not the kernels.
 class SearchPipeline {
  public:

@@ -18,8 +18,8 @@
 namespace starling::gpu {
 namespace {
 
-/// The most memory for partitions. It is not faster to select from more rows at once than the
-/// device has resident blocks, so more memory would not help.
+/// The most memory for partitions. More memory would not help, because selecting from more rows at
+/// once than the device has resident blocks is not faster.
 constexpr std::uint64_t partition_bytes_max = std::uint64_t{8} << 30;
 
 /// Writes random numbers in [0, 1) to values [count]. Each is a hash of its index and `seed`, by

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times quick multi-select alone, on a matrix that lies on the device. The command `starling bench
+// Times quick multi-select alone, on a matrix in device memory. The command `starling bench
 // selection` calls it.
 #pragma once
 

@@ -24,9 +24,9 @@
 namespace starling::gpu {
 namespace {
 
-/// Says which searches devices divide by rows although each device holds all rows. One tile of the
-/// filter has 128 queries, and it takes as long with fewer. The host merges 8,192 entries in some
-/// 30 us. Smaller corpora take so little time that the start of a search is most of it.
+/// The limits of searches that the devices divide by rows although each device holds all rows. A
+/// tile of the filter has 128 queries and takes as long with fewer queries. The host merges 8,192
+/// entries in about 30 us. In smaller corpora, starting a search takes most of its time.
 struct SplitTuning {
   static constexpr std::uint64_t few_queries = 128;
   static constexpr std::uint64_t few_entries = 8192;
@@ -158,8 +158,8 @@ class SplitSearcher final : public VectorSearcher {
                devices_, [&](const auto& device) { return device->may_search_share(search); });
   }
 
-  /// One thread enqueues the work of all devices, and the host merges: to wake threads and to pass
-  /// lists between devices would take as long as such a search.
+  /// One thread enqueues the work of all devices, and the host merges the lists. Waking threads and
+  /// passing lists between devices would take as long as the search itself.
   void search_rows_of_each(const VectorSearch& search, std::span<VectorNeighbor> lists) {
     const std::uint64_t tiles = shadow_tiles(rows_);
     try {
@@ -271,8 +271,8 @@ class SplitSearcher final : public VectorSearcher {
       const auto share = static_cast<std::uint32_t>(share_of(queries, i, devices_.size()).count);
       devices_[i]->merge_async(*all[i], share, k, device_count());
     }
-    // This loop asks all devices in turn. Waiting for one device after another could take for ever,
-    // because a device may wait for another device that failed. is_busy() throws if a device
+    // This loop polls all devices in turn. Waiting for one device after another could take for
+    // ever, because a device may wait for another device that failed. is_busy() throws if a device
     // failed.
     while (is_any_busy()) std::this_thread::yield();
     on_each([&](std::size_t i) {

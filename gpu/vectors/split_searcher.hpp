@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes one VectorSearcher of several GPUs of one host. If each GPU holds the whole corpus, each
-// GPU answers a share of the queries, and nothing is merged; but few queries of a large corpus are
-// all answered by each GPU, from a share of the rows. If a GPU has no room for the whole corpus,
-// each GPU holds a share of the rows and answers all queries, and the lists are merged. If a search
-// asks for a k-NN graph by the method of Kato & Hosino and each GPU holds the whole corpus, the
-// work is divided as in their paper. gpu/backend.cpp calls make_split_searcher().
+// GPU answers a share of the queries, and nothing is merged. For few queries of a large corpus,
+// each GPU instead answers all queries from a share of the rows. If a GPU has no room for the whole
+// corpus, each GPU holds a share of the rows and answers all queries, and the lists are merged. A
+// k-NN graph by the method of Kato & Hosino is divided as in their paper if each GPU holds the
+// whole corpus. gpu/backend.cpp calls make_split_searcher().
 #pragma once
 
 #include <memory>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The VectorStore on a GPU: see store.hpp. Copies queries, lists and matches through pinned memory.
-// Each staging half has a buffer on the device, and a CUDA stream of its own copies rows to it
-// before their tick begins.
-// VectorWorkspace finds lists. If the matches of a scan do not fit their buffer, the scan is
-// repeated with room for all matches.
+// The VectorStore on a GPU: see store.hpp. Queries, lists and matches are copied through pinned
+// memory. Each staging half has a buffer on the device. A separate CUDA stream copies rows to these
+// buffers before their tick begins. VectorWorkspace finds lists. If the matches of a scan do not
+// fit their buffer, the scan is repeated with room for all matches.
 #include "starling/gpu/vectors/store.hpp"
 
 #include <algorithm>
@@ -31,8 +30,8 @@ constexpr std::uint64_t store_workspace_bytes_max = std::uint64_t{2} << 30;
 constexpr std::size_t query_bytes_max = std::size_t{64} << 20;
 /// The number of matches for which there is room at first. The room grows if a scan finds more.
 constexpr std::size_t matches_min = std::size_t{1} << 16;
-/// So many matches are copied to the host together with their count. If there are more, the others
-/// are copied after the count is known.
+/// The number of matches that are copied to the host together with their count. Further matches are
+/// copied after the count is known.
 constexpr std::size_t matches_at_once = 1024;
 
 /// A device array and the pinned host memory that is copied to and from it.
@@ -134,7 +133,8 @@ class CudaVectorStore final : public VectorStore {
   void copy_queries_async(std::span<const VectorQuery> queries);
   void search(std::span<const VectorQuery> queries, const VectorMasks& masks, std::uint32_t k,
               std::span<VectorNeighbor> lists);
-  /// The first matches are copied to the host also where the scan has found fewer.
+  /// Clears new device memory, because the first matches_at_once entries are copied to the host
+  /// even if the scan has found fewer matches.
   void reserve_matches(std::size_t count) {
     matches_.host.reserve(count);
     matches_.device.reserve_cleared(count, stream_);
@@ -151,13 +151,13 @@ class CudaVectorStore final : public VectorStore {
   StagedMemory staged_memory_{copies_};
   Event started_, finished_;
   Event apply_started_, apply_finished_;
-  bool is_applying_ = false;  ///< apply has enqueued work for which wait() has not waited yet
+  bool is_applying_ = false;  ///< apply has enqueued work, and wait() has not waited for it yet
   VectorDeviceTimes times_;   ///< not yet returned by take_device_times()
   bool is_lost_ = false;
   std::uint32_t slots_ = 0;  ///< one more than the largest slot so far
   DeviceBuffer<float4> groups_{memory_};
 
-  /// The components of a half's rows, and when the last of those that were copied ahead arrived.
+  /// The components of a half's rows. `copied` is recorded after the last copy ahead.
   struct HalfRows {
     DeviceBuffer<float> components;
     Event copied;
@@ -198,8 +198,8 @@ void CudaVectorStore::grow(std::size_t slots) {
   slots_ = static_cast<std::uint32_t>(std::max<std::size_t>(slots_, slots));
 }
 
-// If the buffer is too small, nothing is copied ahead, and apply makes it larger. An error is not
-// reported: apply copies the rows then.
+// If the buffer is too small, copies nothing; apply makes the buffer larger. Ignores errors,
+// because apply then copies the rows.
 bool CudaVectorStore::copy_ahead(unsigned half, VectorsView components, std::size_t copied) {
   HalfRows& to = halves_[half];
   if (components.components.size() > to.components.room()) return false;
@@ -295,7 +295,7 @@ void CudaVectorStore::copy_queries_async(std::span<const VectorQuery> queries) {
   filters_.reserve(queries.size());
   scores_max_.reserve(queries.size());
   float* to = query_components_.host.data();
-  bool has_rows = false;  // a query whose components are those of a row
+  bool has_rows = false;  // whether a query has the components of a row
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const VectorQuery& query = queries[i];
     if (query.components != nullptr)

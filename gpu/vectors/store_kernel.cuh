@@ -13,9 +13,8 @@
 namespace starling::gpu {
 
 /// Writes `rows` into `groups`, which holds panels of panel_rows rows. Dead rows become NaN. Rows
-/// with slot no_slot are left out. Grid:
-/// one thread for each group of each row. Neighbouring threads have neighbouring groups of a row,
-/// so they read neighbouring components.
+/// with slot no_slot are left out. Grid: one thread for each group of each row. Neighbouring
+/// threads have neighbouring groups of a row, so they read neighbouring components.
 __global__ void vector_write_rows_kernel(const AppliedRows rows, float4* groups,
                                          std::uint32_t group_count) {
   const std::uint64_t at = thread_index();
@@ -62,8 +61,8 @@ struct NearShape {
   static constexpr unsigned groups = 32;
 };
 
-/// Appends a match to scan.matches for each row and query whose score is at most scan.scores_max of
-/// the query, if the query's filter allows the row. Grid: (panels / warps, tiles of queries). A
+/// Appends a match to scan.matches for each query and each row that the query's filter allows, if
+/// their score is at most the query's scan.scores_max. Grid: (panels / warps, tiles of queries). A
 /// block has a tile of queries and `warps` panels of rows. Each lane has one row and scores the row
 /// for all queries of the tile. All lanes of a warp read a query's components from shared memory at
 /// once. Shared bytes: queries * groups * 16. A NaN score is never a match.

@@ -11,7 +11,7 @@
 
 namespace starling::gpu {
 
-/// The rows of an apply.
+/// The rows of one VectorStore::apply().
 struct AppliedRows {
   const float* components = nullptr;  ///< [count][dimension]
   const Slot* slots = nullptr;        ///< [count]; null: row i has slot i
@@ -21,8 +21,8 @@ struct AppliedRows {
   std::uint32_t dimension = 1;
 };
 
-/// Enqueued only. Writes `rows` into `groups`, which holds panels of panel_rows rows and has room
-/// for all of them.
+/// Enqueued only. Writes `rows` to their slots in `groups`, which holds panels of panel_rows rows
+/// and has room for the largest slot.
 void write_rows_async(const AppliedRows& rows, float4* groups, const CudaStream& stream);
 
 /// Enqueued only. Copies row slots[i] of `panels` to row i of `components` [count][dimension]. If
@@ -50,7 +50,7 @@ struct NearScan {
   unsigned long long* match_count = nullptr;  ///< the scan adds the number of its matches
 };
 
-/// Enqueued only.
+/// Enqueued only. Appends matches to scan.matches from index *scan.match_count on, in no order.
 void near_scan_async(const NearScan& scan, const CudaStream& stream);
 
 }  // namespace starling::gpu
