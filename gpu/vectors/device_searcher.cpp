@@ -243,7 +243,7 @@ void DeviceSearcher::set_corpus_and_search(Metric metric, VectorsView corpus,
   if (search.on_progress) search.on_progress(count);
 }
 
-/// Enqueues a search of the resident corpus, and brings its rows with `upload_` meanwhile.
+/// Enqueues a search of the resident corpus while `upload_` brings the rows of the corpus.
 void DeviceSearcher::search_arriving_async(const DeviceSearch& search) {
   const auto arrival = arrival_in(*resident_);
   if (method_ && method_->part_rows == rows_) return search_arriving_by_method_async(search);
@@ -401,8 +401,8 @@ void DeviceSearcher::for_each_part(const WorkOnPart& work) {
   }
 }
 
-/// Searches a share of the resident corpus. First enqueues the making of the shadow, if enough
-/// searches have wanted one.
+/// Searches a share of the resident corpus. First makes the shadow, if enough searches before this
+/// one could have used a shadow. Enqueued only.
 void DeviceSearcher::search_resident_async(const DeviceSearch& search, const DeviceShare& share) {
   const auto view = [&] {
     return resident_->view().part(static_cast<VectorRow>(share.begin),
@@ -469,7 +469,7 @@ std::uint32_t DeviceSearcher::piece_queries(const VectorSearch& search) const {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, half));
 }
 
-/// Copies all queries of a search to the device, and returns the search of them.
+/// Copies all queries of a search to the device, and returns the search that reads these copies.
 DeviceSearch DeviceSearcher::copy_queries_async(const VectorSearch& search) {
   const std::span<const float> components = search.queries.components;
   copy_to_device_async(components, pipeline_.queries(), stream_);

@@ -152,7 +152,7 @@ class CudaVectorStore final : public VectorStore {
   Event started_, finished_;
   Event apply_started_, apply_finished_;
   bool is_applying_ = false;  ///< apply has enqueued work, and wait() has not waited for it yet
-  VectorDeviceTimes times_;   ///< not yet returned by take_device_times()
+  VectorDeviceTimes times_;   ///< times that take_device_times() has not returned yet
   bool is_lost_ = false;
   std::uint32_t slots_ = 0;  ///< one more than the largest slot so far
   DeviceBuffer<float4> groups_{memory_};

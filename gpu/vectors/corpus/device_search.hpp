@@ -20,7 +20,7 @@ struct DeviceSearch {
   /// [count]: own row and mask of each query. If `filters` is not null, it replaces first_self, and
   /// the search does not use the corpus' shadow.
   const RowFilter* filters = nullptr;
-  RowMasks masks{};  ///< RowFilter::mask is an index of one of these masks
+  RowMasks masks{};  ///< RowFilter::mask is an index into these masks
 };
 
 }  // namespace starling::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A corpus on the device, and the view by which every search reads it. A DeviceSearcher owns the
-// whole corpus, or one part of it at a time.
+// A corpus on the device, and the view through which every search reads a corpus. A DeviceSearcher
+// holds the whole corpus, or one part of it at a time.
 #pragma once
 
 #include <cstdint>

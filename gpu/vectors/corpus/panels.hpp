@@ -77,7 +77,7 @@ struct VectorScan {
   std::uint32_t first_self = 0;   ///< see first_self_of(); query i is row first_self + i
   Recipe recipe = Recipe::squared_differences;
   const RowFilter* filters = nullptr;  ///< [query]; null: first_self is used instead
-  RowMasks masks;                      ///< RowFilter::mask is an index of one of these
+  RowMasks masks;                      ///< RowFilter::mask is an index into these masks
   CandidateLists lists;
   /// [query / gate_queries]: a tile scan skips queries whose entry is 0. If null, it skips no
   /// query.

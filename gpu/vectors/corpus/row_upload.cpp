@@ -12,7 +12,7 @@ namespace {
 
 /// The bytes of a piece. A copy of 4 MiB takes 75 us at 55 GB/s, several times as long as enqueuing
 /// the work for a piece. A small corpus has about `pieces_min` pieces, so that most of its search
-/// runs beside copies.
+/// overlaps with copies.
 constexpr std::size_t piece_bytes_max = std::size_t{4} << 20;
 constexpr std::size_t piece_bytes_min = std::size_t{1} << 20;
 constexpr std::size_t pieces_min = 4;

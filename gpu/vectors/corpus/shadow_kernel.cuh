@@ -55,8 +55,8 @@ __global__ void vector_center_kernel(const PanelsView corpus, std::uint32_t pane
   center[blockIdx.x] = {sum.x * share, sum.y * share, sum.z * share, sum.w * share};
 }
 
-/// Sets frame->reach_bits to the bits of the largest |x[j] - center[j]| of all rows. Before the
-/// kernel reach_bits is 0. Grid of any size; lane 0 of each warp writes.
+/// Sets frame->reach_bits, which must be 0 before, to the bits of the largest |x[j] - center[j]| of
+/// all rows. Grid of any size; lane 0 of each warp writes.
 __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
                                     const float4* center, ShadowFrame* frame) {
   const std::uint64_t count =
@@ -76,10 +76,10 @@ __global__ void vector_reach_kernel(const PanelsView corpus, std::uint32_t rows,
   if (threadIdx.x % warp_lanes == 0) atomicMax(&frame->reach_bits, bits);
 }
 
-/// Writes the rows' halves and norms [row], and raises the maxima in tiles and frame. Before
-/// the kernel, these maxima and `halves` are 0. Grid: one block for each panel. Lane l of every
-/// warp has row l of the panel. The warps take the groups of components in turn, and warp 0 adds up
-/// the sums of all warps. Shared bytes: 4 KB.
+/// Writes the rows' halves and norms [row], and raises the maxima in tiles and frame. These maxima
+/// and `halves` must be 0 before. Grid: one block for each panel. Lane l of every warp has row l of
+/// the panel. The warps take the groups of components in turn, and warp 0 adds up the sums of all
+/// warps. Shared bytes: 4 KB.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_kernel(const PanelsView corpus, std::uint32_t rows, const float4* center,
                          std::uint32_t stride, std::uint16_t* halves, ShadowNorms* norms,
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(block_threads)
   raise(&frame->half_norm_max, found.half_norm);
 }
 
-/// Writes the shadows of all queries. Grid: one warp for each query, and for each query that pads
+/// Writes the shadows of all queries. Grid: one warp for each query, including the queries that pad
 /// the last tile.
 __global__ void __launch_bounds__(block_threads)
     vector_shadow_queries_kernel(const float* components, std::uint32_t count,

@@ -36,7 +36,7 @@ __device__ inline void sort_list(std::uint64_t* keys, std::uint32_t count) {
 }
 
 /// A lock in shared memory. Between enter_by_warp() and leave_by_warp() one warp has exclusive
-/// access, and it sees what earlier warps wrote there. Whole warps call both functions.
+/// access, and it sees what earlier warps wrote under the lock. Whole warps call both functions.
 __device__ inline void enter_by_warp(std::uint32_t* lock) {
   if (threadIdx.x % 32 == 0)
     while (atomicCAS(lock, 0u, 1u) != 0) __nanosleep(20);

@@ -188,7 +188,7 @@ __device__ __noinline__ void sort_least_of_warp(std::uint64_t* sorted, std::uint
     }
   };
   const auto write = [&] {
-    __syncwarp();  // all lanes have read
+    __syncwarp();  // all lanes have read their keys
 #pragma unroll
     for (unsigned i = 0; i < each; ++i) sorted[place_of_sorted<each>(lane * each + i)] = keys[i];
     __syncwarp();

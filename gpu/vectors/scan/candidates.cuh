@@ -24,8 +24,8 @@ inline constexpr std::uint32_t bound_slots_held = 256;
 /// ordered_infinity if fewer than k slots are used. Called by a whole warp; every lane has the
 /// result.
 ///
-/// Bisects the range of values until at most k + k / 8 slots are within the bound. That takes 6 to
-/// 10 steps, each of which counts slots. If there are at most bound_slots_held slots, each slot is
+/// Bisects the range of values until at most k + k / 8 slots are within the bound. This takes 6 to
+/// 10 steps, and each step counts slots. If there are at most bound_slots_held slots, each slot is
 /// read only once. Otherwise all slots are read again in each step.
 __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::uint32_t slot_count,
                                                std::uint32_t k) {
@@ -83,7 +83,7 @@ __device__ inline std::uint32_t bound_of_slots(const std::uint32_t* slots, std::
 __device__ inline void renew_bound(const CandidateLists& lists, std::uint32_t query) {
   const std::uint32_t bound = bound_of_slots(lists.slots + std::size_t{query} * lists.slot_count,
                                              lists.slot_count, lists.k);
-  // Most warps that renew at the same time find the same bound. Only a lower one is written.
+  // Most warps that renew at the same time find the same bound. Only a lower bound is written.
   if (threadIdx.x % warp_lanes == 0 && bound < __ldcg(lists.bounds + query))
     atomicMin(lists.bounds + query, bound);
 }

@@ -24,7 +24,8 @@ struct SampleSize {
   static constexpr std::uint32_t rows_of_slot_min = 8;
 };
 
-/// Returns the number of tiles of eight queries for which the kernel is compiled: 1, 2 or 4.
+/// Returns the number of tiles of eight queries: 1, 2 or 4, because the kernel is compiled for
+/// these numbers.
 unsigned tiles_of(std::uint32_t query_count) {
   return std::bit_ceil(blocks_for(query_count, 8));
 }

@@ -29,13 +29,13 @@ constexpr std::size_t few_queries_shared_bytes(std::uint32_t group_count) {
   return std::size_t{(group_count + ahead - 1) / ahead * ahead} * queries * sizeof(float4);
 }
 
-/// What a launch does in a scan. Before a bound is known, a warp must append all 32 rows of its
-/// panel. Thousands of warps that begin at once would then do atomic operations on the same few
-/// words. The passes avoid that. If no warp has more than one panel (`together`), all warps record
-/// their scores in slots, wait for each other, and append only the rows within the bound. If warps
-/// have several panels, a first launch reads a sample of the panels to get bounds (`sample`), and a
-/// second launch uses these bounds (`after_sample`). If no sample were taken, a search of one query
-/// with k = 64 in 1,275,219 x 128 would take 0.26 ms.
+/// The part of a scan that a launch does. Before a bound is known, a warp must append all 32 rows
+/// of its panel. Thousands of warps that begin at once would then do atomic operations on the same
+/// few words. The passes avoid that. If no warp has more than one panel (`together`), all warps
+/// record their scores in slots, wait for each other, and append only the rows within the bound. If
+/// warps have several panels, a first launch reads a sample of the panels to get bounds (`sample`),
+/// and a second launch uses these bounds (`after_sample`). With a sample, a search of one query
+/// with k = 64 in 1,275,219 x 128 takes 0.18 ms instead of 0.26 ms.
 enum class FewQueriesPass {
   together,      ///< at most one panel for each warp; all blocks run at once
   alone,         ///< all panels, without a sample, because warps have few panels

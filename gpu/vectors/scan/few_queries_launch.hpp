@@ -7,9 +7,9 @@
 
 namespace starling::gpu {
 
-/// Returns the width of panels into which the queries of this scan must be packed: the smallest
-/// power of two that is at least query_count. Returns 0 if this scan does not take query_count
-/// queries with this recipe, or if the queries are too long for shared memory.
+/// Returns the panel width that the packed queries of this scan must have: the smallest power of
+/// two that is at least query_count. Returns 0 if this scan does not take query_count queries with
+/// this recipe, or if the queries are too long for shared memory.
 std::uint32_t few_queries_width(Recipe recipe, std::uint32_t query_count, std::uint32_t dimension);
 
 /// Enqueued only. scan.queries.width must be the result of few_queries_width().

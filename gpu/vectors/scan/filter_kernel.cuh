@@ -23,8 +23,8 @@ struct FilterShape {
   /// Bytes of a tile in shared memory.
   static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;
   static constexpr unsigned norm_slots = stages;
-  /// The most candidates in a warp's HeldCandidates. They are written once there are at least
-  /// held_full of them.
+  /// The most candidates in a warp's HeldCandidates. The warp writes them once it has at least
+  /// held_full.
   static constexpr unsigned held_max = 128;
   static constexpr unsigned held_full = 64;
 };

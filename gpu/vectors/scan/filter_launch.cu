@@ -34,7 +34,7 @@ struct FilterTuning {
   static constexpr std::uint32_t narrow_k = 256;
 };
 
-/// Never launched: the size of its shared memory says whether the code that the device runs has
+/// Never launched: the size of its shared memory shows whether the code that the device runs has
 /// products of groups of warps.
 __global__ void group_product_probe_kernel(const int* from, int* to) {
   __shared__ int places[has_group_product ? 2 * warp_lanes : warp_lanes];

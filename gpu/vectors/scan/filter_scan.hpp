@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of the filter's kernels.
+// The arguments of the filter's kernels. workspace.cpp sets most members, and the functions that
+// launch the kernels set the rest.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct FilterScan {
 /// The arguments of the filter for few queries, which lowers its bounds while it runs.
 struct FewFilterScan {
   FilterScan filter;     ///< its `keys` and `room` are those of `lists`
-  CandidateLists lists;  ///< scores, bounds and slots are upper bounds: score_above()
+  CandidateLists lists;  ///< its keys, bounds and slots hold score_above()
   std::uint32_t panel_count = 0;
 };
 

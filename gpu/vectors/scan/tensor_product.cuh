@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions by which tensor cores multiply tiles in half precision and sum in float32:
+// The instructions with which tensor cores multiply tiles in half precision and sum in float32:
 // copies to shared memory that bypass registers, loads of fragments from shared memory, and
-// products of one warp or (on Hopper) of four. A tile in shared memory has rows of 64 bytes (32
-// halves). The four 16-byte pieces of a row are permuted. So when a warp reads a piece of eight
-// rows at once, it touches all banks. filter_kernel.cuh includes this file.
+// products of one warp or (on Hopper) of four warps. A tile in shared memory has rows of 64 bytes
+// (32 halves). The four 16-byte pieces of a row are permuted. So a warp that reads a piece of eight
+// rows at once touches all banks. The kernels of both filters use these functions.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ class VectorWorkspace {
         halves_(memory),
         shadow_queries_(memory) {}
 
-  /// Called when a search needs more rows than have arrived. Enqueues their arrival and returns the
-  /// number of rows that have arrived then: more than before, and whole panels or all rows.
+  /// Called when a search needs more rows than have arrived. Enqueues the copy of further rows and
+  /// returns how many rows have then arrived: more than before, and whole panels or all rows.
   using Arrival = std::function<std::uint32_t()>;
 
   /// Returns how many searches like `search` a corpus without a shadow serves before its shadow is
@@ -65,7 +65,7 @@ class VectorWorkspace {
     few,   ///< few_filter_launch.hpp
     many,  ///< filter_launch.hpp
   };
-  /// Returns the filter of a search of a corpus that has a shadow.
+  /// Returns the filter for `search` if the corpus has a shadow.
   Filter filter_for(const CorpusView& corpus, const DeviceSearch& search) const;
 
   struct Plan {

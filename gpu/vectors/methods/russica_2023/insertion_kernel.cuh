@@ -21,7 +21,7 @@ struct InsertionView {
   std::uint32_t first_row = 0;  ///< the number that row 0 has in lists
 };
 
-/// The column of one query. It lies in global memory, whatever k is.
+/// The column of one query, which is in global memory for every k.
 struct SortedColumn {
   float* scores;
   std::uint32_t* rows;
