@@ -30,7 +30,6 @@ constexpr std::uint64_t query_piece_bytes_min = std::uint64_t{4} << 20;
 /// Searches of at most this many queries begin while the corpus is on its way to the device.
 constexpr std::uint32_t arriving_queries_max = 64;
 
-/// A published method and the function that makes it.
 struct NamedMethod {
   SearchMethod name;
   std::unique_ptr<VectorMethod> (*make)(DeviceMemory& memory, std::uint64_t bytes_max);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of store_kernel.cuh: see store_launch.hpp.
+// Launches the kernels of store_kernel.cuh and chooses vector_near_kernel by the recipe: see
+// store_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/store_kernel.cuh"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of lists_kernel.cuh; both launches are traced. See lists_launch.hpp.
+// Launches the kernels of lists_kernel.cuh, with a thread for each entry or a block for each query:
+// see lists_launch.hpp.
 #include "starling/gpu/device/launch_grid.cuh"
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/lists_kernel.cuh"

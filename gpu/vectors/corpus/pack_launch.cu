@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of pack_kernel.cuh: see pack_launch.hpp.
+// Launches the kernels of pack_kernel.cuh, with a thread for each group or component: see
+// pack_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/pack_kernel.cuh"
 #include "starling/gpu/vectors/corpus/pack_launch.hpp"

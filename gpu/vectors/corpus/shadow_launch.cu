@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernels of shadow_kernel.cuh, for the rows of a corpus and for the queries of a
-// batch: see shadow_launch.hpp.
+// Launches the kernels of shadow_kernel.cuh, for the queries of a batch or, after clearing the
+// shadow's arrays, for the rows of a corpus: see shadow_launch.hpp.
 #include <algorithm>
 #include <type_traits>
 

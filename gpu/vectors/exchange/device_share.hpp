@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides rows of a corpus, queries or lists among several devices.
+// Divides rows of a corpus, queries or lists among several devices. split_searcher.cpp and the
+// exchanges call share_of().
 #pragma once
 
 #include <cstdint>

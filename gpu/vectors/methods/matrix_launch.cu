@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches the kernel of matrix_kernel.cuh; the launch is traced. See matrix_launch.hpp.
+// Launches the kernel of matrix_kernel.cuh that is compiled for the recipe: see matrix_launch.hpp.
 #include "starling/gpu/device/traced_launch.cuh"
 #include "starling/gpu/vectors/corpus/recipe_choice.hpp"
 #include "starling/gpu/vectors/methods/matrix_kernel.cuh"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueues the scan for few queries. workspace.cpp calls it.
+// Enqueues the direct scan for few queries, which computes every score by the recipe. workspace.cpp
+// calls it; few_filter_launch.cu calls lower_bounds_async().
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"

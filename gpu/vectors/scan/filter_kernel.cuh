@@ -20,7 +20,7 @@ struct FilterShape {
   static constexpr unsigned rows = shadow_tile_rows;
   static constexpr unsigned queries = filter_queries;
   static constexpr unsigned stages = 4;
-  /// Bytes of a tile in shared memory.
+  /// Bytes in shared memory of one slice of a tile of 128 rows.
   static constexpr unsigned tile_bytes = 128 * tensor_row_bytes;
   static constexpr unsigned norm_slots = stages;
   /// The most candidates in a warp's HeldCandidates. The warp writes them once it has at least
@@ -39,7 +39,6 @@ using FilterSums = float[4][4][4];
 /// has 64 rows and 32 queries.
 struct WarpProduct {
   static constexpr bool is_of_group = false;
-  /// The first row and the first query of a warp.
   static __device__ unsigned first_row(unsigned warp) { return warp / 4 * 64; }
   static __device__ unsigned first_query(unsigned warp) { return warp % 4 * 32; }
   /// The offset of a part, and of a tile of queries, from the warp's first row and first query.

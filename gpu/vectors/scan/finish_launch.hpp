@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns candidates into sorted lists. Called by workspace.cpp.
+// Turns the candidates of a scan into sorted lists, or shortens candidate lists between two parts
+// of a corpus. workspace.cpp calls it.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"

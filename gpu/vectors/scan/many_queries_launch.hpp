@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueues the scan for many queries. workspace.cpp calls it.
+// Enqueues the direct scan for many queries, which computes every score by the recipe.
+// workspace.cpp calls it.
 #pragma once
 
 #include "starling/gpu/device/cuda_stream.hpp"

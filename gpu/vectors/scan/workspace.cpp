@@ -55,7 +55,7 @@ struct FilterChoice {
   static constexpr std::uint32_t kept_share = 32;
 };
 
-/// Calls `arrival` until all `rows` rows have arrived.
+/// Enqueues the arrival of all rows, for searches that cannot begin with a part of the rows.
 void await_all(const VectorWorkspace::Arrival& arrival, std::uint32_t rows) {
   while (arrival && arrival() < rows) continue;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three methods of Russica & Tisato 2023. All of them write a matrix of scores (section 2). The
-// method "iterative" selects each query's k least scores in rounds (section 3.1); the method
-// "insertion" sorts each query's scores by insertion (section 3.2); the method "threshold" drops
-// the scores beyond a cutoff and sorts the others (section 3.3). Queries are processed in batches
-// as in section 4. In the paper k is at most 100. Here any k works: the number of rounds has no
-// limit, insertion keeps the sorted scores in the matrix, as in the paper, and threshold sorts in
-// shared memory, which has room for vector_k_max keys and more.
+// The three methods of Russica & Tisato 2023. Each writes a matrix of scores (section 2) for a
+// batch of queries (section 4). "iterative" selects a query's k least scores in rounds (section
+// 3.1), "insertion" sorts the scores by insertion (section 3.2), and "threshold" drops the scores
+// beyond a cutoff and sorts the others (section 3.3). In the paper k is at most 100. Here k may be
+// vector_k_max: rounds have no limit, insertion keeps the sorted scores in the matrix, and shared
+// memory has room for the keys of threshold.
 #include <algorithm>
 
 #include "starling/gpu/device/launch_grid.cuh"
