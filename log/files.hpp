@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations on files that the log needs, in one folder. SystemFiles is the real one; tests
-// give one that loses power. All calls throw IoError, whose sentence names the file.
+// The operations on files that the log needs, all in one folder. SystemFiles does them on a disk;
+// tests have an implementation that loses power. Every call may throw IoError; its message names
+// the file.
 #pragma once
 
 #include <cstddef>
@@ -25,34 +26,35 @@ class NoSpace : public IoError {
  public:
   using IoError::IoError;
 };
-/// Another process holds the folder.
+/// The folder is open for writing already, in this process or another.
 class FolderLocked : public IoError {
  public:
   using IoError::IoError;
 };
 
-/// An open file.
+/// An open file of the log. Offsets and lengths are in bytes.
 class File {
  public:
   virtual ~File() = default;
   virtual std::uint64_t bytes() const = 0;
-  /// The length of the file's pages in memory. A write to a page that is on its way to the disk
-  /// waits.
+  /// Bytes of a page in the system's file cache. A write to a page waits while the system writes
+  /// that page to the disk.
   virtual std::uint64_t page_bytes() const = 0;
-  /// Fills `out` from `offset` on, and returns how many bytes there were: fewer only at the end.
+  /// Reads from `offset` on into `out`. Returns the number of bytes read; it is less than the size
+  /// of `out` only at the file's end.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   /// Writes all of `bytes`. After an error any part of them may be written.
   virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-  /// Asks the system to begin to bring these bytes to the disk, so that sync() has less to wait
-  /// for. Does not wait until they are there. After an error it is not known what is on the disk.
+  /// Makes the system begin to write these bytes to the disk, so that sync() has less to wait for.
+  /// Does not wait for the disk. After an error it is unknown which bytes are on the disk.
   virtual void begin_sync(std::uint64_t offset, std::uint64_t bytes) = 0;
-  /// Returns when all that was written is on the disk. After an error it is not known what is, and
-  /// a second call tells nothing: do not call it again.
+  /// Returns when all written bytes are on the disk. After an error it is unknown which bytes are
+  /// there, and a second call could succeed without writing them: do not call it again.
   virtual void sync() = 0;
 };
 
-/// A folder that holds a log. Several threads may open and read files while two write: the log, and
-/// its identity.
+/// A folder that holds a log. Several threads may open and read files while one thread writes the
+/// log and another writes its identity.
 class Files {
  public:
   virtual ~Files() = default;
@@ -65,8 +67,8 @@ class Files {
   /// Gives a file another name. Power loss leaves the old name or the new one.
   virtual void rename(std::string_view from, std::string_view to) = 0;
   virtual void remove(std::string_view name) = 0;
-  /// Returns the file's birth as the file system reports it, which no copy of the file has. Empty
-  /// if the file system reports none.
+  /// Returns the file's creation time as the file system reports it; a copy of the file has a later
+  /// time. Returns an empty string if the file system reports no time.
   virtual std::string birth_of(std::string_view name) const = 0;
   /// Returns when all creations, renames and removals are on the disk.
   virtual void sync_folder() = 0;

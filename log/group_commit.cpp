@@ -43,7 +43,7 @@ std::uint64_t GroupCommit::append(RecordType type, std::uint16_t version,
   std::uint64_t payload_bytes = 0;
   for (const auto part : parts) payload_bytes += part.size();
   const std::lock_guard lock(mutex_);
-  // The disk may have become full, or failed, since has_room was asked: the record then waits.
+  // The disk may have become full, or failed, since has_room was called. The record then waits.
   check_invariant(pending_.has_room(payload_bytes), "a record is appended without room for it");
   const bool is_first = pending_.is_empty() && !has_begun_;
   if (is_first) first_waits_us_ = options_.now_us();
@@ -78,8 +78,8 @@ bool GroupCommit::is_commit_due_locked() const {
          options_.now_us() - first_waits_us_ >= options_.delay_us;
 }
 
-/// Takes what waits. Returns whether the group that was taken must be committed now; otherwise it
-/// may grow.
+/// Moves the waiting records to taken_. Returns true if taken_ must be committed now, and false if
+/// it may grow.
 bool GroupCommit::take_records() {
   bool may_grow = false;
   {
@@ -94,7 +94,7 @@ bool GroupCommit::take_records() {
       std::swap(pending_, next_records_);
       taken_bytes_ += next_records_.bytes() - commit_bytes;
     } else {
-      return true;  // ends with its segment, or found no room on the disk and is tried again
+      return true;  // taken_ fills its segment, or is tried again after NoSpace
     }
     pending_.restart(next);
     is_asked_ = false;

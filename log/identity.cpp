@@ -14,9 +14,9 @@
 namespace starling::log {
 namespace {
 
-/// The file's length. Two lines take less; empty lines fill the rest.
+/// Bytes of the file. Its one or two lines are shorter, and empty lines fill the rest.
 constexpr std::uint64_t identity_bytes = 256;
-/// What mark_as_copy() writes as the birth.
+/// The birth that mark_as_copy() writes.
 constexpr std::string_view of_a_copy = "copy";
 
 std::string line_of(std::string_view name, const std::string& birth) {
@@ -43,7 +43,7 @@ bool is_copy(Files& files, bool had_identity) {
   bool is_written = false;
   for (std::string name, birth; lines >> name >> birth;) {
     is_written = is_written || name == identity_name;
-    if (!has(name)) continue;  // a snapshot stands for that segment
+    if (!has(name)) continue;  // the segment was dropped: a snapshot stands for it
     const std::string now = files.birth_of(name);
     if (birth == of_a_copy) return true;
     if (birth != "unknown" && !now.empty() && now != birth) return true;

@@ -10,7 +10,7 @@
 namespace starling::log {
 namespace {
 
-/// Lets the buffer grow by these bytes without an exception.
+/// Reserves memory for these bytes, so that appending them cannot throw.
 void make_room(std::vector<std::byte>& buffer, std::uint64_t bytes) {
   const std::size_t size = buffer.size() + bytes;
   if (size > buffer.capacity()) buffer.reserve(std::max(size, 2 * buffer.capacity()));

@@ -17,7 +17,7 @@ class PendingGroup {
   /// The first record will have this sequence number.
   explicit PendingGroup(std::uint64_t next_sequence) { restart(next_sequence); }
 
-  /// Returns whether a record with such a payload still fits in a group.
+  /// Returns whether a record with a payload of this length still fits in the group.
   bool has_room(std::uint64_t payload_bytes) const {
     return payload_bytes <= payload_bytes_max &&
            bytes() + record_bytes(payload_bytes) <= group_bytes_max;
@@ -36,7 +36,8 @@ class PendingGroup {
   std::uint64_t first_sequence() const { return first_sequence_; }
   std::uint64_t next_sequence() const { return next_sequence_; }
 
-  /// Appends all records of `next`, whose first one follows the last one here. Requires room.
+  /// Appends all records of `next`. Its first record must follow this group's last one. Requires
+  /// room.
   void append_group(const PendingGroup& next);
 
   /// Sets numbers and hashes of all records, and returns their bytes, which do not change any more.
@@ -44,8 +45,8 @@ class PendingGroup {
   /// are valid until something is appended.
   std::span<const std::byte> seal_records(const LogPosition& position, std::uint64_t seed);
   std::uint64_t sealed_bytes() const { return sealed_bytes_; }
-  /// Does the same with all records and adds the commit record. `position` becomes the place after
-  /// the group. Returns all bytes of the group; they are valid until restart().
+  /// Calls seal_records() and adds the commit record. `position` becomes the place after the group.
+  /// Returns all bytes of the group; they are valid until restart().
   std::span<const std::byte> seal(LogPosition& position, std::uint64_t seed);
 
   /// Forgets all records; keeps the memory.

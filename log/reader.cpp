@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the reading of a whole log: see reader.hpp.
+// Reads segment after segment, and checks that they follow one another: see reader.hpp.
 #include "starling/log/reader.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace starling::log {
 namespace {
 
-/// The reading of one log, segment by segment.
+/// Reads one log segment by segment and sums up what it read. read_log and check_log share it.
 class LogReading {
  public:
   LogReading(Files& files, const GroupHandler& handler, const LogRange& range)
@@ -47,8 +47,8 @@ class LogReading {
                     reader.position()};
   }
 
-  /// Throws DamagedLog if the log ends before the range begins: records of the snapshot would get
-  /// their numbers again.
+  /// Throws DamagedLog if the log ends before the range begins: otherwise new records would get the
+  /// numbers of records in the snapshot.
   void check_end() const {
     if (!summary_.end || summary_.end->position.next_sequence >= range_.from) return;
     throw DamagedLog(summary_.end->file, summary_.end->offset,
@@ -57,7 +57,7 @@ class LogReading {
   }
   /// Whether the whole range is read.
   bool is_done() const { return is_done_; }
-  /// Lets the next segment begin anywhere.
+  /// Makes read() skip the check that the next segment follows the one before it.
   void forget_order() { summary_.end.reset(); }
   LogSummary& summary() { return summary_; }
 

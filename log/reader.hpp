@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a log group by group, with the memory of one group, and tells a torn tail from damage.
+// Reads a log with one group in memory at a time, and distinguishes a torn tail from damage.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ struct TornTail {
   std::uint64_t bytes = 0;
 };
 
-/// Where a log ends, and where it goes on.
+/// The end of a log, where a writer continues.
 struct LogEnd {
   SegmentHeader header;  ///< header of the last segment
   std::string file;
@@ -51,31 +51,31 @@ struct LogSummary {
   std::uint64_t records = 0;  ///< number of records, commits left out
   std::uint64_t bytes = 0;    ///< bytes of headers and whole groups
   std::optional<TornTail> torn_tail;
-  std::optional<LogEnd> end;  ///< nothing if the folder has no log
+  std::optional<LogEnd> end;  ///< std::nullopt if the folder has no log
 };
 
-/// A part of a log. Groups that lie across its ends are read whole, and their records within it are
-/// given to the handler.
+/// A range of a log's records. A group that is only partly in the range is read whole, and the
+/// handler gets its records in the range.
 struct LogRange {
   static constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t from = 1;        ///< the first record: where a snapshot ends, or 1
-  std::uint64_t until = no_end;  ///< the first record that is not read any more
-  std::optional<LogId> id{};     ///< id of the snapshot, which must be that of the log
+  std::uint64_t until = no_end;  ///< the first record after the range
+  std::optional<LogId> id{};     ///< id that the log must have: the snapshot's
 };
 
-/// Gives all whole groups to the handler, in order. Changes nothing. Segments before the range are
-/// not looked at. Throws DamagedLog at the first bad place, or if the log begins after `from` or
+/// Calls the handler with each whole group, in order. Changes no file. Does not read segments
+/// before the range. Throws DamagedLog at the first bad place, or if the log begins after `from` or
 /// ends before it; throws LogFromTheFuture, IoError, and what the handler throws.
 LogSummary read_log(Files& files, const GroupHandler& handler, const LogRange& range = {});
 
 struct LogCheck {
   LogSummary read;
-  std::vector<DamagedLog> damage;  ///< the first of each segment
+  std::vector<DamagedLog> damage;  ///< the first damage in each segment
 };
 
-/// Gives all whole groups within the range to the handler, and goes on with the next segment after
-/// a bad place. Throws what the handler throws.
+/// Calls the handler with each whole group of the range. After a bad place, notes the damage and
+/// goes on with the next segment. Throws LogFromTheFuture, IoError, and what the handler throws.
 LogCheck check_log(
     Files& files, const LogRange& range = {}, const GroupHandler& handler = [](const Group&) {});
 

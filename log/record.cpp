@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the hashes of records: see record.hpp.
+// Computes the hashes of records with XXH3, seeded by the log's id: see record.hpp.
 #include "starling/log/record.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines recovery and removal of old segments: see recovery.hpp.
+// Mends the end of a log, and removes old segments: see recovery.hpp.
 #include "starling/log/recovery.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ void write_zeros(File& file, std::uint64_t offset, std::uint64_t bytes) {
     file.write(offset + done, std::span(zeros).first(std::min(zeros.size(), bytes - done)));
 }
 
-/// After a sync that failed, the system takes the last group for written though it is not, and
-/// would not write it again by itself.
+/// After a failed sync the system may treat the last group as written though it is not on the disk.
+/// Only another write makes the system write it again.
 void rewrite(File& file, std::uint64_t offset, std::uint64_t end) {
   std::vector<std::byte> bytes(end - offset);
   file.read(offset, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines names and headers of segments: see segment.hpp.
+// Names segments by their first record, and writes and checks their headers: see segment.hpp.
 #include "starling/log/segment.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ constexpr std::string_view segment_end = ".log";
 constexpr std::string_view snapshot_end = ".snapshot";
 constexpr std::array<char, 8> magic{'S', 'T', 'A', 'R', 'L', 'O', 'G', '\n'};
 
-/// The front of a segment. The user's header follows, padded with zeros. Later versions keep the
-/// first 16 bytes, the size and the place of front_hash.
+/// The front of a segment. The user's header follows, padded with zeros. Later versions of the
+/// format must keep its first 16 bytes, its size and the offset of front_hash.
 struct SegmentFront {
   std::array<char, 8> magic{};
   std::uint32_t version = 0;

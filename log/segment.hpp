@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A segment is one file of the log: a header, groups, and zeros up to the file's end. The headers
-// chain: each says where the log stood when the segment began.
+// form a chain: each has the position of the log where its segment begins.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace starling::log {
 
 /// The version of the format that this code writes, and the latest that it reads.
 constexpr std::uint32_t format_version = 1;
-/// The longest opaque header of the log's user.
+/// Most bytes of the header's part that the log's user defines.
 constexpr std::uint64_t user_header_bytes_max = std::uint64_t{64} << 10;
 /// A new segment has this name until its header is on the disk.
 constexpr std::string_view unfinished_segment_name = "segment.unfinished";
@@ -58,9 +58,10 @@ struct SegmentHeader {
 
 /// Returns the file name of the segment that begins with this sequence number.
 std::string segment_name(std::uint64_t first_sequence);
-/// Returns the number in a segment's file name, nothing for other names.
+/// Returns the number in a segment's file name, or std::nullopt for other names.
 std::optional<std::uint64_t> sequence_of_name(std::string_view name);
-/// The same for the snapshot (snapshot.hpp) that stands for all records before this number.
+/// Returns the file name of the snapshot (snapshot.hpp) that stands for all records before this
+/// number.
 std::string snapshot_name(std::uint64_t next_sequence);
 std::optional<std::uint64_t> sequence_of_snapshot_name(std::string_view name);
 /// Returns the names of all segments in the folder, oldest first.
@@ -73,11 +74,11 @@ std::optional<SegmentHeader> newest_header(Files& files);
 /// Returns the bytes of the header, which are also the offset of the first record.
 std::uint64_t segment_header_bytes(const SegmentHeader& header);
 
-/// Returns the bytes of the header.
+/// Returns the header as it is in the file, with its hashes and padding.
 std::vector<std::byte> encode_header(const SegmentHeader& header);
 
-/// Makes a segment of at least `bytes`, under its name, and on the disk with its header. Throws
-/// NoSpace, and then leaves nothing; throws IoError.
+/// Makes a file of at least `bytes` with this header. Returns when it is on the disk under the
+/// segment's name. Throws IoError. Throws NoSpace, and then leaves no file.
 std::unique_ptr<File> create_segment(Files& files, const SegmentHeader& header,
                                      std::uint64_t bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines how groups are checked, and what a bad place means: see segment_reader.hpp.
+// Checks groups, and decides whether a bad place is a torn tail or damage: see segment_reader.hpp.
 #include "starling/log/segment_reader.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t read_bytes = std::uint64_t{1} << 20;
 
-/// Returns how many bytes there are up to the last that is not zero.
+/// Returns the number of bytes up to and including the last one that is not zero.
 std::size_t bytes_to_last_set(std::span<const std::byte> bytes) {
   const auto last = std::find_if(bytes.rbegin(), bytes.rend(),
                                  [](std::byte each) { return each != std::byte{}; });
@@ -40,7 +40,7 @@ std::span<const std::byte> SegmentReader::view(std::uint64_t offset, std::uint64
   const std::uint64_t end = std::min(offset + bytes, file_bytes_);
   if (end <= offset) return {};
   if (end > window_offset_ + window_.size()) {
-    // What is before the group is not needed any more.
+    // Bytes before the group are not needed any more.
     const std::uint64_t gone = std::min<std::uint64_t>(offset_ - window_offset_, window_.size());
     window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(gone));
     window_offset_ = offset_;
@@ -55,12 +55,12 @@ std::span<const std::byte> SegmentReader::view(std::uint64_t offset, std::uint64
 }
 
 bool SegmentReader::next() {
-  // A writer beside this reader may have gone on since the window was read.
+  // A writer may have written more since the window was read.
   if (parse_group() || parse_group_anew()) return true;
   const auto later = scan_tail();
   if (!later) return false;
-  // It may have gone on since then, too. The later group was written after this one. So this one is
-  // whole now, unless it is damaged.
+  // A writer may also have written after parse_group_anew(). The later group was written after this
+  // group. So this group is whole by now, unless it is damaged.
   if (parse_group_anew()) return true;
   throw DamagedLog(name_, bad_offset_,
                    std::string(bad_what_) + ", though group " + std::to_string(later->group) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A snapshot has the bytes of a segment: a header, whose number is 0, and groups. Its last record
-// says that nothing is missing. See snapshot.hpp.
+// A snapshot has the format of a segment: a header with the number 0, then groups. Its last record
+// marks the end, so that a snapshot that was cut off is found. See snapshot.hpp.
 #include "starling/log/snapshot.hpp"
 
 #include <stdexcept>
@@ -12,10 +12,10 @@
 namespace starling::log {
 namespace {
 
-/// Users' types are smaller.
+/// The type of a snapshot's last record. Users' types are smaller.
 constexpr RecordType end_type{0xffff};
-/// Groups of about this size are written and synced, so that a commit of the log beside them does
-/// not wait for much.
+/// A snapshot is written and synced in groups of about this size, so that a commit of the log at
+/// the same time waits only briefly for the disk.
 constexpr std::uint64_t group_bytes = std::uint64_t{4} << 20;
 
 SegmentHeader header_of_snapshot(const File& file, const std::string& name) {
@@ -130,7 +130,7 @@ SnapshotInfo SnapshotWriter::finish() {
 
 std::uint64_t drop_before(Files& files, const SnapshotInfo& oldest) {
   std::uint64_t dropped = 0;
-  // Snapshots first, or power loss could leave one without the records after it.
+  // Snapshots are removed first: otherwise power loss could leave one without the records after it.
   for (const std::string& name : snapshot_names(files)) {
     if (name >= oldest.file) break;
     files.remove(name);

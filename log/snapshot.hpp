@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A snapshot is a file that stands for all records of a log before a place. What its own records
-// say is its user's business. Recovery reads the newest snapshot, and then the log from its place
-// on, so that older segments may be dropped.
+// A snapshot is a file that stands for all records of a log before a given one. The log's user
+// defines the records in a snapshot. Recovery reads the newest snapshot and then the log's records
+// after it, so that older segments may be removed.
 #pragma once
 
 #include <functional>
@@ -25,28 +25,27 @@ std::vector<std::string> snapshot_names(const Files& files);
 
 struct SnapshotInfo {
   std::string file;
-  std::uint64_t next_sequence = 1;  ///< the first record that it does not stand for
+  std::uint64_t next_sequence = 1;  ///< the first record after the snapshot
   std::int64_t created_us = 0;      ///< wall clock
   std::uint64_t bytes = 0;
-  LogId log{};  ///< id of the log that the snapshot is of
+  LogId log{};  ///< id of the snapshot's log
 };
 
 /// Returns the part of the log after the snapshot. Without a snapshot, returns the whole log.
 LogRange range_behind(const std::optional<SnapshotInfo>& snapshot);
 
-/// Reads the header of a snapshot. Throws DamagedLog, LogFromTheFuture, IoError, as do the next
-/// two.
+/// Reads the header of a snapshot. Throws DamagedLog, LogFromTheFuture, IoError.
 SnapshotInfo snapshot_info(Files& files, const std::string& name);
 
-/// Returns all snapshots, oldest first. Reads their headers only.
+/// Returns all snapshots, oldest first. Reads their headers only. Throws what snapshot_info throws.
 std::vector<SnapshotInfo> snapshots(Files& files);
 
 /// Returns the newest snapshot, or std::nullopt if the folder has no snapshot. Reads its header
-/// only.
+/// only. Throws what snapshot_info throws.
 std::optional<SnapshotInfo> newest_snapshot(Files& files);
 
-/// Gives all records of the snapshot to the handler, in order, until it returns false. Throws
-/// DamagedLog, IoError, and what the handler throws.
+/// Calls the handler with each record of the snapshot, in order, until the handler returns false.
+/// Throws DamagedLog, LogFromTheFuture, IoError, and what the handler throws.
 void read_snapshot(Files& files, const SnapshotInfo& snapshot,
                    const std::function<bool(const Record&)>& handler);
 
@@ -56,7 +55,7 @@ class SnapshotWriter {
   /// any segment of the log. Throws IoError.
   SnapshotWriter(Files& files, const SegmentHeader& log, std::uint64_t next_sequence,
                  std::int64_t created_us);
-  /// Removes what is not finished.
+  /// Removes the file of a snapshot that is not finished.
   ~SnapshotWriter();
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
@@ -73,16 +72,16 @@ class SnapshotWriter {
   Files& files_;
   SegmentHeader header_;
   SnapshotInfo info_;
-  std::unique_ptr<File> file_;  ///< null: finished
+  std::unique_ptr<File> file_;  ///< null after finish()
   LogPosition position_;
   PendingGroup group_;
 };
 
-/// The longest payload of a snapshot's record.
+/// SnapshotWriter::append refuses longer payloads.
 constexpr std::uint64_t snapshot_payload_bytes_max = std::uint64_t{8} << 20;
 
-/// Removes the snapshots that are older than this one, and the segments of which it stands for
-/// every record; never the last segment. Returns how many files. Throws IoError.
+/// Removes all snapshots older than `oldest`, and all segments whose records are all before it, but
+/// never the last segment. Returns the number of removed files. Throws IoError.
 std::uint64_t drop_before(Files& files, const SnapshotInfo& oldest);
 
 }  // namespace starling::log

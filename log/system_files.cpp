@@ -88,7 +88,7 @@ class SystemFile final : public File {
       return ::sync_file_range(descriptor_.number(), static_cast<off_t>(offset),
                                static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
     });
-    // Some file systems and sandboxes have no such call, and sync() does all of the work.
+    // Some file systems and sandboxes lack this call. sync() then does all of the work.
     const bool is_missing = errno == ENOSYS || errno == EINVAL || errno == ESPIPE || errno == EPERM;
     if (result != 0 && !is_missing) fail("cannot write to the disk", path_, errno);
   }
@@ -165,7 +165,7 @@ class SystemFiles : public Files {
     struct statx status {};
     if (::statx(folder_.number(), std::string(name).c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME,
                 &status) != 0) {
-      // Some sandboxes have no such call.
+      // Some sandboxes lack this call.
       if (errno == ENOSYS || errno == EPERM || errno == EINVAL) return {};
       fail("cannot ask the age of", path_of(name), errno);
     }
@@ -254,7 +254,7 @@ class HeldFiles final : public SystemFiles {
   }
 
  private:
-  /// Returns false if the folder changed meanwhile.
+  /// Opens all files of the log. Returns false if the folder changed meanwhile.
   bool hold_all() {
     held_.clear();
     const std::vector<std::string> names = names_of_log();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See writer.hpp.
+// Writes groups and chooses the lengths of segments: see writer.hpp.
 #include "starling/log/writer.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ std::uint64_t Writer::next_segment_bytes() const {
 void Writer::make_room(std::uint64_t bytes) {
   if (has_room(bytes)) return;
   SegmentHeader header = header_;
-  // A segment without groups has the name that the next would have, and is replaced.
+  // A segment without groups is replaced, because the next one would have the same name.
   if (header_.begin != position_) ++header.number;
   header.begin = position_;
   header.created_us = options_.wall_us();
