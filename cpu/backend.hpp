@@ -20,7 +20,7 @@
 namespace starling::cpu {
 
 struct EngineOptions {
-  SpaceOptions space{};  ///< resolution_m and origin are not used: the processor rounds
+  SpaceOptions space{};  ///< resolution_m and origin are not used: Processor rounds positions
   unsigned threads = 0;  ///< threads that compute a tick; 0: one per core. Never changes an answer.
   bool pin_threads = false;  ///< binds each thread to its own core, if there are several threads
 };
@@ -42,10 +42,10 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 /// that the filter leaves over, makes a second copy of the corpus. The filter's keys take up to
 /// 12.6 MB a thread at the largest k.
 ///
-/// The searcher has a search by radius, which scores all rows, or finds those of up to three
-/// components in a tree. It holds lists of about 8 million entries of 20 bytes at a time and, for
-/// each thread, those of one part of the rows (512 KB); or the lists of four queries. If the
-/// searcher keeps shadows, the scan needs panels, as for a k too large.
+/// A search by radius scores all rows, or finds rows of up to three components in a tree. It holds
+/// lists of about 8 million entries of 20 bytes at a time and, for each thread, the matches in one
+/// part of the rows (512 KB). The lists of four queries may be longer. If the searcher keeps
+/// shadows, a search by radius makes the second copy of the corpus, too.
 std::unique_ptr<VectorSearcher> make_vector_searcher(unsigned threads);
 
 /// Returns the names of the instruction sets that this build has code for and this machine runs,

@@ -264,7 +264,7 @@ std::shared_ptr<const ListPlan> CpuEngine::next_plan(std::int64_t tau_us) {
 void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   const SpatialIndex& index = finished_.next_index();
   const std::vector<PlannedSearch>& searches = lists.plan->searches;
-  // If the last tick had the same plan, its lists show the last distance of each search's k-th
+  // If the last tick had the same plan, its lists give the expected distance of each search's k-th
   // neighbour.
   const TickLists* last = lists_->plan == lists.plan ? lists_.get() : nullptr;
   const auto kth_neighbor = [&](std::size_t i) {

@@ -9,7 +9,7 @@
 
 namespace starling::cpu {
 
-/// The members mean the same as those of cpu::EngineOptions in cpu/backend.hpp.
+/// See cpu::EngineOptions (cpu/backend.hpp) for the meaning of the members.
 struct PointEngineOptions {
   Space space = Space::planar2;  ///< any but Space::vector
   unsigned threads = 0;

@@ -21,8 +21,8 @@ constexpr double place_ns = 25;
 constexpr double visits_per_neighbor = 2;
 
 // The share of objects that pass a filter is estimated from a sample. The sample is larger if there
-// are fewer filters, so that all filters together make about sampled_tests_max tests. It has about
-// samples_min objects at least, unless there are fewer, and less than twice samples_max.
+// are fewer filters, so that all filters together make about sampled_tests_max tests. It has
+// between about samples_min and twice samples_max objects, or all objects if there are fewer.
 constexpr std::size_t samples_max = 512;
 constexpr std::size_t samples_min = 32;
 constexpr std::size_t sampled_tests_max = 1 << 20;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indexes of only those objects that pass a filter. Example: riders look for free drivers. If few
-// drivers are free, a search among all objects would meet and reject many objects. In each tick,
-// only those filters get an index for which the index saves more time than it costs. CpuEngine owns
-// a FilteredIndexes.
+// drivers are free, a search among all objects would meet and reject many objects. In each tick, a
+// filter gets an index only if the index saves more time than it costs. CpuEngine owns a
+// FilteredIndexes.
 #pragma once
 
 #include <atomic>
@@ -24,9 +24,9 @@ class FilteredIndexes {
  public:
   explicit FilteredIndexes(Space space) : space_(space) {}
 
-  /// Chooses the filters that get an index. For this it needs the share of objects that pass each
-  /// filter. It knows this share from the last tick, or else estimates it from a sample of the
-  /// objects. Queries whose filter was not chosen are searched among all objects.
+  /// Chooses the filters that get an index, by the share of objects that pass each filter. The
+  /// share is known from the last tick, or is estimated from a sample of the objects. A query with
+  /// a filter that was not chosen searches among all objects.
   void choose(std::span<const PlannedFilter> filters, std::int64_t tau_us,
               const ObjectSnapshot& objects);
 
@@ -67,7 +67,7 @@ class FilteredIndexes {
     Box box;
     SpatialIndex index;
   };
-  /// What one thread needs to build the index of a small set alone.
+  /// The data with which one thread builds the index of a small set.
   struct Builder {
     ThreadPool alone{1};
     SpatialIndex::Scratch scratch;
@@ -82,10 +82,10 @@ class FilteredIndexes {
   std::vector<float> shares_;
   std::vector<PassingTest> tests_;
   std::vector<PlannedFilter> known_filters_;  ///< the last tick's filters
-  std::vector<float> known_shares_;      ///< the shares that the last tick showed, or unknown_share
-  std::vector<std::uint32_t> set_of_;    ///< the index into sets_; only for chosen filters
-  std::vector<std::int64_t> oldest_us_;  ///< the oldest times of all filters: see PassingTest
-  std::vector<PassingTest> chosen_tests_;  ///< [set]
+  std::vector<float> known_shares_;           ///< the last tick's shares, or unknown_share
+  std::vector<std::uint32_t> set_of_;         ///< the index into sets_; only for chosen filters
+  std::vector<std::int64_t> oldest_us_;       ///< the oldest times of all filters: see PassingTest
+  std::vector<PassingTest> chosen_tests_;     ///< [set]
   PassingScan scan_;
   std::vector<PassingSet> sets_;
   std::vector<std::unique_ptr<Builder>> builders_;  ///< [thread]

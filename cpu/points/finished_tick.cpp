@@ -9,8 +9,8 @@
 
 namespace starling::cpu {
 
-// Lets the engine have the mutex before the next one-shot query. A mutex alone does not promise
-// that.
+// Lets the engine have the mutex before the next one-shot query, which a mutex alone does not
+// guarantee.
 std::unique_lock<std::mutex> FinishedTick::lock() {
   engine_waits_ = true;
   std::unique_lock lock(mutex_);

@@ -48,13 +48,13 @@ class FinishedTick {
   // Any thread may call these:
 
   /// Returns the answers to all queries, all from one tick. Returns std::nullopt if another tick
-  /// finished before all queries were answered. If a query needs more of an object than its id, as
-  /// reads_objects says, call this on the engine's thread between ticks. Throws std::bad_alloc, and
-  /// std::runtime_error while the objects are ahead.
+  /// finished before all queries were answered. If reads_objects() is true for a query, call this
+  /// on the engine's thread between ticks. Throws std::bad_alloc, and std::runtime_error while the
+  /// objects are ahead.
   std::optional<Answers> answer(std::span<const OneShotQuery> queries);
 
-  /// The same as answer, but does not wait. Returns std::nullopt while the engine or another query
-  /// holds the mutex, or while the objects are ahead. Throws std::bad_alloc.
+  /// Does what answer() does, but never waits. Returns std::nullopt while the engine or another
+  /// query holds the mutex, or while the objects are ahead. Throws std::bad_alloc.
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries);
 
  private:

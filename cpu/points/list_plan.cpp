@@ -55,9 +55,9 @@ class FilterNumbers {
   std::uint32_t last_number_ = 0;
 };
 
-/// Returns the searches in this order: those of filters that are not grouped, then those of each
-/// grouped filter. Within each of these groups the order of `by_cell` stays. An entry of `by_cell`
-/// has a cell in its upper 32 bits and the index of a search in its lower 32 bits.
+/// Returns the searches in this order: first the searches whose filters are not grouped, then the
+/// searches of each grouped filter. Each of these groups keeps the order of `by_cell`. An entry of
+/// `by_cell` has a cell in its upper 32 bits and the index of a search in its lower 32 bits.
 std::vector<std::uint32_t> grouped(const std::vector<std::uint64_t>& by_cell,
                                    const std::vector<PlannedSearch>& searches,
                                    const std::vector<std::uint8_t>& is_grouped) {

@@ -14,7 +14,7 @@
 
 namespace starling::cpu {
 
-/// The tags and the age limit of a Filter, with counts of the searches that have them.
+/// The tags and the age limit of a Filter, and counts of the searches with this filter.
 struct PlannedFilter {
   TagFilter tags;
   std::int64_t age_us_max = Filter::any_age;
@@ -40,10 +40,10 @@ struct ListPlan : ListDirectory {
     std::uint64_t first = 0;  ///< the index of its first neighbour; the list has room for k
     ReportOn on = ReportOn::order;
   };
-  std::vector<PlannedFilter> filters;   ///< all different
-  std::vector<PlannedSearch> searches;  ///< sorted by order()
-  std::vector<Room> rooms;              ///< [search]
-  std::uint64_t room = 0;  ///< the number of neighbours for which all lists together have room
+  std::vector<PlannedFilter> filters;    ///< all different
+  std::vector<PlannedSearch> searches;   ///< sorted by order()
+  std::vector<Room> rooms;               ///< [search]
+  std::uint64_t room = 0;                ///< room of all lists together, in neighbours
   std::vector<std::uint8_t> is_grouped;  ///< [filter]: the argument of order()
 
   ListPlan() = default;

@@ -21,20 +21,20 @@ struct TickLists {
   std::vector<Neighbor> neighbors;
   std::vector<Slot> slots;  ///< the slot of each of `neighbors`
 
-  /// The spans of the TickResult point to the next two members.
+  /// The spans of the TickResult point into `reported` and `states`.
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
 
-  /// Makes room for all lists of the plan.
+  /// Takes `next` as the plan and makes room for all its lists.
   void lay_out(std::shared_ptr<const ListPlan> next);
 
   std::span<const Neighbor> of(std::uint32_t search) const {
     return std::span(neighbors).subspan(plan->rooms[search].first, counts[search]);
   }
-  /// Appends the states of a list's neighbours.
+  /// Appends the states of a list's neighbours to `to`.
   void append_states(std::uint32_t search, const ObjectSnapshot& objects,
                      std::vector<NeighborState>& to) const;
-  /// Does the same, but writes to memory that has room for all neighbours of the list.
+  /// Does the same, but overwrites memory that has room for all neighbours of the list.
   void write_states(std::uint32_t search, const ObjectSnapshot& objects, NeighborState* to) const;
 };
 

@@ -21,7 +21,7 @@ thread_local const hwy::Sorter simd_sort;  // one for each thread, because it ow
 bool has_simd_sort() {
   hwy::ChosenTarget& chosen = hwy::GetChosenTarget();
   if (!chosen.IsInitialized()) chosen.Update(hwy::SupportedTargets());
-  constexpr std::size_t portable = HWY_MAX_DYNAMIC_TARGETS + 1;  // in Highway's tables of functions
+  constexpr std::size_t portable = HWY_MAX_DYNAMIC_TARGETS + 1;  // index in Highway's tables
   return chosen.GetIndex() != portable;
 }
 

@@ -32,12 +32,12 @@ class CandidateRows {
   /// computes for it is above the limit.
   float limit(std::size_t query) const { return limits_[query]; }
 
-  /// Adds a row that the scan did not find above the limit. `product` is the product of the shadows
-  /// of the query and the row.
+  /// Adds a row whose number in the scan was not above the limit. `product` is the product of the
+  /// shadows of the query and the row.
   void add(std::size_t query, VectorRow row, std::int32_t product);
 
-  /// Adds to `query` the candidates that it has in `other`. If `query` has failed in `other`, it
-  /// fails here too.
+  /// Adds to `query` the candidates of the same query in `other`. If the query has failed in
+  /// `other`, it fails here, too.
   void add_all(const CandidateRows& other, std::size_t query);
 
   /// Returns true if the query has failed: its buffer was full of rows that the shadows cannot tell
@@ -46,8 +46,8 @@ class CandidateRows {
   std::size_t failures() const { return failures_; }
   void fail_all();
 
-  /// Drops the candidates that cannot be among the k nearest. Returns the keys of the others, in
-  /// any order. The low 32 bits of a key are the row.
+  /// Drops the candidates that cannot be among the k nearest. Returns the keys of the remaining
+  /// candidates, in any order. The low 32 bits of a key are the row.
   std::span<const std::uint64_t> finish(std::size_t query);
 
  private:
@@ -65,7 +65,7 @@ class CandidateRows {
   std::uint64_t first_self_ = no_row;
   ShadowMaxima maxima_;
   std::size_t room_ = 0;             ///< the number of keys that each query has room for
-  std::vector<std::uint64_t> keys_;  ///< room_ for each query; a key: upper bound of value, row
+  std::vector<std::uint64_t> keys_;  ///< room_ keys for each query: (upper bound, row)
   std::vector<std::size_t> counts_;
   std::vector<std::size_t> cuts_at_;  ///< the count at which the buffer is cut next
   std::vector<double> reaches_;       ///< ScoreInterval::reach of the k-th smallest upper bound

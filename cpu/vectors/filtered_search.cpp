@@ -107,7 +107,7 @@ void FilteredSearch::scan(PanelRange panels, const ShadowTiles& tiles,
                           CandidateRows& candidates) const {
   const std::size_t queries = tiles.queries();
   if (candidates.failures() == queries) return;
-  // One scan serves all queries of a block, so a scan for less than half of them is not worth it.
+  // One scan serves all queries of a block. For less than half of them it would cost too much.
   if (candidates.failures() * 2 > queries) return candidates.fail_all();
   scan_shadows({interval_.is_product(), panels_, panels, tiles}, candidates);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the k nearest rows in two steps. Shadows first discard most rows; then the scores of the
 // few remaining rows are computed. The lists are the same as those of PanelSearch. If rows have
-// many components, FilteredSearch is faster. CpuVectorSearcher owns a FilteredSearch and asks
-// PanelSearch for the queries that FilteredSearch leaves over.
-// docs/decisions/0012-integer-filter.md has the reasons.
+// many components, FilteredSearch is faster. CpuVectorSearcher owns a FilteredSearch and passes the
+// queries that it leaves over to PanelSearch. docs/decisions/0012-integer-filter.md has the
+// reasons.
 #pragma once
 
 #include <atomic>
@@ -34,10 +34,10 @@ class FilteredSearch {
   void set_corpus(Metric metric, const CorpusRows& corpus);
   void clear();
 
-  /// Writes the lists of all queries except those that it leaves over for PanelSearch. Returns the
-  /// numbers of the queries left over, in ascending order. A query is left over if it has too many
-  /// rows near its k-th neighbour for the shadows to tell apart, or if most other queries are left
-  /// over. VectorSearch::on_progress counts only the written lists.
+  /// Writes the lists of all queries, except the queries left over for PanelSearch. Returns the
+  /// numbers of the queries left over, in ascending order. A query is left over if its buffer was
+  /// full of rows near its k-th neighbour that the shadows cannot order, or if most other queries
+  /// are left over. VectorSearch::on_progress counts only the written lists.
   ///
   /// Memory for each thread: the shadows of at most 128 queries and, for each of these queries, at
   /// most 3 k + 608 keys of 8 bytes. If there are few queries, there are twice as many keys. If the

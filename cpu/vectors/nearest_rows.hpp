@@ -30,8 +30,8 @@ class NearestRows {
   const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 
   /// Call before rows are added in ascending order from `next_row` on. Sets the gates. A row with
-  /// the same score as the k-th candidate passes the gate only if the row may be smaller than the
-  /// candidate's row.
+  /// the same score as the k-th candidate passes the gate only if its number may be smaller than
+  /// that of the candidate.
   void go_on_from(VectorRow next_row);
 
   /// Returns the gate: a row with this score or a larger score is not among the k nearest.
@@ -70,9 +70,9 @@ class NearestRows {
 
   std::size_t k_ = 1;
   std::size_t room_ = 0;             ///< the number of keys that each query has room for
-  std::vector<std::uint64_t> keys_;  ///< room_ for each query, of which the first counts_ are used
+  std::vector<std::uint64_t> keys_;  ///< room_ keys for each query; the first counts_ are used
   std::vector<std::size_t> counts_;
-  std::vector<std::uint64_t> bounds_;  ///< the k-th key at the last cut; before it: 2^64 - 1
+  std::vector<std::uint64_t> bounds_;  ///< the k-th key at the last cut; at first 2^64 - 1
   std::vector<float> gates_;
   std::vector<std::uint64_t> selves_;
   std::vector<const std::uint64_t*> masks_;  ///< nullptr: all rows

@@ -45,7 +45,7 @@ HWY_INLINE PairLanes all_pairs(const ShadowPair* from) {
 }
 /// Multiplies the components of `a` with those of `b` and adds each product to `first` or `second`.
 /// On x86 `first` receives all products, and the compiler removes `second`. On NEON one of them
-/// receives the products of the low lanes and the other those of the high lanes.
+/// receives the products of the low lanes, and the other receives the products of the high lanes.
 HWY_INLINE void add_products(PairLanes a, PairLanes b, IntegerLanes& first, IntegerLanes& second) {
   first = hn::ReorderWidenMulAccumulate(IntegerTag(), a, b, first, second);
 }

@@ -28,7 +28,7 @@ struct PanelQuestion {
   const VectorPanels& corpus;
   VectorsView queries;
   std::uint32_t k = 1;
-  /// Called before the `count` queries from `first` on are searched. Tells `nearest` which rows
+  /// Called before the `count` queries from `first` on are searched. Sets in `nearest` which rows
   /// each of these queries skips. Query `first` + i of the question is query i of `nearest`. If
   /// `choose` is empty, no query skips a row.
   std::function<void(NearestRows& nearest, std::uint32_t first, std::uint32_t count)> choose{};

@@ -58,7 +58,7 @@ class VectorPanels {
   };
 
   void take_room(std::size_t panels);
-  /// Fills a panel with its rows, the first of which is at `rows`.
+  /// Fills a panel with its rows. The first row is at `rows`.
   void pack(const float* rows, std::size_t number);
   /// Returns how many rows a panel has.
   std::size_t filled(std::size_t number) const {

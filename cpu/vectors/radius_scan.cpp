@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements RadiusScan. Threads take blocks of queries; if there are few blocks, each is searched
-// in several ranges of panels at once.
+// Implements RadiusScan. Threads take blocks of queries. If there are few blocks, several threads
+// search the same block, each in another range of panels.
 #include "starling/cpu/vectors/radius_scan.hpp"
 
 #include <algorithm>
@@ -12,11 +12,12 @@
 namespace starling::cpu {
 namespace {
 
-// The lists of the queries under way should have about this many entries: 20 bytes each. At
-// entries_max the scan ends and begins again with fewer queries.
+// The lists of the queries under way should together have about entries_wanted entries of 20 bytes.
+// Above entries_max the scan ends and begins again with fewer queries.
 constexpr std::uint64_t entries_wanted = std::uint64_t{1} << 22;
 constexpr std::uint64_t entries_max = 2 * entries_wanted;
-// The first queries are few, because the length of their lists is unknown.
+// The scan begins with few queries, because the length of their lists is unknown. It then takes at
+// most growth_max times as many queries as before.
 constexpr std::uint32_t growth_max = 8;
 // A thread polls after this many matches that it counts or copies.
 constexpr std::size_t matches_a_poll = std::size_t{1} << 14;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds all rows within a radius of some queries at a time, with the scan of panels or in a tree,
-// and gathers them as lists. Long lists make it take fewer queries, so that its memory stays
-// bounded. CpuVectorSearcher owns a RadiusScan.
+// Finds all rows within a radius of queries, some queries at a time, by a scan of panels or in a
+// tree, and gathers the rows in lists. If the lists are long, it takes fewer queries at a time, so
+// that its memory stays bounded. CpuVectorSearcher owns a RadiusScan.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@
 
 namespace starling::cpu {
 
-/// Call start; then, as long as next_queries returns true: add_panels for each strip of the corpus
-/// in the order of its rows, or add_tree; and gather, unless is_too_long returns true.
+/// Call start. Then, while next_queries returns true, call add_panels for each strip of the corpus
+/// in the order of its rows, or call add_tree. Then call gather, unless is_too_long returns true.
 class RadiusScan {
  public:
   explicit RadiusScan(ThreadPool& pool) : pool_(pool), scratch_(pool.threads()) {}
@@ -29,8 +29,8 @@ class RadiusScan {
   /// `search` must live until the last gather.
   void start(Metric metric, const RadiusSearch& search);
 
-  /// Begins with the next queries, or again with fewer of them if their lists were too long.
-  /// Returns false, and frees the memory, if there are none left.
+  /// Begins with the next queries. If the lists were too long, begins again with fewer of the same
+  /// queries. Returns false and frees the memory if no query is left.
   bool next_queries();
   std::uint32_t first_query() const { return first_; }
 
@@ -38,11 +38,12 @@ class RadiusScan {
   void add_panels(const VectorPanels& panels, VectorRow first_row);
   void add_tree(const RowTree& tree);
 
-  /// Returns whether the lists of several queries need more memory than allowed. Then some rows
-  /// are missing.
+  /// Returns whether the lists of the queries under way are too long. If so, rows are missing in
+  /// them. Returns false for up to four queries, whatever the length.
   bool is_too_long() const;
 
-  /// Returns the lists of these queries, valid until the next call of next_queries or start.
+  /// Returns the lists of the queries under way. Valid until the next call of next_queries or
+  /// start.
   RadiusLists gather();
 
  private:
@@ -76,7 +77,7 @@ class RadiusScan {
   QueryBlocks blocks_;
   std::size_t ranges_ = 0;
   bool is_by_row_ = true;                  ///< the matches of a query are in the order of rows
-  std::vector<Found> found_;               ///< one per range and block
+  std::vector<Found> found_;               ///< [range][block]
   std::atomic<std::uint64_t> entries_{0};  ///< number of matches in found_
   std::vector<std::uint64_t> offsets_;
   std::vector<VectorNeighbor> neighbors_;

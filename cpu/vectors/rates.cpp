@@ -81,8 +81,8 @@ HWY_EXPORT(take_steps);
 HWY_EXPORT(steps_per_round);
 
 constexpr std::size_t read_floats = std::size_t{128} << 20;  // 512 MiB, more than any cache holds
-constexpr std::size_t rounds = 1 << 17;                      // of a chunk: about a millisecond
-constexpr std::size_t chunks_per_thread = 16;                // many, as threads differ in speed
+constexpr std::size_t rounds = 1 << 17;                      // in one chunk: about a millisecond
+constexpr std::size_t chunks_per_thread = 16;                // several: threads differ in speed
 constexpr int read_trials = 4;
 constexpr int step_trials = 8;
 

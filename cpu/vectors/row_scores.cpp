@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements score_rows without SIMD, for several rows at a time. The sum of each row is one chain
 // of fused multiply-adds, and the processor computes independent chains side by side. Compiled once
-// per instruction set, so that std::fma is a single instruction wherever the set has one for it.
+// per instruction set, so that std::fma is a single instruction where the set has one.
 #include "starling/cpu/vectors/row_scores.hpp"
 
 #include <cmath>

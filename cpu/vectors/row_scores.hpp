@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the score of a query with each of some rows, which need not lie side by side.
+// Computes the scores of a query with some rows of a corpus, which need not be adjacent.
 // VectorNeighbor specifies the score. FilteredSearch calls score_rows for the rows that remain
 // after its filter.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the rows that one thread has found within the bounds of the queries of a block. The bound
-// of a query is VectorQuery::score_max. PanelSearch and RadiusScan own them, and the scan fills
-// them. The scan calls the same functions of RowsWithin and of NearestRows.
+// Holds the rows that a thread has found within the bounds of the queries of a block. The bound of
+// a query is VectorQuery::score_max. PanelSearch and RadiusScan own RowsWithin objects, and the
+// scan fills them. RowsWithin has the functions of NearestRows that the scan calls.
 #pragma once
 
 #include <cmath>
@@ -31,7 +31,8 @@ class RowsWithin {
     }
   }
 
-  /// The same for `queries` queries with one bound and without masks. Matches begin at query 0.
+  /// Does the same for `queries` queries with one bound and without masks. Matches begin at query
+  /// 0.
   void start(std::size_t queries, float score_max) {
     first_query_ = 0;
     gates_.assign(queries, std::nextafter(score_max, std::numeric_limits<float>::infinity()));
@@ -40,7 +41,7 @@ class RowsWithin {
 
   /// Returns the gate: a row with this score or a larger score is too far away.
   float gate(std::size_t query) const { return gates_[query]; }
-  /// Returns nullptr if the query has no mask.
+  /// Returns the mask of the query; nullptr: all rows.
   const std::uint64_t* mask(std::size_t query) const { return masks_[query]; }
 
   void add(std::size_t query, float score, VectorRow row) {

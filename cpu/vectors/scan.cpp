@@ -79,8 +79,7 @@ HWY_NOINLINE void add_below_gate(const FloatLanes (&scores)[panel_vectors], std:
   }
 }
 
-// Scans for `queries` neighbouring queries, of which `first_query` is the first. They must be in
-// one tile.
+// Scans for the `queries` queries from `first_query` on. They must be in one tile.
 template <Recipe recipe, std::size_t queries, class Rows>
 void scan_some(const VectorScan& asked, std::size_t first_query, Rows& nearest) {
   const float* const components = asked.tiles.tile(first_query / QueryTiles::tile_queries) +

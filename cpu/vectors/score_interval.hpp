@@ -33,7 +33,7 @@
 
 namespace starling::cpu {
 
-/// What the bounds need to know about the shadow of one row.
+/// The data of one row's shadow from which the bounds are computed.
 struct Shadow {
   double square = 0;  ///< |x_h|^2, with a relative error of at most 2^-52
   float scale = 1;    ///< s
@@ -55,7 +55,7 @@ class ScoreInterval {
 
   bool is_product() const { return is_product_; }
 
-  /// Returns r. `product` is the product of the h of both rows.
+  /// Returns r. `product` is the product of h of x and h of y.
   double middle(const Shadow& x, const Shadow& y, std::int32_t product) const {
     const double shadows = static_cast<double>(x.scale) * y.scale * product;
     if (is_product_) return -shadows;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements the searcher of searcher.hpp. It owns the corpus, checks each search, chooses among
-// RowTree, FilteredSearch and PanelSearch, and tells PanelSearch which rows the queries skip. A
-// search by radius is a RadiusScan, whatever the filter.
+// RowTree, FilteredSearch and PanelSearch, and sets which rows the queries skip in PanelSearch.
+// RadiusScan does every search by radius, whatever the RowFilter is.
 #include "starling/cpu/vectors/searcher.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ namespace {
 // docs/decisions/0012-integer-filter.md has the measurements.
 struct FilterLimits {
   std::size_t dimension_min;
-  /// The dimension_min of the inner product, whose scores are cheaper.
+  /// dimension_min for the inner product, whose scores are cheaper.
   std::size_t product_dimension_min;
   std::size_t list_work;
 };
@@ -45,7 +45,8 @@ constexpr FilterLimits emulated_limits{2, 2, std::size_t{1} << 9};  // no fused 
 constexpr std::uint32_t list_min = 16;
 
 // A tree should save time if the corpus has at least this many rows for each entry of a list. The
-// number is a guess; a graph of 200,000 rows with k 8, far above it, takes a tenth of the time.
+// number is a guess. A k-NN graph of 200,000 rows with k = 8 is far above it, and takes a tenth of
+// the time with the tree.
 constexpr std::uint32_t tree_rows_an_entry = 64;
 
 bool saves_time(Metric metric, std::uint32_t rows, std::uint32_t dimension, std::uint32_t k) {
@@ -122,7 +123,8 @@ class CpuVectorSearcher final : public VectorSearcher {
   }
 
  private:
-  /// A borrowed corpus with more bytes gets its panels in strips of this size.
+  /// If a borrowed corpus has more bytes, its panels are made strip by strip, in strips of this
+  /// size.
   static constexpr std::size_t strip_bytes = std::size_t{32} << 20;
 
   bool is_borrowed() const { return has_rows_ && copy_ == nullptr; }
@@ -163,7 +165,8 @@ class CpuVectorSearcher final : public VectorSearcher {
       return;
     }
     std::unique_ptr<float[]> copied;
-    // A tree reads each row once, and its rows have at most three components.
+    // A tree needs prepared rows. The copy is small, because its rows have at most three
+    // components.
     if (taken == Taken::copied || (uses_tree && !corpus.are_prepared())) {
       copied = copy_of(corpus);
       corpus = CorpusRows({{copied.get(), corpus.in_memory().components.size()}, dimension_});
@@ -178,7 +181,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     has_rows_ = true;
   }
 
-  /// Returns a copy of the rows, prepared.
+  /// Returns a prepared copy of the rows.
   std::unique_ptr<float[]> copy_of(const CorpusRows& corpus) {
     const std::size_t components = corpus.in_memory().components.size();
     auto copied = std::make_unique_for_overwrite<float[]>(components);
@@ -186,7 +189,7 @@ class CpuVectorSearcher final : public VectorSearcher {
     return copied;
   }
 
-  /// Returns the row of the corpus that a query is. Not called if no query is a row.
+  /// Returns the row of the corpus that is the query itself. Not called if no query is a row.
   using SelfOf = std::function<VectorRow(std::uint32_t query)>;
 
   void search_panels(const VectorSearch& search, std::span<VectorNeighbor> lists) {
@@ -209,7 +212,8 @@ class CpuVectorSearcher final : public VectorSearcher {
                            .queries = search.queries,
                            .k = search.k,
                            .on_progress = search.on_progress};
-    // A row before the first one becomes a number beyond all rows.
+    // The self of a query may be before `first`. The difference then wraps to a number beyond all
+    // rows.
     if (search.first_self != no_row)
       question.choose = [&](NearestRows& nearest, std::uint32_t query, std::uint32_t count) {
         for (std::uint32_t i = 0; i < count; ++i) nearest.pass_over(i, self_of(query + i) - first);
@@ -309,8 +313,8 @@ class CpuVectorSearcher final : public VectorSearcher {
   std::unique_ptr<float[]> copy_;  ///< the corpus, unless it is borrowed or only in panels
   CorpusRows rows_;                ///< the corpus, unless it is only in panels
   bool has_rows_ = false;          ///< the corpus is in rows_
-  std::uint32_t dimension_ = 0;    ///< the dimension of the corpus
-  std::uint32_t row_count_ = 0;    ///< the number of rows of the corpus
+  std::uint32_t dimension_ = 0;
+  std::uint32_t row_count_ = 0;  ///< number of rows of the corpus, also if only in panels
   std::vector<VectorNeighbor> merged_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The VectorSearcher on CPU threads with SIMD. For each query it scores either every row of the
 // corpus, or only the rows that remain after a filter by shadows. Rows of up to three components
-// are in a tree. cpu/backend.cpp makes it.
+// may be in a tree instead. cpu/backend.cpp makes the searcher.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace starling::cpu {
 /// Whether rows are filtered by their shadows (FilteredSearch), or found by a RowTree. The choice
 /// never changes an answer.
 enum class RowFilter : std::uint8_t {
-  automatic,  ///< what is likely to save time
-  always,     ///< shadows, for tests
+  automatic,  ///< the way that is likely to save time
+  always,     ///< filters by shadows, for tests
   never,
-  tree,  ///< the tree wherever it is possible, for tests
+  tree,  ///< uses the tree wherever it is possible, for tests
 };
 
 /// Makes a searcher with this number of threads; 0: one thread for each core.

@@ -17,7 +17,7 @@
 namespace starling::cpu {
 namespace {
 
-constexpr std::size_t queries_at_once_max = 1024;  // whose components are copied at a time
+constexpr std::size_t queries_at_once_max = 1024;  // queries whose components are copied at once
 constexpr std::size_t rows_grain = 64;
 
 class CpuVectorStore final : public VectorStore {

@@ -27,8 +27,8 @@ class BucketScatter {
   /// Calls put(place, position, slot) once for each point, from several threads. The points of a
   /// bucket get consecutive places, in the order of `points`. This holds for any number of threads.
   ///
-  /// find(positions, found) writes the bucket of each position to `found`, which is as long. There
-  /// are `buckets` buckets. The bucket of a dead object is `buckets`.
+  /// find(positions, found) writes the bucket of each position to `found`, which is as long as
+  /// `positions`. There are `buckets` buckets. The bucket of a dead object is `buckets`.
   template <class Find, class Put>
   void run(const PointSet& points, std::size_t buckets, const Find& find, const Put& put,
            ThreadPool& pool);
@@ -97,9 +97,9 @@ void BucketScatter::run(const PointSet& points, std::size_t buckets, const Find&
   });
 }
 
-// Calls act(index) for the points from index `begin` to `end` - 1 whose bucket is in the range. It
-// lists them first, without branches, because a branch that depends on the bucket would often be
-// predicted wrongly.
+// Calls act(index) for the points from index `begin` to `end` - 1 whose bucket is in the range.
+// First lists the indexes of these points without branches, because a branch that depends on the
+// bucket would often be predicted wrongly.
 template <class Act>
 void BucketScatter::for_each_in(const BucketRange& range, std::size_t begin, std::size_t end,
                                 const Act& act) {

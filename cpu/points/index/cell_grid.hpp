@@ -58,7 +58,7 @@ class CellGrid {
   int dimensions() const { return dimensions_; }
   bool is_one_point() const { return extent_ == 0; }
 
-  /// Returns the cell of a point. For a point outside the box it is the nearest cell at the border.
+  /// Returns the cell of a point. A point outside the box gets the nearest cell at the border.
   std::uint32_t cell(const LatticePoint& point) const {
     const std::uint32_t x = coordinate(point.x, min_.x);
     const std::uint32_t y = coordinate(point.y, min_.y);

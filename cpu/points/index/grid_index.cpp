@@ -102,7 +102,7 @@ bool GridIndex::build(const PointSet& points, Space space, Scratch& scratch, Thr
       pool);
 
   resize_with_headroom(blocks_, block_count);
-  // A block of n objects has at most max(n / cell_objects, 1) cells, and one begin more than cells.
+  // A block of n objects has at most max(n / cell_objects, 1) cells, and one more begin than cells.
   resize_with_headroom(cell_begins_, count / cell_objects + 2 * block_count + 1);
   std::atomic<std::uint64_t> shared_cells{0};
   const std::size_t tasks = (block_count + blocks_per_task - 1) / blocks_per_task;

@@ -59,8 +59,8 @@ class GridIndex {
   std::size_t dimensions() const { return dimensions_; }
 
   /// Returns the arrays of a block: the coordinates of its objects by place along axis 0, then
-  /// those along the next axes, then the slots. Each array has block.count values. SIMD code may
-  /// read `padding` values past the end of each array.
+  /// along the other axes, then the slots. Each array has block.count values. SIMD code may read
+  /// `padding` values past the end of each array.
   const std::int32_t* arrays(const GridBlock& block) const {
     return objects_.data() + block.first * stride();
   }

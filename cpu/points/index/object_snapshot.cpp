@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t rows_grain = 4096;
 constexpr std::size_t prefetch_rows = 16;
-// The rows themselves come from the cache of the core that staged them, which takes longer.
+// Rows are prefetched earlier than slots: they come from the cache of the core that staged them,
+// which takes longer.
 constexpr std::size_t far_rows = 96;
 constexpr std::size_t rows_a_line = 64 / sizeof(ObjectRow);
 constexpr int box_age_max = 32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects at a tick, by slot. The indexes are built from it, and filters read it. CpuEngine
-// owns an ObjectSnapshot.
+// The objects at a tick, by slot. Indexes are built from an ObjectSnapshot, and filters read it.
+// CpuEngine owns an ObjectSnapshot.
 #pragma once
 
 #include <cstdint>

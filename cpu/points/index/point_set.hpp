@@ -17,8 +17,8 @@ inline constexpr std::int32_t nowhere = std::numeric_limits<std::int32_t>::min()
 
 struct PointSet {
   std::span<const LatticePoint> positions;  ///< an entry with x = nowhere is not a point
-  std::span<const Slot> slots;  ///< the slot of each position; empty: position i is that of slot i
-  std::uint64_t count = 0;      ///< the number of points
+  std::span<const Slot> slots;  ///< slot of each position; if empty, position i has slot i
+  std::uint64_t count = 0;      ///< number of positions with x != nowhere
   Box box;                      ///< contains all points, and may be too large
 
   Slot slot(std::size_t i) const { return slots.empty() ? static_cast<Slot>(i) : slots[i]; }

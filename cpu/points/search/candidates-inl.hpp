@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects gathered for a search, and decisions from their estimated distances, before exact
-// distances are computed. grid_search.cpp includes it once per instruction set.
+// distances are computed. grid_search.cpp includes this file once per instruction set.
 #if defined(STARLING_CPU_CANDIDATES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef STARLING_CPU_CANDIDATES_INL_HPP
 #undef STARLING_CPU_CANDIDATES_INL_HPP

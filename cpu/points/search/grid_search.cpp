@@ -215,8 +215,8 @@ class GridSearch {
     return true;
   }
 
-  // Answers a request whose first circle was not enough. That circle met `met` objects, of which
-  // `kept` are candidates. Takes larger circles until a circle is enough, or gives up.
+  // Answers a request whose first circle had too few objects. That circle met `met` objects; `kept`
+  // of them are candidates. Takes larger circles until one has enough objects, or gives up.
   void widen(Circle circle, std::size_t met, std::size_t kept, SearchRequest& request) {
     request.found = 0;
     request.gave_up = false;
@@ -472,12 +472,12 @@ class GridSearch {
   Slots slots_;
   Ranking<Slots> ranking_;
   std::size_t last_k_ = 0;
-  double enough_ = 0;  // for last_k_
+  double enough_ = 0;  // what enough() returned for last_k_
   // The number of objects that the last gather met: those in the circle or, for a request with a
   // test, those in the cells that the circle touches.
   std::size_t met_ = 0;
   std::size_t room_ = 0;
-  float* estimates_ = nullptr;  // of the gathered objects, like the next two: see SearchScratch
+  float* estimates_ = nullptr;  // [gathered object], as are the next two; SearchScratch owns them
   std::int32_t* gaps_[3] = {};
   std::int32_t* gathered_slots_ = nullptr;
 };

@@ -22,15 +22,15 @@ namespace starling::cpu {
 struct SearchRequest {
   LatticePoint position;
   std::uint32_t k = 1;
-  Slot exclude = no_slot;  ///< an object that is not in the result
+  Slot exclude = no_slot;  ///< an object to leave out of the result
   TagFilter tags;
   std::uint64_t distance_sq_max = to_number(Filter::any_distance);
   std::int64_t time_us_min = std::numeric_limits<std::int64_t>::min();
   /// The filter of `tags` and `time_us_min` as a PassingTest, for an index with attached tags and
-  /// ranks. nullptr: there is none.
+  /// ranks. nullptr if there is no filter or no such test.
   const PassingTest* test = nullptr;
   float passing_share = 1;        ///< an estimate: the share of objects that pass the filter
-  std::uint64_t expected_sq = 0;  ///< the likely squared distance of the k-th; 0: unknown
+  std::uint64_t expected_sq = 0;  ///< likely squared distance of the k-th neighbour; 0: unknown
   Neighbor* neighbors = nullptr;  ///< output: room for k, nearest first
   Slot* slots = nullptr;          ///< output: room for k, the slots of the same neighbours
   std::uint32_t found = 0;        ///< output: the number of neighbours
@@ -41,8 +41,8 @@ struct SearchRequest {
   }
 };
 
-/// Returns how many objects a search with a filter looks at before it gives up. Beyond this number,
-/// scan_objects is faster.
+/// Returns how many objects a search with a filter examines before it gives up. For a search that
+/// must examine more objects, scan_objects is faster.
 inline std::size_t visits_max(const ObjectSnapshot& objects) {
   constexpr std::size_t visits_min = 1024;
   return visits_min + objects.slot_count() / 8;
@@ -84,17 +84,17 @@ struct SearchScratch {
 };
 
 /// Answers the requests in order. Nearby requests share cache lines, so pass them in spatial order.
-/// Reads ids from `objects`, and tags and times for requests that filter objects.
+/// Reads ids from `objects`. If a request filters objects, also reads tags and times.
 void search(const SpatialIndex& index, const ObjectSnapshot& objects,
             std::span<SearchRequest> requests, SearchScratch& scratch);
 
-/// `search` calls one of these two functions, each of which searches one kind of index. If they
-/// give up a request, its gave_up is true and its found is 0.
+/// search_grid searches a grid, search_tree a tree; `search` calls one of them. If the search of a
+/// request gives up, gave_up is true and found is 0.
 void search_grid(const GridIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
 void search_tree(const TreeIndex& index, const ObjectSnapshot& objects,
                  std::span<SearchRequest> requests, SearchScratch& scratch);
-/// Answers a request without an index.
+/// Answers a request by testing every object.
 void scan_objects(const ObjectSnapshot& objects, SearchRequest& request, SearchScratch& scratch);
 
 }  // namespace starling::cpu

@@ -132,8 +132,8 @@ class TreeSearch {
 
   // Returns true if the node can hold an object that improves the list. If the level has nodes
   // whose objects are all at one point, compares exact distances, and ids at equal distances.
-  // Without this, the search would visit all nodes of coincident objects. On other levels returns
-  // true.
+  // Without this test, the search would visit all nodes of coincident objects. On other levels
+  // returns true.
   bool can_improve(const IndexLevel& level, std::size_t node) {
     if (level.min_id.empty()) return true;
     tighten();

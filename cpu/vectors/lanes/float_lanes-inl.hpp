@@ -65,8 +65,8 @@ HWY_INLINE FloatLanes select_below(FloatLanes values, FloatLanes limit, FloatLan
                                    FloatLanes no) {
   return hn::IfThenElse(hn::Lt(values, limit), yes, no);
 }
-/// Divides each value, which must be normal and positive, by the power of two 2^e for which the
-/// quotient is in [base, 2 base). Returns the quotients; writes each e to `exponents`.
+/// Divides each value by a power of two 2^e, so that the quotient is in [base, 2 base). Returns the
+/// quotients and writes each e to `exponents`. The values must be normal and positive.
 HWY_INLINE FloatLanes divide_by_power(FloatLanes values, float base, FloatLanes& exponents) {
   const hn::RebindToSigned<FloatTag> tag;
   const auto bits = hn::BitCast(tag, values);

@@ -34,7 +34,7 @@ HWY_INLINE FloatLanes logarithm(FloatLanes values) {
   return multiply_add(exponents, all_lanes(Terms::ln_2), multiply_add(multiply(v, v), q, v));
 }
 
-/// The numbers that both divergences need of components x and y.
+/// The terms of components x and y that both divergences use.
 struct DivergenceLanes {
   FloatLanes t, a, u, w;
 

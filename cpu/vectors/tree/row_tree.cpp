@@ -26,15 +26,17 @@ using Point = std::array<float, RowTree::dimension_max>;
 
 constexpr std::size_t leaves_a_turn = 64;
 
-/// The recipe of squared differences. Components beyond the dimension are 0 and change no bit.
+/// Returns the score by the recipe of squared differences. Components beyond the dimension are 0 in
+/// the query and in the row, and change no bit.
 HWY_INLINE float score_of(const Point& query, float x, float y, float z) {
   const float s = std::fma(query[0] - x, query[0] - x, 0.0F);
   const float t = std::fma(query[1] - y, query[1] - y, s);
   return std::fma(query[2] - z, query[2] - z, t);
 }
 
-/// No row of the node has a lower key: a difference to the box's nearest point is no greater than
-/// that to a row, before rounding and after, and so are the sums of the squares.
+/// Returns a key that no row of the node is below. Along each axis, the box's nearest point is no
+/// farther from the query than a row of the box. Rounding keeps this order, in the differences and
+/// in the sums of their squares.
 HWY_INLINE std::uint64_t least_key(const RowTree::Node& node, const Point& query) {
   Point nearest;
   for (std::size_t axis = 0; axis < nearest.size(); ++axis)
@@ -49,12 +51,13 @@ HWY_INLINE Point point_of(VectorsView queries, std::size_t query) {
   return point;
 }
 
-/// One thread's search for one query after the other.
+/// Searches for one query after another, on one thread.
 class TreeSearch {
  public:
   TreeSearch(const RowTree& tree, std::uint32_t k) : tree_(tree), k_(k) { keys_.reserve(k); }
 
-  /// Returns the keys of the nearest rows without `self`, in order.
+  /// Returns the keys of the k nearest rows without `self`, nearest first. Valid until the next
+  /// call.
   std::span<const std::uint64_t> nearest(const Point& query, VectorRow self) {
     keys_.clear();
     waiting_.clear();
@@ -74,7 +77,7 @@ class TreeSearch {
     std::uint32_t node;
   };
 
-  /// A row whose key is not below the gate is in no list.
+  /// Returns the gate: only a row with a key below it can be in the list.
   std::uint64_t gate() const {
     return keys_.size() < k_ ? std::numeric_limits<std::uint64_t>::max() : keys_.front();
   }
@@ -166,7 +169,8 @@ HWY_AFTER_NAMESPACE();
 namespace starling::cpu {
 namespace {
 
-// Not tuned: a graph of 200,000 rows of 3 components with k 8 takes a tenth of a scan's time.
+// Not tuned. With this limit, the k-NN graph of 200,000 rows of 3 components with k = 8 takes a
+// tenth of the time of a scan.
 constexpr std::uint32_t leaf_rows_max = 16;
 constexpr std::size_t progress_queries = std::size_t{1} << 14;
 constexpr std::size_t search_grain = 256;
@@ -191,8 +195,8 @@ RowTree::RowTree(VectorsView corpus, ThreadPool& pool) : rows_(corpus.rows()) {
   }
 }
 
-/// Fits the node's box to its rows and, if there are many, adds two children. Equal components are
-/// split by row, so that many equal rows still have small nodes with small rows first.
+/// Fits the node's box to its rows. If there are more than leaf_rows_max rows, adds two children.
+/// Equal components are split by row number, so that nodes stay small even among equal rows.
 void RowTree::split(VectorsView corpus, std::uint32_t node, ThreadPool& pool) {
   Node& box = nodes_[node];
   const auto begin = rows_.begin() + box.begin;
