@@ -15,11 +15,11 @@ std::string_view path_in_tree(std::string_view path) {
   constexpr std::string_view root =
       here.substr(0, here.size() - std::string_view("knn/base/assert.cpp").size());
   if (path.starts_with(root)) path.remove_prefix(root.size());
-  // Headers are included by links in the build folder.
+  // Headers are included through links in the build folder.
   constexpr std::string_view include_root = "include/starling/";
   const std::size_t at = path.rfind(include_root);
   if (at != std::string_view::npos) return path.substr(at + include_root.size());
-  // A compiler's cache may return what was compiled in another folder.
+  // A compiler cache may return an object file that was compiled in another folder.
   if (!path.starts_with('/')) return path;
   std::size_t first = path.size();
   for (const std::string_view folder : {"/apps/", "/bench/", "/clients/", "/cpu/", "/gpu/", "/knn/",

@@ -12,7 +12,7 @@ namespace starling {
 [[noreturn]] void assertion_failed(std::string_view what,
                                    std::source_location where = std::source_location::current());
 
-/// Calls assertion_failed if `holds` is false.
+/// Call it for a condition that only a bug in Starling can break.
 inline void check_invariant(bool holds, std::string_view what,
                             std::source_location where = std::source_location::current()) {
   if (!holds) [[unlikely]]

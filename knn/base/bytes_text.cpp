@@ -11,7 +11,7 @@ std::string bytes_text(std::uint64_t bytes) {
   constexpr std::uint64_t step = 1024;
   constexpr std::array<const char*, 5> units{"KiB", "MiB", "GiB", "TiB", "PiB"};
   if (bytes < step) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
-  // A number that would round up to 1,024 of a unit is written in the next one.
+  // A number that would round up to 1,024 of a unit is written in the next unit.
   const auto tenths_of = [](std::uint64_t count, std::uint64_t unit) {
     return count / unit * 10 + (count % unit * 10 + unit / 2) / unit;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes numbers of bytes for sentences: "256 MiB". Log lines and errors use it where a person
-// frees disk or memory. Where a number is compared with a limit, it is written exactly instead.
+// Writes numbers of bytes for people: "256 MiB". Log lines and errors about full disks or memory
+// use it. A number that is compared with a limit is written exactly instead.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace starling {
 
-/// Returns the number in the largest unit of which it is at least one, rounded to a tenth: "512
-/// bytes", "1.5 KiB", "256 MiB".
+/// Returns the number in the largest unit that it reaches, rounded to a tenth: "512 bytes", "1.5
+/// KiB", "256 MiB".
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace starling

@@ -17,8 +17,8 @@ inline std::int64_t steady_now_us() {
       .count();
 }
 
-/// Returns a time like that of steady_now_us, which also goes on while the system sleeps, where the
-/// system tells it.
+/// Returns a time that never goes back. On systems with CLOCK_BOOTTIME, it also advances while the
+/// system sleeps.
 inline std::int64_t boot_now_us() {
 #if defined(CLOCK_BOOTTIME)
   std::timespec now{};
@@ -28,7 +28,7 @@ inline std::int64_t boot_now_us() {
   return steady_now_us();
 }
 
-/// Returns the milliseconds since a value of steady_now_us.
+/// Returns the milliseconds since `steady_us`, a result of steady_now_us.
 inline double ms_since(std::int64_t steady_us) {
   return static_cast<double>(steady_now_us() - steady_us) / 1e3;
 }

@@ -25,7 +25,7 @@ class Descriptor {
   bool is_open() const { return number_ >= 0; }
   /// Closes the descriptor. Returns false if the last bytes could not be written.
   bool close() { return ::close(release()) == 0; }
-  /// Hands the descriptor over to the caller, who closes it.
+  /// Gives up the ownership. The caller must close the descriptor.
   int release() { return std::exchange(number_, -1); }
 
  private:

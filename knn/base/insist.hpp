@@ -8,7 +8,7 @@
 
 namespace starling {
 
-/// Calls the function until it finds memory.
+/// Calls the function every 10 ms until it does not throw std::bad_alloc. Returns its result.
 template <class Function>
 void insist(const Function& function) {
   for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps blocks without a claim on memory: see lazy_memory.hpp.
+// Maps blocks of address space without reserving memory for them: see lazy_memory.hpp.
 #include "starling/knn/base/lazy_memory.hpp"
 
 #include <fstream>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t mapped_bytes_min = std::size_t{1} << 20;
 
-/// The part of a block after these bytes may come in huge pages: random reads of a large table
-/// then wait less for addresses. A small table takes no more memory than before.
+/// After these bytes, a block may use huge pages, so that random reads of a large table wait less
+/// for address translation. A small table does not, because huge pages would take more memory.
 constexpr std::size_t small_bytes = std::size_t{4} << 20;
 
 class LazyMemory final : public std::pmr::memory_resource {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for large arrays that must never be copied to grow, because the copy holds the thread that
-// grows them. ObjectTable and the staging halves of CPU engines keep their arrays in it.
+// Memory for large arrays that must never be copied to grow, because the copy would delay the
+// thread that grows them. ObjectTable and the staging halves of CPU engines use it.
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 
 namespace starling {
 
-/// Returns the smallest value for which at least the fraction `share` (0 to 1) of all values is
-/// less than or equal to it. Returns 0 if there are no values.
+/// Returns the smallest of the values that is at least as large as the fraction `share` (0 to 1) of
+/// all values. Returns 0 if there are no values.
 double percentile(std::vector<double> values, double share);
 
 inline double median(const std::vector<double>& values) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the caller of a long computation follow it and end it. The computation calls a Poll between
-// steps; the Poll calls the caller's function a few times a second. ThreadPool and the searchers of
-// vectors do so.
+// Lets the caller of a long computation follow and end it. The computation calls a Poll between its
+// steps, and the Poll calls the caller's function a few times a second. ThreadPool and the
+// searchers of vectors call a Poll.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@ namespace starling {
 /// time may call them.
 class Poll {
  public:
-  /// Between two calls of the caller's function.
+  /// The shortest time between two calls of the caller's function.
   static constexpr std::chrono::milliseconds interval{50};
 
   Poll() = default;  ///< calls nothing
-  /// An exception of `ask` ends the computation.
+  /// Calls `ask`. An exception that `ask` throws ends the computation.
   explicit Poll(std::function<void()> ask) : state_(std::make_shared<State>(std::move(ask))) {}
 
   explicit operator bool() const { return state_ != nullptr; }
@@ -32,7 +32,7 @@ class Poll {
     state_->due = Clock::now() + interval;
   }
 
-  /// The same for steps of nanoseconds: looks at the clock in one of 4,096 calls.
+  /// Call this between steps of nanoseconds instead. It reads the clock in one of 4,096 calls.
   void after_tiny_step() {
     if (++tiny_steps_ % 4096 == 0) (*this)();
   }

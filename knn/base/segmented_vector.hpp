@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector whose elements never move, because it consists of segments of equal size. To grow takes
-// the same short time however large it is. QueryTable keeps its queries in one.
+// A vector whose elements never move, because it consists of segments of equal size. Growth takes
+// the same short time at any size. QueryTable keeps its queries in a SegmentedVector.
 #pragma once
 
 #include <cstddef>

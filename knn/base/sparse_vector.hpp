@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector most of whose elements were never written. It takes memory in small segments, when one
-// of their elements is first written, so no call takes long however large the vector is.
-// ObjectTable keeps in it what few objects have.
+// A vector for data that few indexes have. It allocates a segment of 1,024 elements when one of
+// them is first written, so no call takes long at any size. ObjectTable uses it for data that few
+// objects have.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class SparseVector {
  public:
   static constexpr std::size_t segment_size = 1024;
 
-  /// Returns the element to be written; T{} if it was never written.
+  /// Returns the element for writing. It is T{} if it was never written.
   T& at(std::size_t index) {
     const std::size_t segment = index / segment_size;
     if (segment >= segments_.size()) segments_.resize(segment + 1);
     if (!segments_[segment]) segments_[segment] = std::make_unique<Segment>();
     return (*segments_[segment])[index % segment_size];
   }
-  /// Returns the element, or null if it and its neighbours were never written.
+  /// Returns the element, or null if no element of its segment was written.
   const T* find(std::size_t index) const {
     const std::size_t segment = index / segment_size;
     if (segment >= segments_.size() || !segments_[segment]) return nullptr;

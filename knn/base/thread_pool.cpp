@@ -21,10 +21,10 @@ constexpr std::size_t ranges_per_thread = 8;  // several, because some ranges ta
 // microseconds apart, but waking a thread takes tens of microseconds.
 constexpr std::chrono::microseconds spin_time{100};
 
-/// Ends a task after another one, or the poll, has thrown what `run` throws again.
+/// Ends a task because another task or the poll has thrown. `run` throws that exception again.
 struct RoundEnded {};
 
-/// Tells an x86 processor that the loop only waits. This saves power and lets the other hardware
+/// Hints to an x86 processor that the loop only waits. This saves power and lets the other hardware
 /// thread of the core run. Does nothing on other processors.
 void spin_pause() {
 #if defined(__x86_64__) || defined(__i386__)

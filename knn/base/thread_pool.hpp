@@ -56,21 +56,21 @@ class ThreadPool {
   /// From here on, run and for_ranges call `poll` on the thread that called them: between chunks,
   /// and while they wait for other threads. for_ranges then makes as many ranges as `grain` allows.
   /// If `poll` or a task throws, run calls no further task, waits for the tasks under way and
-  /// throws the same.
+  /// throws the exception again.
   void set_poll(Poll poll) { poll_ = std::move(poll); }
   bool has_poll() const { return static_cast<bool>(poll_); }
-  /// Tasks that take more than a few milliseconds call this in between, with their thread. It
-  /// throws if the poll throws now, or if the poll or a task has thrown, and so ends the task. The
-  /// owner of the pool may call it outside of run, with thread 0.
+  /// Call this every few milliseconds in a long task, with the thread of the task. It ends the task
+  /// by an exception if the poll throws now, or if the poll or a task has thrown before. The owner
+  /// of the pool may call it outside of run, with thread 0.
   void poll(unsigned thread) {
     if (poll_) poll_on(thread);
   }
-  /// The same on the thread that calls run, after a step of nanoseconds.
+  /// Call this after steps of nanoseconds instead, and only on the thread that calls run.
   void poll_after_tiny_step() { poll_.after_tiny_step(); }
 
  private:
   void poll_on(unsigned thread);
-  /// Keeps the exception that is being handled for `run`, and ends the tasks that poll.
+  /// Stores the current exception, which `run` throws again, and ends the tasks that poll.
   void end_round();
   void wait_for_workers();
   void end_workers();

@@ -46,7 +46,7 @@ class Cursor {
     return count > 0;
   }
 
-  /// Takes a word of capital letters, which may be written in small ones.
+  /// Consumes `word`, which has capital letters. The text may have small letters instead.
   bool take_word(std::string_view word) {
     if (rest_.size() < word.size()) return false;
     for (std::size_t i = 0; i < word.size(); ++i)
@@ -55,7 +55,7 @@ class Cursor {
     return true;
   }
 
-  /// Consumes one digit or two and returns their value.
+  /// Consumes a number of one or two digits and returns its value.
   std::optional<int> one_or_two_digits() {
     const std::string_view run = digit_run();
     if (run.empty() || run.size() > 2) return std::nullopt;
@@ -97,7 +97,7 @@ std::int64_t millionths(std::string_view digits) {
   return value;
 }
 
-/// Microseconds; for nanoseconds 1.
+/// Returns the length of a unit in microseconds. The caller handles nanoseconds.
 std::int64_t unit_us(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::seconds:
@@ -151,7 +151,7 @@ std::optional<std::int64_t> parse_plain_number_us(std::string_view text, TimeUni
     const auto [end, error] =
         std::from_chars(exponent.data(), exponent.data() + exponent.size(), shift);
     if (exponent.empty() || error != std::errc() || shift > shift_max) return std::nullopt;
-    // Moves the point, so that no digit is lost.
+    // Moves the decimal point in the text, so that no digit is lost.
     const auto places = static_cast<std::size_t>(shift);
     digits.append(is_small ? places : 0, '0').append(whole).append(fraction);
     digits.append(is_small ? 0 : places, '0');
@@ -254,7 +254,8 @@ std::optional<std::int64_t> parse_clock_us(Cursor& cursor, bool is_basic = false
   return seconds_us ? std::optional(whole_us + *seconds_us) : std::nullopt;
 }
 
-/// Takes AM or PM after a clock time and changes it. Returns false if they contradict each other.
+/// Consumes AM or PM, if it follows a clock time, and converts the time to 24 hours. Returns false
+/// if the hour is not 1 to 12.
 bool take_half_of_day(Cursor& cursor, std::int64_t& clock_us) {
   Cursor ahead = cursor;
   ahead.take_spaces();

@@ -26,7 +26,7 @@ std::optional<TimeUnit> time_unit_from_string(std::string_view text);
 
 /// The order of day and month in dates whose year comes last.
 enum class DateOrder : std::uint8_t {
-  unknown,      ///< such dates are no times, except those with points, which begin with the day
+  unknown,      ///< only dates with points are times; they begin with the day
   day_first,    ///< 31/12/2022
   month_first,  ///< 12/31/2022
 };
@@ -36,11 +36,11 @@ std::optional<DateOrder> date_order_from_string(std::string_view text);
 
 struct TimeRules {
   TimeUnit unit = TimeUnit::by_magnitude;
-  /// For ISO 8601 times without a zone; east is positive. std::nullopt: a time needs a zone.
+  /// The zone of a time without a zone; east is positive. std::nullopt: every time needs a zone.
   std::optional<std::int64_t> utc_offset_us = 0;
   DateOrder date_order = DateOrder::unknown;
-  /// Clock times without a date, and with a number of days before them, count from 0: SUMO writes
-  /// 00:01:30 and 1:00:00:10.
+  /// If true, a clock time without a date counts from 0. A number of days may stand before it. SUMO
+  /// writes 00:01:30 and 1:00:00:10.
   bool has_clock_from_zero = false;
 };
 
@@ -48,13 +48,12 @@ struct TimeRules {
 /// time is either a number, perhaps with an exponent, or a date with a clock time and a zone.
 /// Digits beyond the microsecond are dropped.
 ///
-/// The date is `YYYY-MM-DD`, `YYYY/MM/DD`, or `YYYYMMDD` before `T`; with a year at its end it is
-/// `DD.MM.YYYY` or, as rules.date_order says, of days, months and year with `/` or `-`. After `T`
-/// or spaces may follow a clock time: `HH:MM[:SS[.fraction]]` or, after `YYYYMMDD`,
-/// `HHMM[SS[.fraction]]`, and AM or PM. Days, months and hours may have one digit where a separator
-/// ends them. The zone, for which spaces may stand first, is `Z`, `UTC`, `GMT`, `+HH:MM`, `+HHMM`
-/// or `+HH`; `-` may replace
-/// `+`. Second 60 is the first second of the next minute.
+/// The date is `YYYY-MM-DD`, `YYYY/MM/DD`, or, before `T`, `YYYYMMDD`. If the year comes last, the
+/// date is `DD.MM.YYYY`, or has `/` or `-` and the order of rules.date_order. After `T` or spaces,
+/// a clock time may follow: `HH:MM[:SS[.fraction]]`, or `HHMM[SS[.fraction]]` after `YYYYMMDD`. AM
+/// or PM may follow the clock time. Days, months and hours may have one digit, except in `YYYYMMDD`
+/// and `HHMM`. The zone is `Z`, `UTC`, `GMT`, `+HH:MM`, `+HHMM` or `+HH`; `-` may replace `+`, and
+/// spaces may stand before the zone. Second 60 is the first second of the next minute.
 std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules& rules);
 
 /// Parses an ISO 8601 time with a zone: `YYYY-MM-DD`, perhaps `T` or a space and
@@ -62,12 +61,12 @@ std::optional<std::int64_t> parse_time_us(std::string_view text, const TimeRules
 /// text.
 std::optional<std::int64_t> parse_iso_time_us(std::string_view text);
 
-/// How much of a second the text of a time has. Further digits are dropped.
+/// The number of digits after the decimal point of the seconds. Further digits are dropped.
 enum class TimeDigits : std::uint8_t {
   seconds = 0,
   milliseconds = 3,
   microseconds = 6,
-  shortest,  ///< those of microseconds, or those of seconds if they say the same
+  shortest,  ///< none if the fraction is 0, else six
 };
 
 /// Returns a time as YYYY-MM-DDTHH:MM:SS[.fraction]Z. Years outside 0000 to 9999 have a minus or

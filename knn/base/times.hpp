@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The range of times, and arithmetic on times that cannot overflow. Times are signed microseconds
-// since any epoch. The tables, the filters and the server use these functions wherever a lease, an
-// age or another duration meets a time.
+// since any epoch. The tables, the filters and the server use these functions to add durations,
+// such as leases and ages, to times.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses calls that the calling program got wrong. Public functions call check_usage; what only
-// Starling itself can break is an invariant (assert.hpp).
+// Refuses wrong calls by the program that embeds Starling. Public functions call check_usage. A
+// condition that only Starling's own code can break is an invariant (assert.hpp).
 #pragma once
 
 #include <stdexcept>
