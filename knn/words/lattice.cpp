@@ -50,7 +50,7 @@ Position earth_centred(double longitude_deg, double latitude_deg, double altitud
           (normal_m * (1.0 - earth_eccentricity_sq) + altitude_m) * sin_latitude};
 }
 
-/// Returns the error of finite degrees.
+/// Returns the error of a wgs84 position without NaN and infinity.
 PositionError error_of_degrees(const Position& position) {
   if (position[0] < -180 || position[0] > 180) return PositionError::longitude_out_of_range;
   if (position[1] < -90 || position[1] > 90) return PositionError::latitude_out_of_range;
@@ -141,7 +141,7 @@ PositionError Lattice::to_lattice(const Position& position, LatticePoint& point)
 }
 
 PositionError Lattice::error_of(const Position& position) const {
-  // No earth-centred coordinate is greater than the equator's radius and the height.
+  // No earth-centred coordinate is greater than the equator's radius plus the height.
   constexpr double spare_m = 1;
   const double reach_m = earth_axis_m + std::abs(position[2]) + spare_m;
   if (options_.space == Space::wgs84 && reach_m < lattice_limit * options_.resolution_m &&
@@ -151,8 +151,7 @@ PositionError Lattice::error_of(const Position& position) const {
   return to_lattice(position, point);
 }
 
-// If a row does not fit the lattice, this function calls to_lattice for the row's position, because
-// to_lattice finds out why it does not fit.
+// If a row does not fit the lattice, to_lattice finds the reason.
 template <std::size_t components, class Number>
 void Lattice::planar_to_lattice(std::span<const Number> coordinates, std::span<LatticePoint> points,
                                 std::span<PositionError> errors) const {
@@ -225,8 +224,8 @@ double Lattice::to_metres(std::uint64_t distance_sq) const {
 }
 
 // to_metres is monotonic, rounding included, so a binary search finds the last square. The search
-// begins at an estimate, from which rounding moves the result by at most 1 up to about 2^50, and by
-// thousands at 2^63.
+// begins at an estimate. Rounding makes the result differ from the estimate by at most 1 for
+// squares up to about 2^50, and by thousands at 2^63.
 std::uint64_t Lattice::to_distance_sq(double metres) const {
   if (!(metres >= 0)) throw std::invalid_argument("a distance must be zero or more metres");
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();

@@ -40,12 +40,12 @@ class Lattice {
   /// coordinates is rounded away from zero. Leaves `point` unchanged on an error.
   PositionError to_lattice(const Position& position, LatticePoint& point) const;
 
-  /// Returns what to_lattice returns, for wgs84 in a fraction of its time.
+  /// Returns the error that to_lattice returns, but computes no point. Much faster for wgs84.
   PositionError error_of(const Position& position) const;
 
-  /// The same as to_lattice, for many positions at once. This is faster. Each position has
-  /// `components` (2 or 3) consecutive numbers in `coordinates`, one entry in `points` and one
-  /// entry in `errors`; otherwise it throws std::invalid_argument.
+  /// Converts many positions at once, which is faster. Each position has `components` (2 or 3)
+  /// consecutive numbers in `coordinates`, one entry in `points` and one entry in `errors`. Throws
+  /// std::invalid_argument if these sizes differ.
   void to_lattice(std::span<const double> coordinates, std::size_t components,
                   std::span<LatticePoint> points, std::span<PositionError> errors) const;
   void to_lattice(std::span<const float> coordinates, std::size_t components,
@@ -61,9 +61,9 @@ class Lattice {
   double to_metres(std::uint64_t distance_sq) const;
   double to_metres(RankKey key) const { return to_metres(to_number(key)); }
 
-  /// Returns the largest squared distance whose to_metres is at most `metres`: the largest number
-  /// if all are. `metres` may be infinity. Throws std::invalid_argument for NaN and negative
-  /// numbers.
+  /// Returns the largest squared distance whose to_metres is at most `metres`. If this holds for
+  /// every number, returns the largest std::uint64_t. `metres` may be infinity. Throws
+  /// std::invalid_argument for NaN and negative numbers.
   std::uint64_t to_distance_sq(double metres) const;
 
  private:

@@ -46,7 +46,7 @@ inline constexpr std::array<Metric, 9> all_metrics{
 
 /// Returns the name that users write: "l2", "inner-product", "jensen-shannon" and so on.
 std::string_view name_of(Metric metric);
-/// Returns the metric with this name; std::nullopt if there is none.
+/// Returns the metric with this name, or std::nullopt if no metric has it.
 std::optional<Metric> metric_named(std::string_view name);
 /// Returns false if the metric refuses negative components.
 bool allows_negatives(Metric metric);
@@ -74,8 +74,7 @@ struct VectorsView {
   }
 };
 
-/// A component that a metric does not allow, and the reason. It is the first such component of its
-/// row.
+/// The first component of a row that a metric does not allow, and the reason.
 struct VectorFault {
   enum class Reason : std::uint8_t { not_a_number, infinite, too_large, negative };
   VectorRow row = 0;
@@ -98,7 +97,7 @@ std::optional<VectorFault> find_fault(Metric metric, VectorsView raw);
 std::optional<VectorFault> prepare_vectors(Metric metric, VectorsView raw,
                                            std::span<float> prepared);
 
-/// The same as prepare_vectors, but does not stop at a fault: prepares all rows that have none.
+/// The same as prepare_vectors, but does not stop at a fault: prepares all rows without a fault.
 /// Writes one entry of `faults` for each row: its first fault, or std::nullopt. The prepared
 /// components of a faulty row are unspecified. Returns the number of faulty rows.
 std::size_t prepare_each(Metric metric, VectorsView raw, std::span<float> prepared,

@@ -41,13 +41,13 @@ struct StreamDefinition {
   std::string name;
   ReportOn on = ReportOn::order;
   ReportWith with{};
-  /// A number for the client that put the stream first. Putting a stream again does not change it.
+  /// A number that identifies the client that first put the stream. Later puts do not change it.
   std::uint64_t owner = 0;
 };
 
 enum class AnchorKind : std::uint8_t {
   fixed,         ///< around a position
-  follow,        ///< around an object, which is not in the list; object missing: empty list
+  follow,        ///< around an object, which is not in the list; empty if the object is missing
   every_object,  ///< one list for each object that passes `subject`: the k-NN graph
 };
 
@@ -66,7 +66,7 @@ struct QueryDefinition {
   Filter filter{};
   TagFilter subject{};                   ///< every_object: the objects that have a list
   std::int64_t lease_end_us = no_lease;  ///< the first tick with a later tau removes the query
-  /// A number for the client that put the query last; see QueryTableOptions::owner_queries_max.
+  /// Identifies the client that last put the query; see QueryTableOptions::owner_queries_max.
   std::uint64_t owner = 0;
   /// For a fixed anchor in a vector space: the components, as many as the dimension of the space,
   /// prepared for its metric.

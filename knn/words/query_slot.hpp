@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The id of a query with its slot. QueryTable lists a stream's queries so, and a snapshot finds the
-// ids of the engine's lists with it.
+// The id of a query with its slot. QueryTable lists the queries of a stream as QuerySlots, and a
+// snapshot finds the query ids of the engine's lists with them.
 #pragma once
 
 #include <compare>

@@ -53,7 +53,7 @@ constexpr bool is_symmetric(Recipe recipe) {
   return recipe != Recipe::kullback_leibler;
 }
 
-/// The terms of the two divergences, for components x of the query and y of the row. Both are at
+/// The terms of the two divergences, for components x of the query and y of the row. x and y are at
 /// least 0. `least` is 2^-126, and polynomials are evaluated by fma from the highest power on.
 ///
 ///     t = x - y,  a = x + y,  u = t / max(a, least),  w = u * u

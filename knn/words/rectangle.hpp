@@ -12,8 +12,8 @@
 namespace starling {
 
 /// All positions from x_min to x_max and from y_min to y_max, inclusive, whatever z. In a wgs84
-/// space x is the longitude and y the latitude, in degrees. There a rectangle whose x_min is
-/// greater than x_max goes over the antimeridian.
+/// space x is the longitude and y the latitude, in degrees. A wgs84 rectangle with x_min greater
+/// than x_max crosses the antimeridian.
 struct Rectangle {
   double x_min = 0;
   double y_min = 0;

@@ -18,8 +18,7 @@ enum class ListEvent : std::uint8_t {
   removed,  ///< the query and all its lists are gone; if has_subject: only this list is gone
 };
 
-/// What the objects of a list say about its query. A member is std::nullopt if the query does not
-/// ask for it.
+/// What a list predicts for its query. A member is std::nullopt if the query does not ask for it.
 struct Prediction {
   std::optional<Label> vote{};   ///< no_label if no object of the list has a label
   std::optional<double> mean{};  ///< no_value if no object of the list has a value

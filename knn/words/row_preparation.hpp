@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The preparation of one row for a metric in two steps: what the whole row says, then each
+// Prepares one row for a metric in two steps: first measures the whole row, then prepares each
 // component. prepare_vectors (metric.hpp) takes both steps. CorpusRows and cpu/vectors keep the
-// first step's result and repeat only the second.
+// result of the first step and repeat only the second step.
 #pragma once
 
 #include <cmath>
@@ -12,17 +12,17 @@
 
 namespace starling {
 
-/// What the components of a row are prepared with. A row without a direction has the length 0, and
-/// its prepared components are zeros.
+/// The numbers that prepare the components of a row. A row without a direction has the length 0,
+/// and its prepared components are zeros.
 struct RowMeasure {
   double less = 0;    ///< subtracted from each component
   double length = 1;  ///< divides the differences
 };
 
-/// Returns the measure of a row without faults, for metrics that have one.
+/// Returns the measure of a row without faults, or the default if the metric uses none.
 RowMeasure measure_row(Metric metric, std::span<const float> raw);
 
-/// Returns whether prepared rows are the rows themselves.
+/// Returns whether the metric leaves rows unchanged.
 constexpr bool keeps_rows(Metric metric) {
   return metric == Metric::l2 || metric == Metric::inner_product || metric == Metric::l1 ||
          metric == Metric::chebyshev;
@@ -30,7 +30,7 @@ constexpr bool keeps_rows(Metric metric) {
 
 /// Prepares the components of a row with its measure. `prepared` may be the row's own memory.
 /// Always inline, so that each instruction set gets its own code. No operation may be contracted or
-/// reordered, so all of them give the same bits.
+/// reordered, so all instruction sets give the same bits.
 [[gnu::always_inline]] inline void prepare_components(Metric metric, const RowMeasure& measure,
                                                       std::span<const float> raw,
                                                       std::span<float> prepared) {

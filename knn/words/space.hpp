@@ -12,7 +12,7 @@
 
 namespace starling {
 
-/// The kind of a space.
+/// Where objects live, and how users write positions.
 enum class Space : std::uint8_t {
   planar2,  ///< x, y in metres
   planar3,  ///< x, y, z in metres
@@ -21,7 +21,7 @@ enum class Space : std::uint8_t {
 };
 
 std::string_view to_string(Space space);
-/// Returns the space with this name; std::nullopt if there is none. Does not accept "vector",
+/// Returns the space with this name, or std::nullopt if no space has it. Does not accept "vector",
 /// because a vector space also needs a dimension.
 std::optional<Space> space_from_string(std::string_view text);
 

@@ -78,10 +78,11 @@ using Label = std::int64_t;
 inline constexpr Label no_label = std::numeric_limits<Label>::min();
 
 /// Stands for "no value": the value of an object without a value, and the mean of a list in which
-/// no object has a value. It is NaN, so it equals nothing; every NaN of an answer has these bits.
+/// no object has a value. It is NaN, so it equals nothing. Every NaN in an answer has these bits.
 inline constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-/// What an object of a vector space is known to be, and what queries predict from their neighbours.
+/// The label and the value that are known of an object of a vector space. Queries predict both from
+/// their neighbours.
 struct Targets {
   Label label = no_label;
   double value = no_value;  ///< not infinite
@@ -90,9 +91,9 @@ struct Targets {
 /// How much each neighbour counts in the mean of the neighbours' values. The names are
 /// scikit-learn's.
 enum class RegressionWeights : std::uint8_t {
-  none,      ///< no mean is asked for
-  uniform,   ///< all count the same
-  distance,  ///< each counts by 1 / its distance; those at distance 0, if any, count alone
+  none,      ///< no mean
+  uniform,   ///< the same weight for all
+  distance,  ///< weight 1 / distance; if there are neighbours at distance 0, only they count
 };
 
 /// The state of a neighbour in the snapshot of the tick. A stream may report it with the neighbour.
