@@ -21,10 +21,10 @@ struct OneShotQuery {
   LatticePoint position;
   Slot object = no_slot;
   Filter filter;
-  /// One prepared row: a fixed anchor in a vector space; otherwise empty.
+  /// For a fixed anchor in a vector space: one prepared row. Otherwise empty.
   std::vector<float> components{};
   bool vote = false;  ///< the answer carries a vote; in a vector space only
-  /// In a vector space: the answer carries a mean. Not `distance` with the metric inner_product.
+  /// The mean that the answer carries; only in a vector space. Not `distance` for inner_product.
   RegressionWeights regress = RegressionWeights::none;
 };
 
@@ -38,7 +38,7 @@ struct Answers {
     std::uint64_t first = 0;                             ///< index into neighbors
     std::uint64_t first_state = ReportedList::no_state;  ///< index into states, or no_state
     Prediction prediction{};
-    /// True: a one-shot query follows an object that is not alive in the tick. Its list is empty.
+    /// True if a one-shot query follows an object that is not alive in the tick. The list is empty.
     bool is_unknown = false;
   };
   Tick tick{};

@@ -50,8 +50,8 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
-  /// The space that the engine was made for: its kind, and in a vector space dimension and metric.
-  /// resolution_m and origin are not those of the processor, which rounds.
+  /// The space that the engine was made for: its kind and, for vectors, the dimension and the
+  /// metric. Do not read resolution_m and origin: only the processor, which rounds, has them.
   virtual SpaceOptions space() const = 0;
   virtual const EngineLimits& limits() const = 0;
 
@@ -66,13 +66,13 @@ class Engine {
   virtual Staging& staging() = 0;
 
   /// Lets the engine take rows from staging() in parts, before the tick begins: see
-  /// Staging::part_ends. Call it now and then when rows were staged. Most engines take none.
+  /// Staging::part_ends. Call it now and then while rows are staged. Most engines do nothing.
   virtual void take_ahead() {}
 
   /// Returns whether begin_tick would take a tick now. Some engines take one tick at a time, and
-  /// have room again when they have computed it. Other engines take the next tick while they
-  /// compute. Every engine has room after it has delivered the results of all earlier ticks. The
-  /// answer becomes false only by begin_tick.
+  /// have room again when that tick is computed. Other engines take the next tick while they
+  /// compute. Every engine has room after it has delivered the results of all earlier ticks. Only
+  /// begin_tick changes the answer to false.
   virtual bool has_room() const = 0;
 
   /// Swaps the staging halves and returns at once. Returns false and changes nothing if the engine

@@ -46,8 +46,8 @@ inline void check_questions(std::span<const OneShotQuery> queries, const Engine&
 inline constexpr const char* ask_after_next_tick =
     "the last tick failed; ask again after the next tick that finishes";
 
-/// Returns the error's own sentence. For std::bad_alloc, which has none, returns "out of memory"
-/// and `what_helps`.
+/// Returns the error's own sentence. std::bad_alloc has no sentence; for it, returns "out of
+/// memory" and `what_helps`.
 inline std::string sentence_of(const std::exception& error, const char* what_helps) {
   if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
   return std::string("out of memory; ") + what_helps;

@@ -11,8 +11,8 @@
 
 namespace starling {
 
-/// Everything that an engine knows after a finished or failed tick. If an engine of any kind
-/// imports this state, it continues with the same output, byte for byte.
+/// All that an engine needs to continue after a finished or failed tick. An engine of any kind that
+/// imports this state continues with the same output, byte for byte.
 struct EngineState {
   Tick tick{};  ///< the last finished tick
   std::int64_t tau_us = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that passes every call to another one. Engines that change a few calls derive from it.
+// Passes every call to another engine. Engines that change a few calls derive from it.
 #pragma once
 
 #include <memory>

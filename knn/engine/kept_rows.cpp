@@ -42,7 +42,7 @@ struct Column {
   }
 };
 
-/// Leaves the last row of each slot.
+/// Removes all rows of a slot except the last one.
 void remove_older(StagedVector<ObjectRow>& rows) {
   std::ranges::stable_sort(rows, {}, &ObjectRow::slot);
   const auto same_slot = [](const ObjectRow& a, const ObjectRow& b) { return a.slot == b.slot; };
@@ -50,7 +50,7 @@ void remove_older(StagedVector<ObjectRow>& rows) {
   rows.erase(rows.begin(), rest.base());
 }
 
-/// Does the same for rows with parallel arrays, and leaves the rows in their order.
+/// Does the same for rows with parallel arrays, but does not sort them by slot.
 template <class... Elements>
 void remove_older(StagedVector<ObjectRow>& rows, StagedVector<Elements>&... columns) {
   std::vector<std::pair<Slot, std::size_t>> places;

@@ -96,7 +96,7 @@ class Matcher {
         ++last;
         continue;
       }
-      if (is_in_slot) matching_.removals.push_back(removal(*last++));  // of another object
+      if (is_in_slot) matching_.removals.push_back(removal(*last++));  // the list of another object
       if (list.subject != no_slot && !before.empty())
         arrivals_.push_back({list.subject_id, list.search});
     }
@@ -104,9 +104,9 @@ class Matcher {
     match_moved(before, first_removal, is_same_query);
   }
 
-  /// Continues the lists of subjects that came back in another slot, and takes back their removals.
-  /// A subject does so if ticks failed while its removal was not reported yet, for longer than a
-  /// tombstone is kept. That is rare, so what costs little comes first.
+  /// Matches the lists of subjects that came back in another slot, and drops their removals. A
+  /// subject gets another slot if ticks failed before its removal was reported, for longer than a
+  /// tombstone is kept. This is rare, so cheap tests come first.
   template <class Lists>
   void match_moved(const Lists& before, std::size_t first_removal, bool is_same_query) {
     const auto removals = std::span(matching_.removals).subspan(first_removal);

@@ -66,7 +66,7 @@ void add_lists(const QueryRow& query, const Objects& objects, ListDirectory& dir
   }
 }
 
-/// Says which lists of the last tick continue, and which are removed.
+/// The lists of the last tick that continue, and the lists that are removed.
 struct ListMatching {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 

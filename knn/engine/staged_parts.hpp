@@ -15,7 +15,7 @@ class StagedParts {
   /// A part has at least `rows_min` rows.
   explicit StagedParts(std::size_t rows_min) : rows_min_(rows_min) {}
 
-  /// Returns true if the rows after the parts are enough for another part.
+  /// Returns true if enough rows for another part were staged after the last part.
   bool is_due(const Staging& staging) const {
     const std::size_t rows = staging.objects.size();
     const std::size_t least = std::max(rows_min_, last_rows_ / parts_a_tick);
@@ -33,13 +33,13 @@ class StagedParts {
   }
 
  private:
-  // Parts are a share of the last tick's rows, so that about this many are taken in a tick.
+  // A part has at least the last tick's rows divided by this number, so a tick has about this many.
   static constexpr std::size_t parts_a_tick = 8;
   static constexpr std::size_t parts_max = 16;
 
   std::size_t rows_min_;
   std::size_t slots_ = 0;  ///< number of slots of the objects that were born before the last tick
-  std::size_t last_rows_ = 0;  ///< how many rows the last tick had
+  std::size_t last_rows_ = 0;  ///< number of rows of the last tick
 };
 
 }  // namespace starling

@@ -94,12 +94,13 @@ struct Staging {
   StagedVector<float> query_components;   ///< one row of components for each row of `queries`
 
   /// The engine may take rows of `objects` in parts, before the tick begins. Part i ends before row
-  /// part_ends[i]. The rows of these parts do not change any more. If an object changes again, its
-  /// new row comes after them, and counts. The rows after the parts are the last part.
+  /// part_ends[i]. The rows of a part do not change any more. If an object in a part changes again,
+  /// a new row for it is staged after the parts, and the new row counts. The rows after the parts
+  /// are the last part.
   std::vector<std::size_t> part_ends;
   std::size_t taken_rows = 0;  ///< the end of the last part in part_ends
 
-  /// Takes all rows that are there now.
+  /// Ends a part after the rows that are staged now.
   void end_part() {
     part_ends.push_back(objects.size());
     taken_rows = objects.size();

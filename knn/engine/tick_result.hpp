@@ -32,7 +32,7 @@ struct StageTimes {
   double copy_in_ms = 0;  ///< copying staged rows to a device, and applying them there
   double build_ms = 0;    ///< building the index; on the CPU also applying staged rows
   double search_ms = 0;
-  double diff_ms = 0;      ///< comparing the lists with the last ones and collecting the reports
+  double diff_ms = 0;      ///< comparing the lists with the last tick's, and collecting the reports
   double copy_out_ms = 0;  ///< copying reports from a device
 };
 
@@ -58,7 +58,7 @@ struct TickResult {
   std::span<const ReportedList> lists;  ///< ordered by query slot; removals before updates
   std::span<const Neighbor> neighbors;  ///< entries that are in no list are unspecified
   std::span<const NeighborState> states;
-  /// Empty, or one prediction for each list, which is empty if the list is removed.
+  /// Empty, or one prediction for each of `lists`. A removed list has an empty prediction.
   std::span<const Prediction> predictions;
   /// Owns the memory of the four spans. The engine uses this memory again after the last owner is
   /// gone.
