@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers which objects left, and when to forget them. Each ObjectPartition has one. Which rule
-// makes an object leave, and what forgetting means, is ObjectTable's business.
+// Keeps the tombstones of objects that left, until the objects are forgotten. Each ObjectPartition
+// has a Departures. ObjectTable decides when an object leaves, and forgets it.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,16 @@ class Departures {
   /// Notes that the object of a slot has left. It gets a tombstone at the next call of bury.
   void leave(Slot slot) { leavers_.insert(slot); }
 
-  /// Gives each object that left since the last call a tombstone, or its tombstone a new time. An
-  /// object that has come back, for which `has_left` returns false, gets none. Takes the number of
-  /// objects off `objects_max`. Returns whether that was enough for all of them.
+  /// Gives a tombstone to each object that left since the last call. An object with a tombstone
+  /// only gets a new time. If `has_left` returns false, the object has come back and gets no
+  /// tombstone. Subtracts the number of objects from `objects_max`. Returns false if objects are
+  /// left because `objects_max` became 0.
   bool bury(std::int64_t forget_at_us, std::size_t& objects_max,
             const std::function<bool(Slot)>& has_left);
 
-  /// Removes the tombstones with a time up to `tau_us`, and calls `forget` for their slots. Takes
-  /// their number off `objects_max`. Returns whether that was enough for all of them.
+  /// Removes the tombstones with a time up to `tau_us`, and calls `forget` for their slots.
+  /// Subtracts their number from `objects_max`. Returns false if tombstones are left because
+  /// `objects_max` became 0.
   bool forget_due(std::int64_t tau_us, std::size_t& objects_max,
                   const std::function<void(Slot)>& forget);
 

@@ -42,7 +42,7 @@ TickReport LockStep::advance(std::int64_t tau_us) {
 }
 
 void LockStep::begin(std::int64_t tau_us) {
-  // The engine's handler holds the mailbox too, until it has another handler.
+  // The constructor's handler shares the mailbox until the engine gets another handler.
   check_usage(
       mailbox_.use_count() > 1,
       "begin: the engine has got another result handler, so no result would arrive; make one "

@@ -27,14 +27,13 @@ class LockStep {
   /// way.
   TickReport advance(std::int64_t tau_us);
 
-  /// Begins a tick. Waits before that until the engine has room, if ticks are under way. A program
-  /// that updates objects or uses the last report between begin and finish does this while the
-  /// engine computes.
+  /// Waits until the engine has room, then begins a tick. Between begin and finish, a program can
+  /// update objects or use the last report while the engine computes.
   void begin(std::int64_t tau_us);
   /// Waits for the result of the oldest tick under way, and returns its report.
   TickReport finish();
-  /// Returns the milliseconds from begin to the arrival of the result of the tick that was finished
-  /// last.
+  /// Returns the milliseconds of the tick that was finished last, from begin to the arrival of its
+  /// result.
   double last_tick_ms() const { return last_tick_ms_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 64 partitions of the table of objects. A partition finds the slots of its objects by id, and
-// knows when to forget its objects that left. ObjectTable owns the partitions.
+// keeps the times at which to forget objects that left. ObjectTable owns the partitions.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ constexpr unsigned partition_of(ObjectId id) {
   return static_cast<unsigned>((hash ^ hash >> 32) % partition_count);
 }
 
-/// All that the table knows of an object, but for its own tag bits, its vector and its targets.
+/// The data of an object, except its TagClock, followers, vector and targets.
 struct ObjectRecord {
   /// A value of staged_row: the object will get a row in the staging half in this update.
   static constexpr std::uint32_t staged_soon = ~std::uint32_t{0};
@@ -50,7 +50,7 @@ struct ObjectPartition {
   explicit ObjectPartition(std::uint64_t hash_seed) : registry(hash_seed) {}
 
   ObjectRegistry<std::pmr::vector<ObjectRecord>> registry;
-  /// Apart, so that the registries of all partitions are in few cache lines.
+  /// A separate allocation, so that the registries of all partitions are in few cache lines.
   std::unique_ptr<Departures> departures = std::make_unique<Departures>();
 };
 

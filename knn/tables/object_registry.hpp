@@ -130,7 +130,7 @@ class ObjectRegistry {
   SeededHash id_hash_;
   std::size_t count_ = 0;  ///< number of ids
   std::vector<std::uint32_t> cells_;
-  Slot slot_mask_ = cells_min - 1;  ///< the bits of a cell that hold the slot; more than every slot
+  Slot slot_mask_ = cells_min - 1;  ///< the bits of a cell that hold the slot; above every slot
 };
 
 }  // namespace starling

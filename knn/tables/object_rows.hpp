@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the table of objects, and what comes out of it: rows of updates, the status of
-// each row, the table's options, and its exported state.
+// The input and output of the table of objects: rows of updates, the status of each row, the
+// table's options, and its exported state.
 #pragma once
 
 #include <compare>
@@ -50,8 +50,8 @@ struct TagUpdate {
   std::uint32_t clear = 0;
 };
 
-/// Who updates tags. The first owner that sets or clears bits of an object owns the object's bits
-/// of all TagUpdates, until the object is removed.
+/// The owner that updates tags. The first owner that sets or clears tag bits of an object owns all
+/// bits of the object that TagUpdates change, until the object is removed.
 struct TagOwner {
   std::uint32_t owner = 0;
   bool may_change_others = true;  ///< may also change the bits of other owners
@@ -62,12 +62,12 @@ struct ObjectRemoval {
   std::int64_t time_us = 0;
 };
 
-/// An object that is alive, as the table has it: with all updates that were applied so far, also
-/// those that no tick has taken yet.
+/// An object that is alive, with all updates that were applied so far, also those that no tick has
+/// taken yet.
 struct LiveObject {
   ObjectId id{};
   std::int64_t time_us = 0;
-  LatticePoint position{};  ///< not in a vector space
+  LatticePoint position{};  ///< unused in a vector space
   std::uint32_t tags = 0;
 };
 
@@ -78,7 +78,7 @@ enum class UpdateStatus : std::uint8_t {
   time_out_of_range,  ///< the time lies beyond +-2^61 us
   unknown_object,     ///< tags for an object that was never seen or is forgotten
   too_many_objects,   ///< the table is at its limit
-  value_infinite,     ///< a vector's value is infinite
+  value_infinite,     ///< VectorUpdate::value is infinite
   not_owner,          ///< the tag bits of the object belong to another owner
 };
 
@@ -118,7 +118,7 @@ struct ObjectTableOptions {
   std::int64_t object_ttl_us = never_us;  ///< an object expires when tau - time exceeds this
   /// How long a tombstone is kept, measured by tau.
   std::int64_t tombstone_ttl_us = 3'600'000'000;
-  std::uint64_t hash_seed = 0;  ///< never changes a result
+  std::uint64_t hash_seed = 0;  ///< seed of the hash of object ids; never changes a result
   std::uint32_t dimension = 0;  ///< dimension of a vector space, else 0; Processor sets it
 };
 
@@ -142,7 +142,7 @@ struct ObjectTableState {
     auto operator<=>(const Tombstone&) const = default;
   };
   std::vector<Record> records;
-  std::vector<FreeSlot> free_slots;  ///< the last is used first
+  std::vector<FreeSlot> free_slots;  ///< the last entry is used first
   std::vector<Tombstone> tombstones;
   std::vector<Slot> leavers;
   std::optional<std::int64_t> newest_time_us;

@@ -159,7 +159,7 @@ UpdateCounts ObjectTable::update_in_order(std::span<const Row> rows,
                                           std::span<UpdateStatus> statuses, Staging& staging,
                                           Update update) {
   check_statuses(rows.size(), statuses.size());
-  // A row whose object has changed can then always be staged.
+  // After this call, a changed object can be staged without an allocation.
   reserve_staged(staging, staging.objects.size() + rows.size());
   UpdateCounts counts;
   std::array<Slot, rows_at_once> likely;
@@ -308,8 +308,8 @@ bool ObjectTable::prepare_tick(std::int64_t tau_us, std::size_t objects_max, Sta
   return true;
 }
 
-/// Kills the objects whose event time is before `oldest_us`. Takes the number of records that it
-/// looks at off `objects_max`. Returns whether it has looked at all of them.
+/// Kills the objects whose event time is before `oldest_us`. Subtracts the number of records that
+/// it reads from `objects_max`. Returns whether it has read all records.
 bool ObjectTable::expire_some(std::int64_t oldest_us, std::size_t& objects_max, Staging& staging) {
   if (totals_.oldest_time_us >= oldest_us) return true;
   for (Slot& slot = preparing_.slot; slot < records_.size(); ++slot, --objects_max) {
@@ -353,7 +353,7 @@ std::uint64_t ObjectTable::largest_copied_bytes() const {
                    targets_.size() * sizeof(Targets)});
 }
 
-// Returns no_slot if the table is full, and also, without any change, if memory runs out.
+// Returns no_slot if the table is full or if memory runs out; the table is then unchanged.
 Slot ObjectTable::add(ObjectId id, Staging& staging) {
   const bool is_reused = !free_slots_.empty();
   const std::size_t slots = records_.size() + (is_reused ? 0 : 1);
@@ -405,8 +405,8 @@ std::span<const float> ObjectTable::components_of(Slot slot) const {
   return std::span(components_).subspan(std::size_t{slot} * options_.dimension, options_.dimension);
 }
 
-// Writes the object's row into the staging half: over the row that the object has there already, or
-// after all rows.
+// Writes the object's row into the staging half. Replaces the row that the object has there, or
+// appends a row.
 void ObjectTable::stage(Slot slot, Staging& staging) {
   ObjectRecord& record = records_[slot];
   if (!is_staged(slot, staging)) {
@@ -427,7 +427,7 @@ void ObjectTable::reserve_staged(Staging& staging, std::size_t rows) const {
   reserve_room<2>(staging.object_targets, rows, options_.objects_max);
 }
 
-// Makes the vectors and targets as many as the rows. The new ones have no content yet.
+// Grows the vectors and targets to the number of rows. New elements are not initialized.
 void ObjectTable::resize_columns(Staging& staging) const {
   staging.object_components.resize(staging.objects.size() * options_.dimension);
   staging.object_targets.resize(staging.objects.size());

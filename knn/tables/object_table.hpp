@@ -26,8 +26,8 @@ struct ObjectPartition;
 struct ObjectRecord;
 
 /// The table of objects, which finds an object by id or by slot. Programs change the table through
-/// Processor::update and similar functions. Arguments that do not fit together are refused by
-/// std::invalid_argument, before anything changes. Example: examples/own_clock.cpp
+/// Processor::update and similar functions. If arguments do not fit together, throws
+/// std::invalid_argument before anything changes. Example: examples/own_clock.cpp
 ///
 ///     processor.update({&row, 1}, tau_us, {&status, 1});
 class ObjectTable {
@@ -44,8 +44,8 @@ class ObjectTable {
   UpdateCounts update_vectors(std::span<const VectorUpdate> rows, VectorsView components,
                               std::int64_t time_us_max, std::span<UpdateStatus> statuses,
                               Staging& staging);
-  /// Applies the rows of several batches, in order, on all threads of `pool`. The table, the
-  /// statuses and the next tick are those of one call of update for each batch.
+  /// Applies the rows of several batches, in order, on all threads of `pool`. The effect is that of
+  /// one call of update for each batch.
   void update(std::span<const ObjectBatch> batches, Staging& staging, ThreadPool& pool);
   void update_vectors(std::span<const VectorBatch> batches, Staging& staging, ThreadPool& pool);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
@@ -55,10 +55,9 @@ class ObjectTable {
   UpdateCounts remove(std::span<const ObjectRemoval> rows, std::int64_t time_us_max,
                       std::span<UpdateStatus> statuses, Staging& staging);
 
-  /// Stages the objects that expire at `tau_us` and forgets old tombstones. Each call looks at no
-  /// more than `objects_max` objects and tombstones. Returns whether the table is ready; otherwise
-  /// call it again, with nothing else in between that changes the table. When it is ready, the
-  /// engine must swap its halves.
+  /// Stages the objects that expire at `tau_us` and forgets old tombstones. Each call reads at most
+  /// `objects_max` objects and tombstones. Returns true if the table is ready; the engine must then
+  /// swap its halves. If it returns false, call it again before anything else changes the table.
   ///
   /// prepare_tick reads every record if the object with the oldest known event time may have
   /// expired. While all objects keep sending updates, this happens about once in object_ttl_us.
@@ -66,37 +65,39 @@ class ObjectTable {
   /// cost more, because every update would have to change the index.
   bool prepare_tick(std::int64_t tau_us, std::size_t objects_max, Staging& staging);
 
-  /// Returns the slot of a followed object. Adds an unknown object; returns no_slot if the table is
-  /// full. The object keeps the slot until unfollow has been called once for each call of follow.
+  /// Marks an object as followed and returns its slot. Adds the object if it is unknown. Returns
+  /// no_slot if the table is full. The object keeps the slot until unfollow has been called once
+  /// for each call of follow.
   Slot follow(ObjectId id, Staging& staging);
   void unfollow(Slot slot);
 
   /// Returns the slot of an id, or no_slot.
   Slot find(ObjectId id) const;
-  /// Returns false for a slot that no object has.
+  /// Returns whether the slot has an object that is alive.
   bool is_alive(Slot slot) const;
-  /// Returns the object in a slot whose object is alive. An object has the same slot while it is
+  /// Returns the object in a slot. The object must be alive, and has the same slot while it is
   /// alive. Throws std::invalid_argument for a slot that no object has had.
   LiveObject object_at(Slot slot) const;
-  /// Returns the id of the last object that had the slot, alive or not. Throws as object_at does.
+  /// Returns the id of the last object that had the slot, alive or not. Throws what object_at
+  /// throws.
   ObjectId id_at(Slot slot) const;
   /// Every slot is less than this number.
   Slot slot_end() const;
   std::uint64_t alive_count() const { return totals_.alive_count; }
   /// Returns the number that objects_max limits: objects alive, tombstones and followed ids.
   std::uint64_t known_count() const;
-  /// Returns the newest event time of all accepted positions; std::nullopt if there is none.
+  /// Returns the newest event time of all accepted positions, or std::nullopt before the first.
   std::optional<std::int64_t> newest_time_us() const { return totals_.newest_time_us; }
   std::uint64_t bytes_used() const;
-  /// Returns the bytes of the largest array that is copied when it grows. In lazy memory, none is.
+  /// Returns the bytes of the largest array that growth would copy. 0 in lazy memory.
   std::uint64_t largest_copied_bytes() const;
-  /// After set_may_grow(false), an unknown object is refused as if the table was full, unless it
-  /// finds the place of one that was forgotten.
+  /// After set_may_grow(false), the table refuses an unknown object as if it were full, unless the
+  /// slot of a forgotten object is free.
   void set_may_grow(bool may_grow) { may_grow_ = may_grow; }
 
   ObjectTableState export_state() const;
-  /// Call only on an empty table. Stages every record again. An engine that already has the same
-  /// rows sees no change.
+  /// Call only on an empty table. Stages every record again. Rows that an engine already has change
+  /// nothing.
   void import_state(const ObjectTableState& state, Staging& staging);
 
  private:
@@ -105,22 +106,23 @@ class ObjectTable {
     std::uint32_t owner = 0;  ///< the owner of the bits in `owned`
     std::int64_t time_us = std::numeric_limits<std::int64_t>::min();
   };
-  /// What rows change beside the records of their objects.
+  /// The totals that updates change in addition to the records of objects.
   struct Totals {
     std::uint64_t alive_count = 0;
     /// A lower bound of the event times of all objects alive.
     std::int64_t oldest_time_us = std::numeric_limits<std::int64_t>::max();
     std::optional<std::int64_t> newest_time_us{};
   };
-  /// How far prepare_tick has come.
+  /// The progress of prepare_tick between its calls.
   struct Preparing {
     Slot slot = 0;
-    std::int64_t oldest_time_us = std::numeric_limits<std::int64_t>::max();  ///< up to `slot`
+    /// The oldest event time of the objects alive before `slot`.
+    std::int64_t oldest_time_us = std::numeric_limits<std::int64_t>::max();
     unsigned partition = 0;
   };
   struct Group;
   struct GroupPiece;
-  static constexpr std::size_t rows_at_once = 64;  ///< looked up together: cache misses overlap
+  static constexpr std::size_t rows_at_once = 64;  ///< rows that are looked up together
 
   const ObjectRecord& record_at(Slot slot) const;
   void check_space() const;
@@ -185,7 +187,7 @@ class ObjectTable {
 
   ObjectTableOptions options_;
   std::pmr::vector<ObjectRecord> records_;   ///< [slot]
-  std::vector<ObjectPartition> partitions_;  ///< partition_count
+  std::vector<ObjectPartition> partitions_;  ///< [partition]
   SparseVector<TagClock> tag_clocks_;        ///< [slot]
   std::pmr::vector<float> components_;       ///< [slot][dimension]; empty on a lattice
   std::pmr::vector<Targets> targets_;        ///< [slot]; empty on a lattice
@@ -194,7 +196,7 @@ class ObjectTable {
   std::pmr::vector<Slot> free_slots_;
   Totals totals_;
   bool may_grow_ = true;
-  std::unique_ptr<Group> group_;  ///< memory that updates on several threads use again
+  std::unique_ptr<Group> group_;  ///< reused memory of updates on several threads
 };
 
 }  // namespace starling

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates objects on several threads, in four steps: look up the rows' objects, add those that are
-// unknown, apply the rows, stage the objects that changed. Each step but the second is done by all
-// threads; the second keeps the order of the rows, so that slots and refusals are those of an
-// update on one thread. docs/decisions/0013-partitions.md says why.
+// Updates objects on several threads, in four steps: look up the rows' objects, add unknown
+// objects, apply the rows, stage the objects that changed. All threads share each step except the
+// second. One thread does the second step in the order of the rows, so that slots and refusals are
+// the same as with one thread. docs/decisions/0013-partitions.md says why.
 #include "starling/knn/tables/object_table_group.hpp"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ void ObjectTable::update_group(std::span<const Batch> batches, Staging& staging,
   stage_shares(staging, pool);
 }
 
-/// Takes all memory that the update of known objects needs, before anything changes.
+/// Allocates all memory that the update of known objects needs, before anything changes.
 template <class Batch>
 void ObjectTable::lay_out(std::span<const Batch> batches, std::size_t rows, Staging& staging) {
   Group& group = *group_;
@@ -131,7 +131,7 @@ void ObjectTable::look_up(std::span<const Row> batch_rows, GroupPiece& piece) {
     group_->order[piece.row_begin + next_of[share_of(slots[i])]++] = static_cast<std::uint16_t>(i);
 }
 
-/// Applies the rows whose objects the table did not know before the update.
+/// Applies the rows of objects that were not in the table before the update.
 template <class Batch>
 void ObjectTable::update_unknown(const Batch& batch, const GroupPiece& piece, Staging& staging) {
   for (std::size_t i = piece.first[Group::unknown]; i < piece.first[Group::unknown + 1]; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of an update on several threads. ObjectTable owns it, and uses it again.
+// Working memory for updates on several threads. ObjectTable owns and reuses it.
 #pragma once
 
 #include <array>
@@ -25,15 +25,15 @@ struct ObjectTable::GroupPiece {
   std::array<std::uint16_t, share_count + 2> first{};
 };
 
-/// The rows of several batches. They are cut into *pieces* of consecutive rows, whose objects are
-/// looked up side by side. The rows of each piece are then divided among *shares*, by the slot of
-/// their object, and the shares are applied side by side.
+/// The rows of several batches, cut into *pieces* of consecutive rows. Threads look up the objects
+/// of different pieces at the same time. The rows of each piece are then divided among *shares*, by
+/// the slot of their object, and threads apply different shares at the same time.
 struct ObjectTable::Group {
   static constexpr std::size_t share_count = GroupPiece::share_count;
   static constexpr std::size_t unknown = GroupPiece::unknown;
-  /// Objects with neighbouring slots are of one share, so that two threads seldom write to the same
-  /// cache line, and so that the rows of a share are next to each other where producers send their
-  /// objects in the order of their slots.
+  /// Objects with neighbouring slots are in one share, so that two threads seldom write to the same
+  /// cache line. If producers send their objects in the order of slots, the rows of a share are
+  /// also next to each other.
   static constexpr Slot slots_a_run = 64;
 
   static std::size_t share_of(Slot slot) { return slot / slots_a_run % share_count; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of ObjectTable that both ways to update call for each row: row by row
-// (object_table.cpp) and on several threads (object_table_group.cpp).
+// Functions of ObjectTable for one row of an update, both for updates row by row (object_table.cpp)
+// and for updates on several threads (object_table_group.cpp).
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,8 @@ constexpr UpdateStatus judge_time(std::int64_t time_us, std::int64_t time_us_max
   return time_us > time_us_max ? UpdateStatus::future : UpdateStatus::accepted;
 }
 
-/// Returns `accepted`, or why an update is rejected whatever the table has.
+/// Returns `accepted`, or why the update is rejected. Checks only what does not depend on the
+/// table.
 template <class Row>
 UpdateStatus judge(const Row& row, std::int64_t time_us_max) {
   if constexpr (std::same_as<Row, VectorUpdate>)
@@ -102,8 +103,9 @@ inline bool ObjectTable::is_staged(Slot slot, const Staging& staging) const {
          staging.objects[row].slot == slot;
 }
 
-// Writes the object's row to the place that its record names. The place must have the object's slot
-// already. It is not written again, because other threads may read it to see whose place it is.
+// Writes the object's row, except for its slot, to the staged row that its record names. That row
+// must have the object's slot already, because other threads may read the slot meanwhile to see
+// whose row it is.
 inline void ObjectTable::write_staged(Slot slot, Staging& staging) const {
   const std::size_t row = records_[slot].staged_row;
   write_row(slot, staging.objects[row]);
@@ -113,7 +115,7 @@ inline void ObjectTable::write_staged(Slot slot, Staging& staging) const {
   staging.object_targets[row] = targets_[slot];
 }
 
-// Writes all but the slot.
+// Writes all members of the row except the slot.
 inline void ObjectTable::write_row(Slot slot, ObjectRow& row) const {
   const ObjectRecord& record = records_[slot];
   row.generation = record.generation;

@@ -45,8 +45,8 @@ std::string text_of(const SpaceOptions& space) {
          std::string(name_of(space.metric));
 }
 
-/// Returns whether an engine gives the same answers in both spaces. How positions are rounded does
-/// not count, because the engine does not round.
+/// Returns whether an engine gives the same answers in both spaces. The rounding of positions does
+/// not count, because engines do not round.
 bool is_same_space(const SpaceOptions& a, const SpaceOptions& b) {
   return a.space == b.space &&
          (!a.is_vector() || (a.dimension == b.dimension && a.metric == b.metric));
@@ -269,7 +269,7 @@ void Processor::begin_finish_tick(std::unique_ptr<TickResult> result) {
   sorting_.is_counted = false;
 }
 
-/// Takes the next lists of each range. Returns whether all lists are in their streams' reports.
+/// Sorts the next lists of each range. Returns whether all lists are in their streams' reports.
 bool Processor::sort_some() {
   check_usage(sorting_.result != nullptr, "sort_some: call begin_finish_tick first");
   if (!sorting_.is_counted) {
@@ -283,7 +283,7 @@ bool Processor::sort_some() {
 }
 
 /// Calls visit(list, its stream, the place of the stream in the range) for the next lists of each
-/// range. Returns whether they were the last ones.
+/// range. Returns whether these were the last lists.
 template <class Visit>
 bool Processor::visit_some(const Visit& visit) {
   const std::span<const ReportedList> all = sorting_.result->lists;
@@ -307,7 +307,7 @@ bool Processor::visit_some(const Visit& visit) {
   return to == longest;
 }
 
-/// Makes each stream's reports as many as its lists, and turns the counts into places.
+/// Resizes each stream's reports to the number of its lists. Turns the counts of lists into places.
 void Processor::make_room_for_reports() {
   std::vector<StreamReport>& streams = *sorting_.reports;
   for (std::size_t stream = 0; stream < streams.size(); ++stream) {

@@ -55,7 +55,7 @@ struct TickReport {
   StageTimes times;
   std::string error;    ///< empty, or why the tick failed; the old lists then stay valid
   std::string warning;  ///< empty, or why queries were removed because of a limit
-  std::span<const StreamReport> streams;  ///< indexed by StreamId, with an entry for each
+  std::span<const StreamReport> streams;  ///< [StreamId]
 
   // These two members own the memory of the spans.
   ReturnPool<std::vector<StreamReport>>::Owned stream_reports;
@@ -104,8 +104,9 @@ class Processor {
   /// ProcessorOptions::threads is more than one.
   void update(std::span<const ObjectBatch> batches);
   void update_vectors(std::span<const VectorBatch> batches);
-  /// Changes ProcessorOptions::threads. Do not call it while the result of a tick is sorted. Throws
-  /// std::runtime_error, and changes nothing, if the system cannot start the threads.
+  /// Changes ProcessorOptions::threads. Do not call it between begin_finish_tick and
+  /// end_finish_tick. Throws std::runtime_error, and changes nothing, if the system cannot start
+  /// the threads.
   void set_threads(unsigned threads);
   UpdateCounts update_tags(std::span<const TagUpdate> rows, std::int64_t time_us_max,
                            std::span<UpdateStatus> statuses, const TagOwner& owner = {});
@@ -117,8 +118,8 @@ class Processor {
   /// Removes a live stream and all its queries; see QueryTable. The stream's last report has the
   /// removals.
   void remove_stream(StreamId stream);
-  /// The same in slices. Call begin_remove_stream once, then remove_some until it returns true,
-  /// before the next tick begins and before anything else changes.
+  /// Removes a stream in slices. Call begin_remove_stream once, then remove_some until it returns
+  /// true, before the next tick begins and before anything else changes.
   void begin_remove_stream(StreamId stream) { queries_.begin_remove_stream(stream); }
   bool remove_some(StreamId stream, std::size_t queries_max) {
     return queries_.remove_some(stream, queries_max, objects_, engine_->staging());
@@ -128,27 +129,28 @@ class Processor {
   /// for each query.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses);
-  /// The same for an owner. The queries belong to it afterwards, whatever their member `owner` is.
+  /// Does the same for an owner. The queries then belong to `owner`, whatever their member `owner`
+  /// is.
   void put_queries(StreamId stream, std::span<const QueryDefinition> queries,
                    std::span<QueryStatus> statuses, const QueryOwner& owner);
   void remove_queries(StreamId stream, std::span<const QueryId> ids,
                       std::span<QueryStatus> statuses, const QueryOwner& owner = {});
-  /// With set_may_grow(false), the tables take no further objects and queries, as if they were
-  /// full. What they hold goes on.
+  /// With set_may_grow(false), the tables refuse further objects and queries, as if they were full.
+  /// They keep the objects and queries that they have.
   void set_may_grow(bool may_grow) {
     objects_.set_may_grow(may_grow);
     queries_.set_may_grow(may_grow);
   }
 
-  /// Lets the lease of every query end later by `duration_us`, for a caller whose tau jumps.
+  /// Moves the end of every lease by `duration_us`, for a caller whose tau jumps.
   void move_leases(std::int64_t duration_us) { queries_.move_leases(duration_us); }
 
   /// Returns whether begin_tick would begin a tick now. Some engines take a tick before the results
   /// of the last one have arrived; see Engine::has_room.
   bool has_room() const { return engine_->has_room(); }
   /// Does a slice of begin_tick's work for the tables: expiry, leases and changed streams. Returns
-  /// whether the tables are ready; otherwise call it again, with the same tau_us. Optional: call it
-  /// again and again before begin_tick if begin_tick must not take long. Between the first call and
+  /// whether the tables are ready. Optional: if begin_tick must not take long, call prepare_tick
+  /// with the same tau_us until it returns true, then call begin_tick. Between the first call and
   /// begin_tick, call no function that changes objects, queries or streams.
   bool prepare_tick(std::int64_t tau_us);
   /// Starts the next tick. Returns false and changes nothing if the engine has no room. tau_us must
@@ -165,17 +167,17 @@ class Processor {
   /// Turns the engine's result into the reports of the streams. Call once for each result, in
   /// order, on the thread that drives the processor.
   TickReport finish_tick(std::unique_ptr<TickResult> result);
-  /// The same in slices. Call begin_finish_tick once, then sort_some until it returns true, then
-  /// end_finish_tick. Queries, streams and objects may change between these calls, and the next
-  /// tick may begin.
+  /// Does what finish_tick does, in slices. Call begin_finish_tick once, then sort_some until it
+  /// returns true, then end_finish_tick. Queries, streams and objects may change between these
+  /// calls, and the next tick may begin.
   void begin_finish_tick(std::unique_ptr<TickResult> result);
   bool sort_some();
   TickReport end_finish_tick();
 
-  /// Returns whether a tick has begun for whose result finish_tick has not been called yet.
+  /// Returns whether a tick has begun that was not finished yet.
   bool tick_under_way() const { return !under_way_.empty(); }
   Tick last_tick() const { return last_finished_; }
-  /// Returns tau of the last begun tick; std::nullopt if there is none.
+  /// Returns tau of the last begun tick, or std::nullopt before the first tick.
   std::optional<std::int64_t> last_tau_us() const { return last_tau_us_; }
 
   /// Returns the distance for a Neighbor::key: metres, or in a vector space the metric's distance.
@@ -195,21 +197,20 @@ class Processor {
   void import_state(const ProcessorState& state);
 
  private:
-  /// What a begun tick's report needs beside the engine's result.
+  /// The data of a begun tick's report that the engine's result does not have.
   struct UnderWay {
     Tick tick{};
     std::optional<std::int64_t> newest_time_us;
     std::string warning;
   };
 
-  /// The lists of a tick, on their way to the reports of the streams. They are cut into ranges,
-  /// which threads take side by side: first they count the lists of each stream, then they write
-  /// the reports.
+  /// Sorts the lists of a tick into the reports of the streams. The lists are cut into ranges,
+  /// which threads take. First they count the lists of each stream, then they write the reports.
   struct Sorting {
     std::unique_ptr<TickResult> result;
     ReturnPool<std::vector<StreamReport>>::Owned reports;
     std::size_t ranges = 1;
-    /// For each range and stream: the number of lists, then where the next report is written.
+    /// [range][stream]: the number of lists; after the count, the place of the next report.
     std::vector<std::size_t> places;
     std::size_t places_per_range = 0;
     std::size_t visited = 0;  ///< lists of each range that the threads have counted, or written

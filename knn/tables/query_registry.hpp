@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the slot of a query by its stream and id. The registry is many small hash tables, so that
-// none takes long to grow. Clients choose the ids, so the hash depends on a secret seed. QueryTable
-// has one.
+// Finds the slot of a query by its stream and id. The registry consists of many small hash tables,
+// so that the growth of one takes little time. Clients choose the ids, so the hash depends on a
+// secret seed. QueryTable owns a QueryRegistry.
 #pragma once
 
 #include <bit>
@@ -72,7 +72,7 @@ class QueryRegistry {
     }
   };
   struct Table {
-    std::vector<Cell> cells;  ///< a power of two, at most three quarters in use
+    std::vector<Cell> cells;  ///< size is a power of two; at most three quarters are in use
     std::size_t count = 0;
     std::size_t mask() const { return cells.size() - 1; }
   };
@@ -81,7 +81,7 @@ class QueryRegistry {
     return folded_product(id_hash_(to_number(id)) ^ static_cast<std::uint64_t>(stream), factor_);
   }
   std::uint64_t hash_of(const Cell& cell) const { return hash_of(cell.stream, QueryId{cell.id}); }
-  // The upper bits choose the table, the lower ones the cell.
+  // The upper bits of a hash choose the table, the lower bits choose the cell.
   const Table& table_of(std::uint64_t hash) const { return tables_[hash >> 56]; }
   Table& table_of(std::uint64_t hash) { return tables_[hash >> 56]; }
 

@@ -15,8 +15,8 @@
 namespace starling {
 namespace {
 
-// The queries of a larger stream are never copied to grow. Smaller ones reserve no room, because
-// there may be thousands of streams.
+// A stream with at least this many queries reserves room for all queries, so that growth never
+// copies its queries. Smaller streams reserve none, because there may be thousands of streams.
 constexpr std::size_t copied_members_max = 16'384;
 
 bool with_state(const ReportWith& with) {
@@ -185,7 +185,8 @@ bool QueryTable::fits(const Room& room, const ObjectTable& objects) const {
   return alive == 0 || room.neighbors_per_object <= rest / alive;
 }
 
-/// Returns whether the owner may put the query, which replaces the one in `slot`, if there is one.
+/// Returns `accepted`, or why the owner may not put the query. `slot` has the query that the new
+/// query replaces; no_slot: none.
 QueryStatus QueryTable::check_owner(const QueryDefinition& definition, const QueryOwner& owner,
                                     Slot slot) const {
   const QueryDefinition* const old = slot == no_slot ? nullptr : &entries_[slot].definition;
@@ -405,8 +406,8 @@ void QueryTable::append(SlotList& list, SlotList& appended) {
   appended = {};
 }
 
-/// Returns the list that a slot without a live query is in. A tick that fails leaves its removals
-/// to the next one, so a slot may be in a later list than the one that it came to.
+/// Returns the list that a slot without a live query is in. A tick that fails passes its removals
+/// to the next tick, so a slot may be in a later list than the list to which it was added.
 QueryTable::SlotList& QueryTable::list_of(Slot slot) {
   const std::uint64_t number = entries_[slot].removals;
   if (number <= reported_) return free_slots_;
@@ -415,8 +416,8 @@ QueryTable::SlotList& QueryTable::list_of(Slot slot) {
   return removed_staged_.queries;
 }
 
-/// Returns whether there is a slot for a query that is not in the table. `known` is the slot that
-/// it had last, or no_slot.
+/// Returns whether there is a slot for a query that is not in the table. `known` is the query's
+/// last slot, or no_slot.
 bool QueryTable::has_place(Slot known) const {
   if (!may_grow_ || count_ >= options_.queries_max) return false;
   // The slot of a removed query is not free until a tick has reported the removal. There may
@@ -425,9 +426,9 @@ bool QueryTable::has_place(Slot known) const {
          entries_.size() < 2 * options_.queries_max;
 }
 
-// A query that is put again before its removal is reported keeps its slot. The new generation tells
-// the engine that it is another query. The removal then needs no report. Later, it gets the slot
-// back if no other query has it yet.
+// A query that is put again before its removal is reported keeps its slot. The new generation shows
+// the engine that it is another query, so the removal needs no report. After the report, the query
+// gets its slot back if no other query has taken the slot.
 Slot QueryTable::allocate(StreamId stream, QueryId id, Slot known) {
   Slot slot = known;
   if (slot != no_slot) {

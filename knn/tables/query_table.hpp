@@ -33,7 +33,7 @@ namespace starling {
 
 struct QueryTableOptions {
   std::uint64_t queries_max = 1u << 24;
-  /// The most queries that one owner may have.
+  /// The most queries of an owner without QueryOwner::queries_max.
   std::uint64_t owner_queries_max = std::numeric_limits<std::uint64_t>::max();
   std::uint32_t streams_max = 4096;
   std::uint32_t k_max = starling::k_max;
@@ -72,7 +72,7 @@ enum class QueryStatus : std::uint8_t {
   beyond_neighbor_quota,  ///< QueryOwner::neighbors_max
 };
 
-/// Who puts or removes queries, and what this owner may do.
+/// The owner that puts or removes queries, with its rights and quotas.
 struct QueryOwner {
   std::uint64_t owner = 0;        ///< QueryDefinition::owner of its queries
   bool may_change_others = true;  ///< may also replace and remove the queries of other owners
@@ -96,16 +96,16 @@ struct QueryTableState {
   std::vector<StreamId> free_streams;     ///< numbers of streams that are gone
   std::vector<StreamId> removed_streams;  ///< streams whose removal no tick has taken yet
   std::vector<Entry> entries;             ///< [slot]
-  /// The slots of all live queries, those of each stream in the order of its members. Empty in
-  /// states of versions without this member: their queries are in the order of slots.
+  /// The slots of all live queries, in the order in which they become members of their streams.
+  /// Empty in states of older versions: queries then become members in the order of slots.
   std::vector<Slot> members;
   std::vector<Slot> free_slots;
   std::vector<Slot> removed;  ///< slots of queries whose removal no tick has taken yet
 };
 
 /// The table of queries, which finds a query by stream and id or by slot. Programs read the table
-/// through Processor::queries and change it through Processor::put_queries. A number that no stream
-/// has and a slot that no query has are refused by std::invalid_argument. Example:
+/// through Processor::queries and change it through Processor::put_queries. Throws
+/// std::invalid_argument for a number that no stream has and for a slot that no query has. Example:
 /// examples/own_clock.cpp
 ///
 ///     processor.put_queries(*processor.queries().find_stream("riders"), queries, statuses);
@@ -121,9 +121,9 @@ class QueryTable {
   /// that finishes without an error reports the removals, and frees the stream's number. If a
   /// stream of the same name is put before that, it gets the same number.
   void remove_stream(StreamId id, ObjectTable& objects, Staging& staging);
-  /// The same in slices. Call begin_remove_stream once, then remove_some until it returns true,
-  /// before the next tick begins and before anything else changes the table. Each call removes at
-  /// most `queries_max` queries.
+  /// Removes a stream in slices. Call begin_remove_stream once, then remove_some until it returns
+  /// true, before the next tick begins and before anything else changes the table. Each call
+  /// removes at most `queries_max` queries.
   void begin_remove_stream(StreamId id);
   bool remove_some(StreamId id, std::size_t queries_max, ObjectTable& objects, Staging& staging);
   std::optional<StreamId> find_stream(std::string_view name) const;
@@ -132,7 +132,7 @@ class QueryTable {
   std::size_t stream_count() const { return stream_count_; }
   /// Every StreamId is less than this number.
   std::size_t stream_id_end() const { return streams_.size(); }
-  /// Returns whether the stream is there; false for a number that no stream has.
+  /// Returns whether the stream was put and not removed. False for a number that no stream has.
   bool is_live(StreamId id) const { return is_known(id) && known(id).state == StreamState::live; }
   /// Throws std::invalid_argument unless the stream is live. The sentence begins with `function`.
   void check_live(const char* function, StreamId id) const;
@@ -144,15 +144,16 @@ class QueryTable {
   std::uint64_t query_count(StreamId id) const { return known(id).members.size(); }
   /// Returns how many of the stream's queries have another owner than the stream.
   std::uint64_t foreign_query_count(StreamId id) const { return known(id).foreign_count; }
-  /// Returns the streams whose removal the oldest tick under way has taken; none if no tick is
+  /// Returns the streams whose removal the oldest tick under way has taken. Empty if no tick is
   /// under way.
   std::span<const StreamId> leaving_streams() const {
     if (removed_begun_.empty()) return {};
     return removed_begun_.front().streams;
   }
 
-  /// The query belongs to `owner.owner` from now on. Without the argument `owner`, it belongs to
-  /// definition.owner, and may replace the query of any owner.
+  /// Adds a query to a live stream, or replaces the stream's query with this id. The query then
+  /// belongs to `owner.owner`. Without the argument `owner`, it belongs to definition.owner, and
+  /// may replace the query of any owner.
   QueryStatus put(StreamId stream, const QueryDefinition& definition, ObjectTable& objects,
                   Staging& staging);
   QueryStatus put(StreamId stream, const QueryDefinition& definition, const QueryOwner& owner,
@@ -160,24 +161,24 @@ class QueryTable {
   QueryStatus remove(StreamId stream, QueryId id, const QueryOwner& owner, ObjectTable& objects,
                      Staging& staging);
 
-  /// After set_may_grow(false), a query is refused as if the table was full, unless it replaces one
-  /// and asks for no more neighbours.
+  /// After set_may_grow(false), put accepts only a query that replaces another and has no larger k.
+  /// It refuses all others as if the table were full.
   void set_may_grow(bool may_grow) { may_grow_ = may_grow; }
 
-  /// Lets every lease end later by `duration_us`.
+  /// Moves the end of every lease by `duration_us`.
   void move_leases(std::int64_t duration_us);
-  /// Stages the queries of streams that report something else now, and removes queries whose lease
-  /// ended before `tau_us`. Each call takes at most `queries_max` queries. Returns whether the
-  /// table is ready; otherwise call it again, with nothing else in between that changes the table.
+  /// Stages the queries of streams whose definition has changed, and removes queries whose lease
+  /// ended before `tau_us`. Each call takes at most `queries_max` queries. Returns true if the
+  /// table is ready. If it returns false, call it again before anything else changes the table.
   bool prepare_tick(std::int64_t tau_us, std::size_t queries_max, ObjectTable& objects,
                     Staging& staging);
   /// Removes every-object queries until all lists fit neighbors_max. The lists may exceed
-  /// neighbors_max if objects were added after the queries. The owner whose every-object queries
-  /// hold the most neighbours loses one first, the one with its largest k, so that a small owner
-  /// keeps its queries while a large one has any. If two owners hold the most, it is the one whose
-  /// largest query has the larger k, or else the higher slot: a replay of a log may number owners
-  /// in another way, and must remove the same. Returns the number of removed queries. Call when the
-  /// table of objects is ready for the tick.
+  /// neighbors_max if objects were added after the queries. Each time, the owner whose every-object
+  /// queries hold the most neighbours loses the query with its largest k. So a small owner keeps
+  /// its queries while a large owner has any. If owners tie, the query with the larger k goes
+  /// first, then the query in the higher slot. The numbers of owners do not count: a replay of a
+  /// log may number owners differently, and must remove the same queries. Returns the number of
+  /// removed queries. Call when the table of objects is ready for the tick.
   std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
   /// Call after the engine has swapped its halves. The tick that has begun has then taken all
   /// removals that were staged.
@@ -216,7 +217,7 @@ class QueryTable {
 
   /// Call only between ticks.
   QueryTableState export_state() const;
-  /// Call only on an empty table. Stages every query again, as ObjectTable stages every record.
+  /// Call only on an empty table. Stages every query again.
   void import_state(const QueryTableState& state, Staging& staging);
 
  private:
@@ -229,20 +230,20 @@ class QueryTable {
     StreamDefinition definition;
     StreamState state = StreamState::live;
     std::uint64_t foreign_count = 0;  ///< number of queries that have another owner than the stream
-    bool is_restaged = false;         ///< it is in restaged_
-    std::pmr::vector<QuerySlot> members{lazy_memory()};  ///< its queries
+    bool is_restaged = false;         ///< the stream is in restaged_
+    std::pmr::vector<QuerySlot> members{lazy_memory()};  ///< the stream's live queries
   };
   struct Entry : QueryTableState::Entry {
     std::uint32_t staged_row = 0;  ///< valid only if that row of the staging half has this slot
     std::uint32_t place = 0;       ///< a live query's index in Stream::members
-    // A slot without a live query is in a list: these are its neighbours there, and the number of
-    // the list of removals that it came to.
+    // A slot without a live query is in a SlotList. These are the slots before and after it in that
+    // list, and the number of the Removals to which it was added.
     Slot before = no_slot;
     Slot after = no_slot;
     std::uint64_t removals = 0;
   };
-  /// A list of slots without live queries, linked through their entries, so that a slot leaves it,
-  /// and the whole list joins another, in no time.
+  /// A list of slots without live queries, linked through their entries. Removing a slot and
+  /// joining two lists take constant time.
   struct SlotList {
     Slot first = no_slot;
     Slot last = no_slot;
@@ -254,15 +255,15 @@ class QueryTable {
     SlotList queries;
     std::vector<StreamId> streams;
   };
-  /// What the live queries of one owner take.
+  /// The live queries of one owner, as its quotas count them.
   struct OwnerTaken {
     std::uint64_t queries = 0;
     std::uint64_t neighbors = 0;  ///< the sum of k
   };
-  /// The order in which owners lose every-object queries, the last one first.
+  /// The order of owners in remove_outgrown: the last owner loses a query first.
   struct OwnerRank {
     std::uint64_t neighbors_per_object = 0;
-    std::pair<std::uint32_t, Slot> largest;  ///< k and slot of the query that it loses
+    std::pair<std::uint32_t, Slot> largest;  ///< k and slot of the query that the owner loses first
 
     auto operator<=>(const OwnerRank&) const = default;
   };
@@ -278,7 +279,7 @@ class QueryTable {
     StreamId stream{};
     std::size_t next = 0;
   };
-  /// The number of neighbours that the lists of live queries may hold.
+  /// The number of neighbours for which the lists of live queries have room.
   struct Room {
     std::uint64_t neighbors = 0;             ///< room of fixed and following queries
     std::uint64_t neighbors_per_object = 0;  ///< room of every-object queries, for each object
@@ -326,23 +327,23 @@ class QueryTable {
 
   QueryTableOptions options_;
   std::vector<Stream> streams_;
-  std::map<std::string, StreamId, std::less<>> streams_by_name_;  ///< live and leaving
+  std::map<std::string, StreamId, std::less<>> streams_by_name_;  ///< live and leaving streams
   std::deque<Restaged> restaged_;
   std::vector<StreamId> free_streams_;
   std::size_t stream_count_ = 0;  ///< number of live streams
   SegmentedVector<Entry> entries_;
-  QueryRegistry registry_;  ///< the ids of live queries, and of those that had a slot last
+  QueryRegistry registry_;  ///< ids of live queries, and of the last query in each other slot
   SlotList free_slots_;
-  Removals removed_staged_;             ///< staged in the half that is written now
-  std::uint64_t reported_ = 0;          ///< the last number of removals that a tick has reported
-  std::deque<Removals> removed_begun_;  ///< what each tick under way has taken
+  Removals removed_staged_;             ///< removals in the half that is written now
+  std::uint64_t reported_ = 0;          ///< number of the last Removals that a tick has reported
+  std::deque<Removals> removed_begun_;  ///< removals that each tick under way has taken
   std::uint64_t count_ = 0;
   Room room_;
   bool may_grow_ = true;
-  /// The key is the owner; only owners with queries.
+  /// [owner]; only owners with queries.
   std::unordered_map<std::uint64_t, OwnerTaken> taken_;
   std::set<std::pair<std::int64_t, Slot>> leases_;  ///< ordered by end, in us
-  /// The key is the owner; only owners with every-object queries.
+  /// [owner]; only owners with every-object queries.
   std::map<std::uint64_t, OwnerLists> every_object_;
   std::set<OwnerRank> every_object_ranks_;  ///< the owners in every_object_, ranked
 };
