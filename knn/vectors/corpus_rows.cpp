@@ -29,7 +29,7 @@ CorpusRows CorpusRows::raw(Metric metric, VectorsView rows) {
 }
 
 void CorpusRows::keep_measures(ThreadPool& pool) {
-  if (are_prepared() || metric_ == Metric::hellinger) return;  // Hellinger rows have none
+  if (are_prepared() || metric_ == Metric::hellinger) return;  // Hellinger needs no measure
   std::vector<RowMeasure> measures(rows());
   for_rows(rows_, pool,
            [&](VectorRow number) { measures[number] = measure_row(metric_, rows_.row(number)); });

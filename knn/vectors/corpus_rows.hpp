@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a corpus for a searcher that needs them prepared: rows that are prepared already, or
-// raw rows, each of which is prepared whenever it is read. So a searcher that keeps the corpus in a
-// form of its own needs no prepared copy beside it. The searchers in cpu/vectors use it.
+// Gives a searcher the prepared rows of a corpus. The rows in memory are either prepared already,
+// or raw and prepared each time that they are read. So a searcher that stores the corpus in its own
+// form needs no prepared copy of all rows. The searchers in cpu/vectors use CorpusRows.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace starling {
 
-/// Owns no rows: they must live as long as they are read.
+/// Owns no rows. The rows in memory must live as long as they are read.
 class CorpusRows {
  public:
   CorpusRows() = default;
@@ -25,7 +25,7 @@ class CorpusRows {
 
   std::uint32_t rows() const { return rows_.rows(); }
   std::uint32_t dimension() const { return rows_.dimension; }
-  /// Returns whether the rows in memory are the prepared ones.
+  /// Returns whether the rows in memory are prepared.
   bool are_prepared() const { return keeps_rows(metric_); }
   /// Returns the rows in memory, which are raw unless are_prepared().
   VectorsView in_memory() const { return rows_; }
@@ -53,7 +53,7 @@ class CorpusRows {
   void prepare_all(ThreadPool& pool, std::span<float> to) const;
 
  private:
-  Metric metric_ = Metric::l2;  ///< one that keeps_rows if the rows are prepared
+  Metric metric_ = Metric::l2;  ///< a metric that keeps_rows if the rows are prepared
   VectorsView rows_;
   std::vector<RowMeasure> measures_;  ///< [row]; empty: not kept
 };

@@ -10,7 +10,7 @@
 
 namespace starling {
 
-/// A neighbour's value and its distance.
+/// One neighbour's value. RegressionWeights::distance weighs it by 1 / distance.
 struct Sample {
   double value = no_value;
   double distance = 0;

@@ -12,8 +12,9 @@
 namespace starling {
 namespace {
 
-// If float32 holds the numbers, only queries gain by an offset. A query that lies nearer to 0 than
-// to the numbers loses, and at this distance the loss is below that of the sums.
+// If float32 holds the numbers, an offset makes only queries more exact. A query that is nearer to
+// 0 than to the numbers becomes less exact. From this gain on, that loss is below the rounding of
+// the sums.
 constexpr double float32_gain_min = 256;
 
 float nearest_float32(double number) {
@@ -39,8 +40,8 @@ std::uint64_t hash_of(std::span<const Number> row) {
 OffsetChoice::OffsetChoice(Metric metric, std::uint32_t dimension, bool is_text)
     : ranges_(dimension), is_text_(is_text), is_open_(ignores_offset(metric)) {}
 
-/// Returns by how much an offset makes the smallest number smaller, as a factor; at least 1 if the
-/// component may have an offset, else 0.
+/// Returns the factor by which an offset makes the smallest magnitude smaller. It is at least 1 if
+/// the component may have an offset, else 0.
 double OffsetChoice::Range::gain() const {
   if (!is_allowed || !has_rows || (least <= 0 && most >= 0)) return 0;
   const double smallest = std::min(std::fabs(least), std::fabs(most));
@@ -93,7 +94,7 @@ void round_to_float32(std::span<const double> numbers, std::span<float> rounded)
 
 void subtract_offset(std::span<const double> offset, std::span<const double> rows,
                      std::span<float> rounded) {
-  std::vector<std::size_t> components;  // those that have an offset
+  std::vector<std::size_t> components;  // components that have an offset
   for (std::size_t j = 0; j < offset.size(); ++j)
     if (offset[j] != 0) components.push_back(j);
   if (components.empty()) return;

@@ -19,7 +19,7 @@ namespace starling {
 /// depends on k and on the numbers of rows, queries and components. Each named method follows a
 /// paper (docs/vectors.md).
 enum class SearchMethod : std::uint8_t {
-  automatic,    ///< the fastest method for these numbers
+  automatic,    ///< the fastest method for the sizes of the search
   kato,         ///< Kato & Hosino 2009
   cuknn,        ///< Liang et al. 2010
   iterative,    ///< Russica & Tisato 2023, iterative selection
@@ -29,7 +29,7 @@ enum class SearchMethod : std::uint8_t {
   sbq,          ///< Cordeiro 2023
 };
 
-/// One call of a searcher.
+/// One search: its queries, k and how to answer them.
 struct VectorSearch {
   VectorsView queries;  ///< queries of the corpus's dimension, prepared for its metric
   std::uint32_t k = 1;  ///< 1 to vector_k_max
@@ -39,14 +39,14 @@ struct VectorSearch {
   VectorRow first_self = no_row;
   SearchMethod method = SearchMethod::automatic;
   /// Called now and then with the number of finished queries, on the thread that called search. An
-  /// exception ends the search, which throws the same.
+  /// exception ends the search; search throws it again.
   std::function<void(std::uint64_t)> on_progress{};
 };
 
-/// Throws std::invalid_argument if k is out of its range, if the queries do not have the dimension
-/// of the corpus or are not the rows of it that first_self says, or if `list_entries` is not k
-/// times the number of queries. `rows` is the number of rows of the corpus. Every searcher calls
-/// check_search first.
+/// Throws std::invalid_argument if there is no corpus, if k is out of its range, if the queries
+/// have another dimension than the corpus, if first_self names rows that the corpus does not have,
+/// or if `list_entries` is not k times the number of queries. `rows` is the number of rows of the
+/// corpus. Every searcher calls check_search first.
 void check_search(const VectorSearch& search, std::uint32_t dimension, std::uint32_t rows,
                   std::size_t list_entries);
 
@@ -62,12 +62,12 @@ struct GraphSearch {
   std::function<void(std::uint64_t)> on_progress{};
 };
 
-/// Takes a tile of a graph: the lists of consecutive rows from `first_row` on, k entries for each.
-/// The lists are valid until the function returns.
+/// A function that receives a tile of a graph: the lists of consecutive rows from `first_row` on,
+/// with k entries for each row. The lists are valid until the function returns.
 using TakeLists = std::function<void(VectorRow first_row, std::span<const VectorNeighbor> lists)>;
 
-/// Throws std::invalid_argument if k is out of its range, if the rows do not have the dimension of
-/// the corpus, or if a tile may not have a row. Every searcher calls check_graph first.
+/// Throws std::invalid_argument if k is out of its range, if the rows have another dimension than
+/// the corpus, or if tile_rows_max is 0. Every searcher calls check_graph first.
 void check_graph(const GraphSearch& graph, std::uint32_t dimension);
 
 enum class ListOrder : std::uint8_t {
@@ -78,27 +78,27 @@ enum class ListOrder : std::uint8_t {
 /// A search for all rows within a distance of each query.
 struct RadiusSearch {
   VectorsView queries;  ///< see VectorSearch::queries
-  /// A row is in the list if its distance_of is at most this number. Infinity: all rows are. Only
-  /// with inner_product it may be negative.
+  /// A row is in the list if its distance_of is at most this number. With infinity, all rows are in
+  /// the list. Negative numbers are allowed only with inner_product.
   double radius = 0;
   VectorRow first_self = no_row;  ///< see VectorSearch::first_self
   ListOrder order = ListOrder::nearest_first;
-  /// As VectorSearch::on_progress.
+  /// See VectorSearch::on_progress.
   std::function<void(std::uint64_t)> on_progress{};
 };
 
 /// Lists of any length: list i has the entries offsets[i] to offsets[i + 1] of `neighbors`.
 struct RadiusLists {
-  std::span<const std::uint64_t> offsets;  ///< one more than lists; the first is 0
+  std::span<const std::uint64_t> offsets;  ///< one more entry than lists; the first is 0
   std::span<const VectorNeighbor> neighbors;
 };
 
-/// Takes the lists of consecutive queries from `first_query` on. The lists are valid until the
-/// function returns.
+/// A function that receives the lists of consecutive queries from `first_query` on. The lists are
+/// valid until the function returns.
 using TakeRadiusLists = std::function<void(std::uint32_t first_query, const RadiusLists& lists)>;
 
-/// Throws std::invalid_argument if the radius is NaN, or negative although no distance of the
-/// metric is; or if the queries do not fit the corpus, as check_search does. Every search_radius
+/// Throws std::invalid_argument if the radius is NaN, if it is negative and the metric is not
+/// inner_product, or if the queries do not fit the corpus (see check_search). Every search_radius
 /// calls check_radius first.
 void check_radius(const RadiusSearch& search, Metric metric, std::uint32_t dimension,
                   std::uint32_t rows);
@@ -124,9 +124,9 @@ class VectorSearcher {
   virtual std::string_view name() const = 0;  ///< "cpu", "cuda"
   virtual bool supports(SearchMethod method) const = 0;
 
-  /// From here on, every call of the searcher calls `poll` on the thread that made the call. An
-  /// exception of `poll` ends the call within milliseconds, as an error. A GPU does not call it:
-  /// its searches end where they call on_progress.
+  /// From here on, every call of the searcher calls `poll` on the calling thread. An exception of
+  /// `poll` ends the call within milliseconds, as an error. A GPU searcher does not call `poll`:
+  /// only an exception of on_progress ends its searches early.
   virtual void set_poll(const Poll& /*poll*/) {}
 
   /// Copies a corpus of prepared rows; the caller may free its rows afterwards. Metrics with the
@@ -134,17 +134,17 @@ class VectorSearcher {
   /// device error, the searcher has no corpus.
   virtual void set_corpus(Metric metric, VectorsView corpus) = 0;
 
-  /// The same as set_corpus, but may read `corpus` later instead of a copy. Returns whether it
-  /// does: then the rows must stay until another corpus takes their place or the searcher ends.
-  /// Otherwise the caller may free them. After an error the searcher has no corpus.
+  /// Does the same as set_corpus, but may read `corpus` later instead of a copy. Returns true if it
+  /// does. The rows must then stay until the searcher gets another corpus or is destroyed. If it
+  /// returns false, the caller may free the rows. After an error the searcher has no corpus.
   virtual bool borrow_corpus(Metric metric, VectorsView corpus) {
     set_corpus(metric, corpus);
     return false;
   }
 
-  /// The same as set_corpus and borrow_corpus for rows that are not prepared and have no fault
-  /// (find_fault). A searcher that prepares each row as it reads it needs less memory than the
-  /// caller would for a prepared copy.
+  /// Do the same as set_corpus and borrow_corpus for rows that are not prepared and have no fault
+  /// (find_fault). A searcher that prepares each row when it reads the row needs no memory for a
+  /// prepared copy.
   virtual void set_raw_corpus(Metric metric, VectorsView corpus);
   virtual bool borrow_raw_corpus(Metric metric, VectorsView corpus);
 
@@ -156,10 +156,10 @@ class VectorSearcher {
   /// Finds the lists that search finds if its queries are all rows and first_self is 0. Passes them
   /// to `take` tile by tile, in the order of the rows, on the thread that called search_graph. So
   /// host memory holds one tile at a time, whatever the size of the graph. SearchMethod::kato
-  /// computes each pair of rows once here, if the metric is symmetric and the device has room
-  /// (docs/vector-methods.md); in search, only if one call asks for the whole graph. A corpus
-  /// without rows has no tiles. Throws the same errors as search, and what `take` throws; the
-  /// searcher keeps its corpus. `take` must not call the searcher.
+  /// computes each pair of rows only once, if the metric is symmetric and the device has room
+  /// (docs/vector-methods.md). In search it does so only if one call asks for the whole graph. A
+  /// corpus without rows has no tiles. Throws the same errors as search, and what `take` throws;
+  /// the searcher keeps its corpus. `take` must not call the searcher.
   virtual void search_graph(const GraphSearch& graph, const TakeLists& take);
 
   virtual bool supports_radius() const { return false; }
@@ -171,8 +171,9 @@ class VectorSearcher {
   /// `take` must not call the searcher.
   virtual void search_radius(const RadiusSearch& search, const TakeRadiusLists& take);
 
-  /// Does the same as set_corpus and then search. A GPU searches the first rows while others are on
-  /// their way to it. Throws what both throw; after an error, set a corpus before the next search.
+  /// Does the same as set_corpus and then search. A GPU searches the first rows while it still
+  /// copies the other rows. Throws what set_corpus and search throw. After an error, set a corpus
+  /// before the next search.
   virtual void set_corpus_and_search(Metric metric, VectorsView corpus, const VectorSearch& search,
                                      std::span<VectorNeighbor> lists) {
     set_corpus(metric, corpus);
@@ -184,9 +185,8 @@ class VectorSearcher {
   virtual std::pmr::memory_resource& host_memory() { return *std::pmr::new_delete_resource(); }
 
   /// Returns how long the device worked on the last search or graph, by its own clock; 0 without a
-  /// device. Copies of queries and lists are not included. Growth of device memory, and what a
-  /// corpus is prepared with for a kind of search, are included in the first search that needs
-  /// them.
+  /// device. Copies of queries and lists are not included. The first search of a kind also includes
+  /// the growth of device memory and the preparation of the corpus for this kind.
   virtual double device_ms() const { return 0; }
 
   /// Measures the rates of the hardware. During the measurement it uses at most 512 MiB of host

@@ -50,14 +50,14 @@ struct VectorQuery {
 
 /// A row whose score for a query is at most VectorQuery::score_max.
 struct VectorMatch {
-  std::uint32_t query = 0;  ///< index of the query
-  VectorNeighbor row;       ///< its slot and its score
+  std::uint32_t query = 0;  ///< index into the queries of the call
+  VectorNeighbor row;       ///< slot and score of the row
 };
 
 /// The milliseconds that a device has worked, by its own clock. All are 0 without a device.
 struct VectorDeviceTimes {
   double apply_ms = 0;   ///< copying rows that were not copied ahead, and writing rows
-  double search_ms = 0;  ///< all that functions other than apply did
+  double search_ms = 0;  ///< work of all functions except apply
 };
 
 /// Stores the rows of a vector space and searches them. Scores are those of VectorNeighbor, to the
@@ -80,11 +80,11 @@ class VectorStore {
   /// Returns the times since the last call. Call it only after wait().
   virtual VectorDeviceTimes take_device_times() { return {}; }
 
-  /// Begins to copy rows that a later apply will get. Returns false if it does not, and apply then
-  /// copies them. The rows are in staging half `half`, 0 or 1. The first `copied` of them were
-  /// given to earlier calls. Rows that were given do not change until that apply is done. The
-  /// thread that writes the staging half calls copy_ahead, while the engine's thread may call the
-  /// other functions. It does not wait for the device.
+  /// Begins to copy rows that a later apply will get. Returns false if the store does not copy them
+  /// ahead; apply then copies them. The rows are in staging half `half`, 0 or 1. Earlier calls got
+  /// the first `copied` rows. The rows of a call do not change until that apply is done. The thread
+  /// that writes the staging half calls copy_ahead, while the engine's thread may call the other
+  /// functions. copy_ahead does not wait for the device.
   virtual bool copy_ahead(unsigned /*half*/, VectorsView /*components*/, std::size_t /*copied*/) {
     return false;
   }

@@ -10,7 +10,7 @@
 
 namespace starling {
 
-/// A neighbour's label and its distance.
+/// One neighbour's vote for its label. The distance breaks ties.
 struct Ballot {
   Label label = no_label;
   double distance = 0;

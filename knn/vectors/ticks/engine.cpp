@@ -140,7 +140,7 @@ void VectorEngine::run_tick(Tick tick, std::int64_t tau_us, unsigned half) {
   result->tick = tick;
   result->tau_us = tau_us;
   try {
-    static_cast<void>(store_->take_device_times());  // drops those of one-shot queries
+    static_cast<void>(store_->take_device_times());  // drops the times of one-shot queries
     Stopwatch watch;
     objects_.begin_changes();
     if (objects_ahead_) searches_.forget_all();
@@ -210,7 +210,7 @@ void VectorEngine::apply(const Staging& staged, unsigned half) {
   queries_.apply(staged.queries, staged.query_components);
 }
 
-/// If a slot has several rows, the last one counts.
+/// Keeps only the last row of each slot: earlier rows get no_slot and are dead.
 void VectorEngine::leave_last_of_each_slot() {
   has_later_row_.resize(objects_.slot_count());
   for (std::size_t i = applied_slots_.size(); i-- > 0;) {

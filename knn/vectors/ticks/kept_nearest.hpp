@@ -37,14 +37,15 @@ class KeptNearest {
   void ask(std::uint32_t k, const Filter& filter);
   void forget() { know_nobody_before({}); }
   bool is_unknown() const { return horizon_ == Neighbor{}; }
-  /// Makes the list known and empty. Call if the anchor is missing: it then has no neighbours.
+  /// Makes the list known and empty. Call if the anchor is missing: the list then has no
+  /// neighbours.
   void know_nobody() { know_nobody_before(limit_); }
 
   /// Only objects before the horizon can become entries.
   const Neighbor& horizon() const { return horizon_; }
 
-  /// Removes each entry for whose slot `leaves` returns true, because its object was touched or no
-  /// longer passes the filter.
+  /// Removes the entries for which leaves(slot) returns true: their objects were touched or no
+  /// longer pass the filter.
   template <class Leaves>
   void drop_if(const Leaves& leaves) {
     std::erase_if(entries_, [&](const Entry& entry) { return leaves(entry.slot); });
@@ -54,7 +55,7 @@ class KeptNearest {
   void add(const Entry& entry) {
     if (entry.neighbor < horizon_) entries_.push_back(entry);
   }
-  /// Orders the entries and keeps the first room_of(k). If entries are removed, the first of them
+  /// Orders the entries and keeps the first room_of(k). If entries are removed, the nearest of them
   /// becomes the horizon.
   void settle();
 

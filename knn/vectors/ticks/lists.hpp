@@ -18,8 +18,8 @@
 
 namespace starling {
 
-/// A plan says which lists a tick has. VectorEngine keeps a plan until a query changes or a list is
-/// added or removed.
+/// The lists of a tick and their searches. VectorEngine keeps a plan until a query changes or a
+/// list is added or removed.
 struct VectorPlan : ListDirectory {
   struct Search {
     Slot query = no_slot;
@@ -28,7 +28,7 @@ struct VectorPlan : ListDirectory {
     ReportOn on = ReportOn::order;
   };
   std::vector<Search> searches;
-  std::uint64_t room = 0;  ///< the number of neighbours for which all lists together have room
+  std::uint64_t room = 0;  ///< room of all lists together, in neighbours
 
   VectorPlan() = default;
   VectorPlan(const VectorQueries& standing, const VectorObjects& objects);
@@ -47,7 +47,7 @@ struct VectorLists {
   std::vector<NeighborState> states;
   std::vector<Prediction> reported_predictions;
 
-  /// Makes room for all lists of the plan.
+  /// Takes `next` as the plan and makes room for all its lists.
   void lay_out(std::shared_ptr<const VectorPlan> next);
   void write(std::uint32_t search, std::span<const KeptNearest::Entry> list);
   /// Makes the predictions of the lists whose queries ask for a vote or a mean.
@@ -64,7 +64,7 @@ struct VectorLists {
   }
 };
 
-/// A list, and all that its prediction is made from.
+/// A list and the data from which its prediction is made.
 struct PredictionBasis {
   Metric metric = Metric::l2;
   std::span<const Neighbor> list;

@@ -27,7 +27,7 @@ class VectorObjects {
 
   std::size_t slot_count() const { return objects_.size(); }
   std::uint64_t alive_count() const { return alive_count_; }
-  /// Returns true if an object was added, was removed or changed its tags.
+  /// Returns true if an object was added, was removed or changed its tags since begin_changes.
   bool membership_changed() const { return membership_changed_; }
 
   bool is_alive(Slot slot) const { return (alive_[slot / 64] >> slot % 64 & 1) != 0; }
@@ -53,7 +53,7 @@ class VectorObjects {
   std::uint64_t bytes_used() const;
 
  private:
-  struct alignas(32) Object {  // so that it is in one cache line
+  struct alignas(32) Object {  // an Object is never in two cache lines
     ObjectId id{};
     std::int64_t time_us = 0;
     Label label = no_label;
@@ -61,7 +61,7 @@ class VectorObjects {
   };
 
   std::vector<Object> objects_;
-  std::vector<double> values_;          ///< apart, so that an Object is half a cache line
+  std::vector<double> values_;          ///< not in Object, which is half a cache line
   std::vector<std::uint64_t> alive_;    ///< one bit for each slot
   std::vector<std::uint64_t> touched_;  ///< one bit for each slot
   std::uint64_t alive_count_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the lists into those that only need the scores of touched rows and those that need a
+// Divides the lists into lists that only need the scores of touched rows and lists that need a
 // scan, calls the store for a part of the lists at a time, and settles ties by id: see
 // searches.hpp.
 #include "starling/knn/vectors/ticks/searches.hpp"
