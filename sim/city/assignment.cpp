@@ -28,8 +28,8 @@ namespace {
 using Graph = lemon::SmartDigraph;
 using Simplex = lemon::NetworkSimplex<Graph, std::int64_t, std::int64_t>;
 
-/// The sum of all costs stays below this number. LEMON adds an artificial cost of its own, which
-/// then fits 64 bits, too.
+/// The sum of all costs stays below this number. The limit also keeps LEMON's own artificial cost
+/// within 64 bits.
 constexpr std::int64_t total_cost_max = std::int64_t{1} << 60;
 
 class Flow {
@@ -169,7 +169,7 @@ class Flow {
     return arc;
   }
 
-  // Proves that the solver's flow is optimal: complementary slackness holds for each arc.
+  // Checks complementary slackness for each arc, which proves that the solver's flow is optimal.
   void check_optimal() const {
     for (Graph::ArcIt arc(graph_); arc != lemon::INVALID; ++arc) {
       const std::int64_t reduced = reduced_cost(arc);
@@ -191,12 +191,10 @@ class Flow {
   }
 
   // An optimal flow that uses no unseen driver is optimal without the charge, too. This function
-  // removes the charge and finds potentials that prove the flow optimal. The function chooses a
-  // remainder modulo scale_ and rounds each potential down to a number with this remainder. A
-  // remainder is taken if a rider has an arc to the unseen drivers and the rider's potential plus
-  // the charge has this remainder. If the chosen remainder is not taken, the rounding removes what
-  // the charge added. A remainder that is not taken exists, because there are more remainders than
-  // riders.
+  // removes the charge and rounds each potential down to one common remainder modulo scale_, so
+  // that the potentials prove the flow optimal. The rounding removes what the charge added,
+  // provided that no rider with an arc to the unseen drivers has a potential plus charge of this
+  // remainder. Such a remainder exists, because there are more remainders than riders.
   void drop_charge() {
     if (charge() == 0 || unseen_arcs_.empty()) return;
     const auto remainder = [&](std::int64_t value) { return (value % scale_ + scale_) % scale_; };
@@ -234,8 +232,8 @@ class Flow {
     return arc;
   }
 
-  /// Returns the rider's arcs of reduced cost 0 that come before the arc of the rider's current
-  /// flow. The earliest arc comes first.
+  /// Returns the rider's arcs of reduced cost 0 that precede the arc with the rider's flow,
+  /// earliest first.
   Arcs earlier_arcs(Graph::Node rider) const {
     const Graph::Arc own = own_arc(rider);
     Arcs arcs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assigns drivers to riders at minimum cost. Each rider has a list of candidate drivers, which may
-// be truncated. assign() also tells whether longer lists could give a better assignment. The batch
-// policies call assign().
+// be truncated. assign() also reports whether longer lists could give a better assignment. The
+// batch policies call assign().
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct Assignment {
 /// longer lists cannot improve the assignment: the assignment is the optimum over all drivers.
 /// Otherwise the riders that take unseen drivers are `uncertain`. At equal cost a listed driver is
 /// preferred to an unseen driver. Therefore, once the lists are long enough, drivers appended to
-/// them do not change the assignment. No test that knows only the lists can be certain in more
-/// cases, because an unseen driver may really cost no more than the lower bound.
+/// them do not change the assignment. No test of the lists alone can be certain more often, because
+/// an unseen driver may cost exactly the lower bound.
 ///
 /// Step 2 finds the optimum among the listed drivers. Step 2 runs only if step 1 leaves riders
 /// `uncertain` and `wants_best` is set.

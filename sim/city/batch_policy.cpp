@@ -28,7 +28,8 @@ class BatchPolicy : public DispatchPolicy {
   }
 
  protected:
-  /// Fills `costs` with the cost of each candidate.
+  /// Fills `costs` with the cost of each candidate: its distance in millimetres here, its pick-up
+  /// time in milliseconds in BatchTimePolicy.
   virtual void find_costs(RideIndex /*ride*/, std::span<const Candidate> list,
                           std::span<std::int64_t> costs) {
     for (std::size_t i = 0; i < list.size(); ++i) costs[i] = std::llround(list[i].distance_m * 1e3);
@@ -81,8 +82,9 @@ class BatchPolicy : public DispatchPolicy {
   std::vector<AssignmentArc> arcs_;
   std::vector<double> distances_m_;  ///< one per arc
   std::vector<std::int64_t> unseen_cost_min_;
-  std::vector<DriverIndex> driver_at_;  ///< each node's driver
-  std::vector<std::uint32_t> node_of_;  ///< each driver's node
+  std::vector<DriverIndex> driver_at_;  ///< [node]: the fleet's index of the driver with
+                                        ///< AssignmentArc::driver == node
+  std::vector<std::uint32_t> node_of_;  ///< [driver]: its node, or `unassigned`
   std::vector<std::int64_t> costs_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy "command": a program of the user's decides. It gets one line of JSON for each decision
-// and answers with one line: see docs/simulate.md and dispatch_policy.hpp.
+// The policy "command" lets an external program decide. For each decision, the program gets one
+// line of JSON and answers with one line: see docs/simulate.md and dispatch_policy.hpp.
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -54,7 +54,7 @@ class LineProgram {
   LineProgram(const LineProgram&) = delete;  // owns a process
   LineProgram& operator=(const LineProgram&) = delete;
 
-  /// The program sees the end of its input. If it does not end soon, it is killed.
+  /// Closes the program's input, waits up to end_time_ms for the program to end, and then kills it.
   ~LineProgram() {
     close(socket_);
     for (int waited_ms = 0; waited_ms < end_time_ms; ++waited_ms) {
@@ -76,7 +76,7 @@ class LineProgram {
     }
   }
 
-  /// Returns the next line, without its end. The result is valid until the next call.
+  /// Returns the next line, without its newline. The result is valid until the next call.
   std::string_view receive_line() {
     received_.erase(0, line_bytes_);
     for (;;) {
@@ -166,9 +166,10 @@ class CommandPolicy : public DispatchPolicy {
     return text;
   }
 
-  /// Checks what the program wants: a driver from the rider's list, each driver and rider once.
+  /// Converts the program's answer. Throws InputError unless each offer takes a driver from the
+  /// rider's list that has not declined, and each driver and rider occurs at most once.
   static DispatchDecision decision_of(const DispatchInput& input, simdjson::dom::element answer) {
-    std::unordered_map<std::uint64_t, std::uint32_t> rider_of;  ///< ride to its index
+    std::unordered_map<std::uint64_t, std::uint32_t> rider_of;  ///< [ride]: index in `input.riders`
     for (std::uint32_t i = 0; i < input.riders.size(); ++i) rider_of[input.riders[i].ride] = i;
     const auto rider_at = [&](std::uint64_t ride) {
       const auto found = rider_of.find(ride);
@@ -204,7 +205,7 @@ class CommandPolicy : public DispatchPolicy {
     return decision;
   }
 
-  /// Calls take(element) for each element of an array of the answer, which may lack it.
+  /// Calls take(element) for each element of the answer's array `name`. The array may be missing.
   template <class Take>
   static void for_each_of(simdjson::dom::element answer, std::string_view name, const Take& take) {
     simdjson::dom::element found;

@@ -26,13 +26,13 @@ struct Demand {
   std::int64_t start_us = 0;
   std::int64_t end_us = 0;  ///< all requests are before this time
   Area area;
-  std::string source;          ///< a phrase that says what the requests come from
+  std::string source;          ///< origin of the requests, as a phrase for reports
   bool is_geographic = false;  ///< the points were projected from longitudes and latitudes
   std::array<std::uint64_t, bad_row_count> bad_rows{};
   /// The first row that was skipped for each reason: "FILE:LINE:COLUMN: sentence".
   std::array<std::string, bad_row_count> first_bad_rows{};
   std::uint64_t outside_time = 0;  ///< number of good rows at or after end_us, which were left out
-  std::int64_t spread_us = 0;      ///< whole-minute times were moved by up to this; 0: not moved
+  std::int64_t spread_us = 0;      ///< greatest shift of whole-minute times; 0: no time was shifted
 
   std::uint64_t& operator[](BadRow reason) { return bad_rows[static_cast<std::size_t>(reason)]; }
 };

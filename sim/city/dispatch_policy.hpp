@@ -22,7 +22,7 @@ struct WaitingRider {
   RideIndex ride = none;
   std::span<const Candidate> list;           ///< nearest first
   std::span<const DriverIndex> declined_by;  ///< drivers that must not be asked again
-  bool may_have_more = false;                ///< the list has k drivers; others may be farther away
+  bool may_have_more = false;                ///< the list has k drivers; more may be farther away
   bool can_widen = false;                    ///< the list has k drivers, and k may be raised
 };
 
@@ -70,9 +70,10 @@ std::unique_ptr<DispatchPolicy> make_batch_policy();
 std::unique_ptr<DispatchPolicy> make_batch_time_policy(PickupTimes pickup_times,
                                                        double speed_max_mps);
 
-/// Lets a program of the user's decide: `command` runs in a shell, and reads and writes one line of
-/// JSON for each decision (docs/simulate.md). Throws InputError if the program ends early, does not
-/// answer for a minute, or answers what is not allowed; std::runtime_error if it cannot be started.
+/// Lets an external program decide. The shell command `command` starts it, and the program reads
+/// and writes one line of JSON for each decision (docs/simulate.md). make_command_policy() throws
+/// std::runtime_error if the shell cannot be started. decide() throws InputError if the program
+/// ends early, does not answer for a minute, or gives an invalid answer.
 std::unique_ptr<DispatchPolicy> make_command_policy(const std::string& command);
 
 }  // namespace starling::sim::city

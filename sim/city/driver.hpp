@@ -43,7 +43,7 @@ struct Driver {
   std::int64_t since_us = 0;  ///< time at which the driver entered this state
   std::uint64_t trips = 0;    ///< number of idle trips; selects the random numbers of the next one
   std::array<std::int64_t, driver_state_count> driven_by_state_mm{};
-  /// Time after the end of the demand does not count.
+  /// Time in each state, up to the end of the demand.
   std::array<std::int64_t, driver_state_count> time_by_state_us{};
 };
 

@@ -82,7 +82,6 @@ class Fleet {
     }
   }
 
-  /// Returns the number of drivers in each DriverState.
   const std::array<std::uint32_t, driver_state_count>& count_by_state() const { return counts_; }
 
   /// Adds each driver's time in the current state to time_by_state_us. Call once, at the end.

@@ -16,7 +16,8 @@
 
 namespace starling::sim::city {
 
-/// The tag bits of drivers.
+/// The tags of driver objects. Each driver has exactly one of the first four; all_tags is the mask
+/// of all.
 inline constexpr std::uint32_t tag_free = 1;
 inline constexpr std::uint32_t tag_to_pickup = 2;
 inline constexpr std::uint32_t tag_occupied = 4;

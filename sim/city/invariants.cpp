@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See invariants.hpp.
+// Checks each ride, each driver, and the sums of distances: see invariants.hpp.
 #include "starling/sim/city/invariants.hpp"
 
 #include <string_view>

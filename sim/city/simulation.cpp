@@ -154,7 +154,7 @@ void Simulation::leave_queue() {
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     const RideState state = rides_[waiting.ride].state;
     if (state == RideState::waiting || state == RideState::offered) return false;
-    // The query of a rider that came and left between two ticks was never put.
+    // If the rider came and left between two ticks, the index has no query to remove.
     if (std::erase_if(riders_to_put_,
                       [&](const RiderQuery& rider) { return rider.ride == waiting.ride; }) == 0)
       riders_gone_.push_back(waiting.ride);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts do that cannot begin a tick ahead: see lock_step_host.hpp.
+// begin() and finish() of hosts that do not run ahead: see lock_step_host.hpp.
 #include "starling/sim/host/lock_step_host.hpp"
 
 #include "starling/knn/base/assert.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays and the city simulation run on a lock-step host. They put objects and queries, run a
-// tick, and get the changed lists. EmbeddedHost computes in this process, and ServerHost asks a
-// server. Both give the same lists.
+// Replays and the city simulation run on a lock-step host. A host takes objects and queries, runs
+// ticks, and returns the changed lists. EmbeddedHost computes in this process, and ServerHost uses
+// a server. Both give the same lists.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct FinishedTick {
   std::int64_t tau_us = 0;
   std::uint64_t objects = 0;  ///< number of live objects in the snapshot
   StageTimes times;
-  /// The time from the begin of the tick until its lists have arrived. A host that runs ahead on a
-  /// server does not see when they arrive: then this is the engine's time alone.
+  /// The time from the begin of the tick until its lists have arrived. After ServerHost::begin(),
+  /// the arrival is not measured, and wall_ms is the engine's time alone.
   double wall_ms = 0;
 };
 
@@ -86,9 +86,9 @@ class LockStepHost {
 
   /// Returns whether begin() and finish() may be called instead of advance().
   virtual bool runs_ahead() const { return false; }
-  /// Begins a tick with the rows that were put before. Rows that are put afterwards are of the next
-  /// tick, which may begin before finish() is called for this one. Waits while the engine has no
-  /// room.
+  /// Begins a tick with the rows that were put before. Rows that are put afterwards belong to the
+  /// next tick, which may begin before finish() is called for this tick. Waits while the engine has
+  /// no room for another tick.
   virtual void begin(std::int64_t tau_us);
   /// Waits for the oldest tick that has begun. Returns, throws and calls `on_list` as advance()
   /// does.

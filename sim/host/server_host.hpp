@@ -49,8 +49,8 @@ class ServerHost : public LockStepHost {
   void settle_all(const std::string& what) override;
   FinishedTick advance(std::int64_t tau_us, const ListHandler& on_list) override;
   bool runs_ahead() const override { return true; }
-  /// Takes the lists of the tick under way, if there is one, before the server gets the next tick:
-  /// if their message is lost, a snapshot of this tick can still replace it.
+  /// First takes the lists of a tick under way, if there is one. If their message was lost, a
+  /// snapshot can replace it only until the server gets the next tick.
   void begin(std::int64_t tau_us) override;
   FinishedTick finish(const ListHandler& on_list) override;
 

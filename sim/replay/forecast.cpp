@@ -13,7 +13,7 @@ namespace starling::sim {
 namespace {
 
 constexpr std::size_t buckets_max = 8192;
-constexpr std::uint64_t far_rows_divisor = 100;  // at most 1 % of the rows are far from the others
+constexpr std::uint64_t far_rows_divisor = 100;  // far rows are at most 1 % of all rows
 
 std::uint64_t span_us(std::int64_t from_us, std::int64_t to_us) {
   return static_cast<std::uint64_t>(to_us) - static_cast<std::uint64_t>(from_us);
@@ -91,7 +91,7 @@ std::vector<FarRows> Forecast::far_rows() const {
   std::span<const Bucket> others = sorted;
   const std::uint64_t rows_max = rows_ / far_rows_divisor;
 
-  // Takes the most rows from one end of `others` that are far from the rest.
+  // Removes from one end of `others` the largest group of rows that is far from the rest.
   const auto take = [&](bool is_after) -> std::optional<FarRows> {
     std::optional<FarRows> far;
     std::size_t far_buckets = 0;
@@ -121,7 +121,7 @@ std::vector<FarRows> Forecast::far_rows() const {
     return far;
   };
 
-  // Far rows at one end can hide those at the other, so both ends are tried twice.
+  // Far rows at the end can hide those at the start, so the start is tried again without the end.
   std::optional<FarRows> before = take(false);
   const std::optional<FarRows> after = take(true);
   if (!before) before = take(false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts, while a trace is read, how many ticks and lists its replay will have, and finds rows that
-// are stamped so far from the others that they make most of the ticks. `starling replay` prints
-// both before the first tick.
+// Counts the ticks and lists that a replay will have, while its trace is read. Finds rows with
+// times so far from all others that they cause most of the ticks. `starling replay` prints both
+// before the first tick.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace starling::sim {
 
-/// At most 1 % of the rows, before or after all others, with a gap between that is at least as long
-/// as the time of all others.
+/// A group of at most 1 % of the rows, earlier or later than all others. The gap between the group
+/// and the others is at least as long as the time span of the others.
 struct FarRows {
   bool is_after = false;  ///< true: later than the others; false: earlier
   std::uint64_t rows = 0;
@@ -24,7 +24,7 @@ struct FarRows {
   std::int64_t newest_us = 0;
   /// Newest time of the others if is_after, else their oldest time.
   std::int64_t others_end_us = 0;
-  std::uint64_t ticks = 0;  ///< the ticks that a replay without these rows does not have
+  std::uint64_t ticks = 0;  ///< number of ticks that a replay saves without these rows
 };
 
 class Forecast {
@@ -39,15 +39,16 @@ class Forecast {
   std::size_t objects() const { return first_us_.size(); }
   bool has(ObjectId id) const { return first_us_.contains(id); }
 
-  // The following need a row.
+  // The functions below need at least one row.
   std::int64_t start_us() const;  ///< the time of the first tick
   std::int64_t end_us() const;    ///< the time of the last tick
   std::uint64_t ticks() const;
-  /// The number of ticks in which a row falls, or a greater number: memory is bounded.
+  /// An upper bound of the number of ticks that take rows. Bounded memory keeps it from being
+  /// exact.
   std::uint64_t ticks_with_rows_max() const;
   /// The number of lists in all ticks if each object has a list from its first row on.
   std::uint64_t lists_of_objects() const;
-  /// Returns rows before the others, rows after them, or both.
+  /// Returns at most two groups: one before and one after the other rows.
   std::vector<FarRows> far_rows() const;
 
  private:
@@ -69,7 +70,7 @@ class Forecast {
   std::int64_t oldest_us_ = 0;
   std::int64_t newest_us_ = 0;
   std::unordered_map<ObjectId, std::int64_t> first_us_;  ///< the time of each object's oldest row
-  /// Rows by the tick that they are due at. Bucket i has the ticks from i * 2^shift_ on.
+  /// Rows by the number of their tick. Bucket i has the 2^shift_ ticks from i * 2^shift_ on.
   Buckets buckets_;
   int shift_ = 0;
 };

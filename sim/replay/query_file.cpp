@@ -95,8 +95,8 @@ class QueryFile {
     return name == "tags_forbidden" ? &columns.tags_forbidden : nullptr;
   }
 
-  // An unknown column is refused, because a filter that is misspelt and ignored would give wrong
-  // results without a word.
+  // An unknown column is refused, because ignoring a misspelt filter would silently give wrong
+  // results.
   QueryColumns find_columns(const std::vector<Field>& header) const {
     QueryColumns columns;
     const Field* unknown = nullptr;

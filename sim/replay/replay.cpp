@@ -95,7 +95,8 @@ ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost&
   check_tick_count(rows.newest_us(), first_us, options.tick_us);
   bool changed = false;
   const ListHandler on_list = applied_to(lists, options.removed, changed);
-  // A tick whose lists are due at a certain time is not held back until the next one begins.
+  // With `wait`, the tick's lists are due in real time, and must not wait for the next tick to
+  // begin.
   const bool runs_ahead = host.runs_ahead() && !options.wait && !options.on_rows;
   ReplayProgress progress;
   const auto finished = [&](const FinishedTick& tick, std::uint64_t rows_done) {
@@ -105,7 +106,7 @@ ReplayResult replay(RowStream& rows, const ReplayOptions& options, LockStepHost&
     changed = false;
     if (on_tick) on_tick(tick, progress);
   };
-  std::optional<std::uint64_t> rows_begun;  // the rows of all ticks up to the one that has begun
+  std::optional<std::uint64_t> rows_begun;  // number of rows of all ticks that have begun
   for (std::int64_t tau_us = first_us; !due.at_end(); tau_us += options.tick_us) {
     if (options.wait) options.wait(tau_us - first_us);
     for (auto block = due.take(tau_us); !block.empty(); block = due.take(tau_us)) {

@@ -42,10 +42,11 @@ struct ReplayOptions {
   /// Called before each tick; returns when the tick is due. `since_first_us` is the trace time
   /// since the first tick. If `wait` is empty, ticks run as fast as possible.
   std::function<void(std::int64_t since_first_us)> wait;
-  /// Called with the rows that each tick takes, before this tick. If set, no tick begins before the
-  /// last one's lists are used.
+  /// Called with the rows that each tick takes, before this tick. If set, each tick's lists are
+  /// used before the next tick begins.
   std::function<void(std::span<const TraceRow>)> on_rows{};
-  /// If not null: gets the keys of the lists that a tick removes. The caller clears it.
+  /// If not null, each tick appends the keys of the lists that it removes. The caller clears the
+  /// vector.
   std::vector<protocol::ListKey>* removed = nullptr;
 };
 
@@ -60,7 +61,8 @@ struct ReplayResult {
 struct ReplayProgress {
   std::uint64_t ticks_done = 0;
   std::uint64_t rows_done = 0;  ///< rows passed to the host up to this tick
-  /// True if no row came since the last tick and no list changed. False if replay() got no lists.
+  /// True if no row came since the last tick and no list changed. Always false if replay()'s
+  /// `lists` is null.
   bool is_idle = false;
 };
 

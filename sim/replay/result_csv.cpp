@@ -100,7 +100,7 @@ void ResultCsv::collect_removed(const protocol::ListStore& lists,
     }
   for (const auto& [query, has_lists] : queries)
     if (!has_lists) remove({.query = query});
-  // A query and one of its subjects may be removed by the same tick.
+  // If a tick removes a query and one of its subjects, removed_ has a key twice.
   std::ranges::sort(removed_);
   removed_.erase(std::ranges::unique(removed_).begin(), removed_.end());
 }
@@ -201,7 +201,7 @@ void ResultCsv::write_row_without_object(std::string_view rank) {
   end_row(nullptr, "");
 }
 
-/// Writes a row for each object that was in the list and is not any more.
+/// Writes a row for each object that has left the list.
 void ResultCsv::write_left(std::span<const ObjectId> before, std::span<const ObjectId> now) {
   for (const ObjectId object : before) {
     if (std::ranges::binary_search(now, object)) continue;

@@ -24,7 +24,7 @@ namespace starling::sim {
 /// Options that depend on the space, the stream and the command.
 struct ResultCsvColumns {
   /// True: each distance is the shortest text that reads back to the same float64. False: three
-  /// decimals, so a distance given back as a limit may leave out its neighbour.
+  /// decimals; a rounded distance that is used as a limit may exclude its own neighbour.
   bool exact_distances = false;
   bool votes = false;  ///< true: adds the column `vote`, empty if the list has no vote
   bool means = false;  ///< true: adds the column `value`, empty if the list has no mean
@@ -44,13 +44,13 @@ struct ResultCsvColumns {
 /// The columns that --with takes.
 inline constexpr std::array<const char*, 3> columns_on_request{"time", "position", "change"};
 
-/// Sets the members for these columns, which are some of columns_on_request.
+/// Sets the members for `names`, each of which is one of columns_on_request.
 void request(std::span<const std::string> names, ResultCsvColumns& columns);
 
 /// A list has one row for each neighbour, with ranks from 1. An empty list has one row of rank 0,
 /// with empty object and distance. A file has either all lists of each tick, by write_tick, or only
-/// the lists that changed, by write_changes and write_snapshot. In the latter, a list that is
-/// removed has one row with empty rank, object and distance; in the former it has no row.
+/// the lists that changed, by write_changes and write_snapshot. Among changes, a removed list has
+/// one row with empty rank, object and distance. Among all lists, it has no row.
 ///
 /// The rows of a tick are sorted by query_id, then by subject. Decimal ids come first, in numeric
 /// order. Other ids follow in the order of their bytes.
@@ -66,12 +66,13 @@ class ResultCsv {
   /// Writes all lists of a tick.
   void write_tick(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
 
-  /// Writes the lists that a tick reports, and removes the lists of the keys in `removed` that are
-  /// not among them. A key without a subject removes all lists of its query.
+  /// Writes the lists that a tick reports, and a row of removal for each key in `removed` that is
+  /// not in `lists`. A key without a subject removes all lists of its query.
   void write_changes(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists,
                      std::span<const protocol::ListKey> removed);
 
-  /// Writes all lists of a tick that follows a gap, and removes all others that were written.
+  /// Writes all lists of a tick that follows a gap, and a row of removal for each other list that
+  /// was written.
   void write_snapshot(Tick tick, std::int64_t tau_us, const protocol::ListStore& lists);
 
   /// Passes everything written so far to the operating system, so that other programs can read it.
@@ -93,7 +94,7 @@ class ResultCsv {
     SortedId whose;    ///< the id in column query_id
     SortedId subject;  ///< the id in column subject
     const protocol::ListKey* key = nullptr;
-    const protocol::HeldList* list = nullptr;  ///< null if it is removed
+    const protocol::HeldList* list = nullptr;  ///< null if the list is removed
   };
   enum class Content { all, changes };
 
@@ -123,9 +124,9 @@ class ResultCsv {
   std::string row_suffix_;
   std::vector<Entry> entries_;
   std::string iso_time_;                    ///< tau of the tick that is being written
-  std::vector<protocol::ListKey> removed_;  ///< lists that the tick that is being written lacks
+  std::vector<protocol::ListKey> removed_;  ///< lists that get a row of removal in this tick
   /// The lists that were written and not removed, with their objects sorted by id if
-  /// columns_.changes. Files of all lists have them only for this column.
+  /// columns_.changes. A file of all lists needs them only for the column `change`.
   std::unordered_map<protocol::ListKey, std::vector<ObjectId>, protocol::ListKeyHash> written_;
 };
 

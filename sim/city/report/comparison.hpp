@@ -14,7 +14,7 @@ struct ComparedRow {
   std::string key;
   std::string left;  ///< value in the first run's summary.json; empty if the key is missing
   std::string right;
-  std::string change;  ///< right - left, also in per cent of left; empty if one is not a number
+  std::string change;  ///< right - left, also in per cent of left; empty if either is not a number
 };
 
 struct Comparison {
@@ -27,7 +27,6 @@ struct Comparison {
 /// Reads both runs. Throws std::runtime_error if a folder holds no run.
 Comparison compare_runs(const std::string& left, const std::string& right);
 
-/// Returns the comparison as a text table.
 std::string comparison_table(const Comparison& comparison);
 
 /// Returns the comparison as an HTML page, with the plots from both runs' report.html. Throws

@@ -32,7 +32,7 @@ constexpr const char* page_style =
     ".wide{overflow-x:auto}.sides{display:grid;gap:2em;"
     "grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))}";
 
-// The browser refuses every request of the page, also one that a changed script would make.
+// The browser blocks every request of the page, even if the script was modified.
 constexpr const char* content_security_policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; "
     "form-action 'none'";
@@ -52,8 +52,9 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
-/// Puts a backslash before the second byte of each `ending`, in any case. In a string of JavaScript
-/// or CSS, "<\/script" is "</script", but does not end the element in which it stands.
+/// Inserts a backslash after the first byte of each `ending`; letter case does not count. In a
+/// string of JavaScript or CSS, "<\/script" means "</script", but does not end the <script>
+/// element.
 void escape_ending(std::string& text, std::string_view ending) {
   const auto equal_in_any_case = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == b;

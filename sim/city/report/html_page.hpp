@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of report.html and compare.html: style, headings, and the script that makes the drawn
-// plots answer to pointer and keys. A page is one file and loads nothing.
+// The frame of report.html and compare.html: style, headings, and the script that makes the plots
+// interactive. A page is one file and loads nothing.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct PlotScript {
 };
 
 /// Reads report.js and report.css in `folder`, the folder of the live page. Returns empty texts if
-/// `folder` is empty or holds no such files. Throws std::runtime_error if they cannot be read.
+/// `folder` is empty or lacks one of the files. Throws std::runtime_error if a file cannot be read.
 PlotScript read_plot_script(const std::string& folder);
 
 /// Markers before and after the plots. comparison_page() finds the plots of a report by these
@@ -31,13 +31,14 @@ inline constexpr std::string_view plots_end = "<!-- plots end -->";
 std::string plots_html(std::span<const Plot> plots);
 
 struct PageParts {
-  std::string title;  ///< HTML, as are the other parts
+  std::string title;  ///< HTML, like the other parts
   std::string heading;
   std::string above;  ///< HTML that comes before the plots
-  std::string plots;  ///< elements of the class "plots", with what plots_html() returned
+  std::string plots;  ///< the result of plots_html() inside elements of class "plots"
 };
 
-/// Returns the page. Without a script, the plots stay as drawn, and a sentence says why.
+/// Returns the page. Without a script, the plots are static, and a sentence says how to get
+/// interactive ones.
 std::string html_page(const PageParts& parts, const PlotScript& script);
 
 }  // namespace starling::sim::city

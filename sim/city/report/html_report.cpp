@@ -13,7 +13,7 @@
 namespace starling::sim::city {
 namespace {
 
-constexpr std::size_t buckets_max = 120;  // limit of time buckets; a plot has a point for each
+constexpr std::size_t buckets_max = 120;  // number of time buckets; a plot has one point per bucket
 constexpr std::size_t bars_max = 30;
 constexpr std::size_t map_cells_wide = 40;
 

@@ -11,7 +11,7 @@
 
 namespace starling::sim::city {
 
-/// Returns the page of a run.
+/// Returns the page. Its plots are static if `script` is empty.
 std::string html_report(const Simulation& simulation, const Demand& demand,
                         const RunSummary& summary, const PlotScript& script);
 

@@ -65,7 +65,7 @@ std::string plots_json(std::span<const Plot> plots) {
   }
   json.end_array();
   std::string text = json.take();
-  // '<' occurs in JSON only inside of strings, where this stands for it.
+  // In JSON, '<' occurs only inside strings, where its escape means the same.
   for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at))
     text.replace(at, 1, "\\u003c");
   return text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes plots as JSON that stands in a <script> element of a report. The script of the report
-// (clients/page/src/report) reads it.
+// Writes plots as JSON for a <script> element of a report. The report's own script
+// (clients/page/src/report) reads this JSON.
 #pragma once
 
 #include <span>

@@ -20,9 +20,9 @@ struct LinePlot {
   std::string title;
   std::string x_title;
   std::string y_title;
-  std::string x_unit;  ///< unit of the x axis, shown with the values that a reader points at
+  std::string x_unit;  ///< unit of the x axis, shown with a value under the pointer
   std::string y_unit;
-  double bucket = 1;  ///< each point is the mean of a bucket of this length, and lies in its middle
+  double bucket = 1;  ///< length of a bucket in x; a point is a bucket's mean, at its middle
   std::vector<PlotSeries> series;  ///< at most four
 };
 

@@ -46,7 +46,7 @@ class RunFolder {
   std::vector<std::string> made_;  ///< the created folders, outermost first
 };
 
-/// Writes all files of a run into an existing folder. `script` stands in report.html. Throws
+/// Writes all files of a run into an existing folder. report.html contains `script`. Throws
 /// std::runtime_error on failure; older files then stay unchanged.
 void write_run(const std::string& folder, const Simulation& simulation, const Demand& demand,
                const RunSummary& summary, const TimingShares& shares, const PlotScript& script);

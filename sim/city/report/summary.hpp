@@ -21,7 +21,6 @@ struct Figure {
   int decimals = 0;  ///< number of decimals to write
 };
 
-/// A setting of the run.
 struct Setting {
   std::string key;
   std::string value;

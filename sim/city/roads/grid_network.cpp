@@ -28,8 +28,8 @@ class GridBuilder {
     const double rows = std::ceil(options.area.height_m() / options.block_m) + 1;
     if (4 * columns * rows > edges_max)
       throw UsageError("--block-m: the grid would have more than 2 million edges");
-    // The grid has at least 3 x 3 corners. Around a single block, no way would lead from one
-    // direction to the other without a U-turn.
+    // The grid has at least 3 x 3 corners. On a single block, a driver could change direction only
+    // by a U-turn.
     columns_ = std::max(3u, static_cast<std::uint32_t>(columns));
     rows_ = std::max(3u, static_cast<std::uint32_t>(rows));
   }

@@ -2,7 +2,8 @@
 // Draws the city's random numbers. Each number depends only on the seed, the number's purpose, the
 // driver or rider that the number is for, and a counter. The number does not depend on other draws.
 // Therefore two policies get the same demand, the same drivers and the same answers. This file has
-// its own distributions, because those of the standard libraries differ from each other.
+// its own distributions, because the distributions of different standard libraries give different
+// numbers.
 #pragma once
 
 #include <cstdint>

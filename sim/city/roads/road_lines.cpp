@@ -21,7 +21,7 @@ double rounded_m(double metres) {
 
 std::string line_json(std::vector<Point> points) {
   for (Point& point : points) point = {rounded_m(point.x_m), rounded_m(point.y_m)};
-  // Both directions of a street have the same points, so they get the same order.
+  // Reverses the points where needed, so that both directions of a street give the same line.
   const auto is_less = [](Point a, Point b) {
     return std::pair(a.x_m, a.y_m) < std::pair(b.x_m, b.y_m);
   };

@@ -10,9 +10,9 @@
 
 namespace starling::sim::city {
 
-/// Returns {"name":"...","lines":[[x,y,x,y,...],...]} in whole centimetres of metres, one line for
-/// each edge. Two edges that run along the same points, in either direction, have one line.
-/// Throws InputError if the text would have more than `bytes_max` bytes.
+/// Returns {"name":"...","lines":[[x,y,x,y,...],...]} with one line for each edge. Coordinates are
+/// in metres, rounded to centimetres. Two edges with the same points, in either direction, share
+/// one line. Throws InputError if the text would have more than `bytes_max` bytes.
 std::string road_lines_json(const RoadNetwork& network, std::size_t bytes_max);
 
 }  // namespace starling::sim::city

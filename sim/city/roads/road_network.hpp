@@ -39,10 +39,10 @@ struct GridOptions {
 /// not allowed. Throws UsageError if the grid would have more than 2 million edges.
 RoadNetwork make_grid_network(const GridOptions& options);
 
-/// Checks that a way leads from every edge to every edge, including the edge itself. If the check
-/// fails and `keeps_largest` is set, keeps only the largest part of the network in which every edge
-/// leads to every other, provided that this part has several edges. If the check fails and no part
-/// is kept, throws InputError; the message names edges between which a way is missing.
+/// Checks that a route leads from every edge to every edge, including the edge itself. Otherwise,
+/// if `keeps_largest` is set, keeps only the largest strongly connected part, provided that it has
+/// several edges. Throws InputError if the check fails and no part is kept; the message names an
+/// edge from which, and an edge to which, a route is missing.
 void connect_network(RoadNetwork& network, bool keeps_largest);
 
 }  // namespace starling::sim::city

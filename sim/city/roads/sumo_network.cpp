@@ -200,8 +200,8 @@ class NetworkParser final : public XmlParser {
     const Point from = junctions_.at(raw.from);
     const Point to = junctions_.at(raw.to);
     if (raw.shape.size() < 2) raw.shape = {from, to};
-    // At joined junctions an edge's shape may begin or end away from the junction's position; that
-    // gap is driven, too.
+    // At joined junctions, a gap may lie between the end of an edge's shape and the junction's
+    // position. A route includes this gap.
     constexpr double gap_min_m = 0.01;
     const double before_m = distance_m(from, raw.shape.front());
     const double behind_m = distance_m(raw.shape.back(), to);

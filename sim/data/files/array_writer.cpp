@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the numbers' bytes as they lie in memory: the machine and all these formats are
+// Writes each number's bytes in memory order, because the machine and all these formats are
 // little-endian. See array_writer.hpp.
 #include "starling/sim/data/files/array_writer.hpp"
 

@@ -50,7 +50,7 @@ class ByteReader {
   std::size_t position_ = 0;
   std::size_t filled_ = 0;
   bool at_end_ = false;
-  bool is_after_cr_ = false;  ///< a line feed now ends no further line
+  bool is_after_cr_ = false;  ///< the last byte was CR; LF now ends the same line
   std::uint64_t line_ = 1;
   std::uint64_t column_ = 1;
 };

@@ -61,7 +61,7 @@ class MemorySource final : public ByteSource {
   std::string_view rest_;
 };
 
-/// The bytes of a source block by block, for decoders.
+/// Reads a source block by block, for the decoders.
 class Blocks {
  public:
   explicit Blocks(std::unique_ptr<ByteSource> source)
@@ -108,7 +108,8 @@ class GzipSource final : public ByteSource {
     return !block.empty();
   }
 
-  /// Begins the next member. Returns false if only padding follows: tapes and disks leave zeros.
+  /// Skips zeros, with which tapes and disks pad files, and begins the next member. Returns false
+  /// if only zeros are left.
   bool begin_member() {
     while (stream_.avail_in > 0 && *stream_.next_in == 0) {
       ++stream_.next_in;
@@ -253,8 +254,8 @@ class Utf16Source final : public ByteSource {
   std::uint32_t first_ = 0;  ///< the first byte of a unit, if has_byte_
   bool has_byte_ = false;
   std::uint32_t high_ = 0;  ///< the first half of a pair of surrogates, or 0
-  std::string text_;        ///< decoded
-  std::size_t taken_ = 0;   ///< bytes of text_ that read() has returned
+  std::string text_;        ///< decoded UTF-8
+  std::size_t taken_ = 0;   ///< number of bytes of text_ that read() has returned
 };
 
 }  // namespace

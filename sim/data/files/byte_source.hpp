@@ -20,9 +20,9 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  /// Reads some bytes, at most as many as the buffer holds, and returns their number: 0 only at the
-  /// end. Bytes of a pipe come as soon as they are there. Throws InputError if the bytes cannot be
-  /// read or undone.
+  /// Reads up to buffer.size() bytes and returns their number, which is 0 only at the end. Returns
+  /// the bytes of a pipe as soon as some are there. Throws InputError if the bytes cannot be read,
+  /// decompressed or decoded.
   virtual std::size_t read(std::span<char> buffer) = 0;
 };
 
@@ -39,14 +39,14 @@ class LookAhead final : public ByteSource {
  private:
   std::unique_ptr<ByteSource> source_;
   std::string ahead_;      ///< read from source_ for head()
-  std::size_t taken_ = 0;  ///< bytes of ahead_ that read() has returned
+  std::size_t taken_ = 0;  ///< number of bytes of ahead_ that read() has returned
 };
 
-/// Returns how errors name a path: "-" is the standard input.
+/// Returns the name of `path` in errors: "the standard input" for "-", otherwise `path` itself.
 std::string shown_path(const std::string& path);
 
-/// Opens a file or a pipe; "-" is the standard input. Throws InputError if that fails, or if it is
-/// a directory. Errors of these sources name `path`.
+/// Opens a file or a pipe; "-" is the standard input. Throws InputError if `path` cannot be opened
+/// or is a directory. Errors of the source name `path`.
 std::unique_ptr<ByteSource> open_file(const std::string& path);
 /// `text` must outlive the source.
 std::unique_ptr<ByteSource> make_memory_source(std::string_view text);
@@ -54,7 +54,7 @@ std::unique_ptr<ByteSource> make_memory_source(std::string_view text);
 bool begins_gzip(std::string_view head);
 /// Returns true for a data frame and for a skippable frame, which parallel compressors write first.
 bool begins_zstd(std::string_view head);
-/// Several gzip members, or Zstandard frames, may follow one another.
+/// The source may hold several gzip members or Zstandard frames, one after another.
 std::unique_ptr<ByteSource> make_gzip_source(std::string path, std::unique_ptr<ByteSource> source);
 std::unique_ptr<ByteSource> make_zstd_source(std::string path, std::unique_ptr<ByteSource> source);
 

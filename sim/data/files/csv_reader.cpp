@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for the ends of fields in large blocks of the text, and hands fields out where they stand
-// there: see csv_reader.hpp.
+// Searches large blocks of text for the ends of fields, and returns fields as views into the block:
+// see csv_reader.hpp.
 #include "starling/sim/data/files/csv_reader.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t telling_bytes_max = 64 << 10;
 constexpr std::string_view line_ends = "\r\n";
-constexpr std::string_view separators = ";,\t|";  // the first wins if two occur as often
+constexpr std::string_view separators = ";,\t|";  // the first wins at equal counts
 
 bool is_blank(char byte) {
   return byte == ' ' || byte == '\t';
@@ -23,9 +23,9 @@ bool is_blank(char byte) {
 
 /// Returns the line from which the separator is detected: the first line that is neither blank nor
 /// a comment. A header that begins with '#' may be skipped, because the data below it have the same
-/// separator. Returns std::nullopt if the line may go on after `text`. `is_whole` says that
-/// nothing follows: then the last comment will do, because it may be a record whose id begins with
-/// '#'.
+/// separator. `is_whole` means that no text follows. If `text` then has only comments, returns the
+/// last of them, because it may be a record whose id begins with '#'. Returns std::nullopt if the
+/// line may go on after `text`.
 std::optional<std::string_view> telling_line(std::string_view text, bool is_whole) {
   std::string_view comment;
   while (!text.empty()) {
@@ -42,7 +42,7 @@ std::optional<std::string_view> telling_line(std::string_view text, bool is_whol
 }
 
 /// Returns how often `separator` occurs outside quotes. A quote opens after any separator, because
-/// the right one is not known yet.
+/// the file's separator is not known yet.
 std::size_t count_unquoted(std::string_view line, char separator) {
   std::size_t count = 0;
   bool quoted = false;
@@ -98,7 +98,8 @@ CsvReader::CsvReader(TextInput& input, std::optional<char> separator)
   mean('\0', Means::perhaps_end_of_buffer);
 }
 
-/// A first line such as "sep=;", which spreadsheets write, names the separator. It is taken.
+/// Takes a first line such as "sep=;", which spreadsheets write, and returns the separator that it
+/// names. Takes nothing and returns std::nullopt if there is no such line.
 std::optional<char> CsvReader::take_named_separator() {
   constexpr std::string_view key = "sep=";
   constexpr std::size_t bytes = key.size() + 2;
@@ -164,7 +165,8 @@ void CsvReader::read_record() {
   check_length();
 }
 
-/// Reads up to the end of the field and takes what ends it.
+/// Reads up to the end of the field, takes the separator or line end there, and returns which of
+/// the two it was.
 CsvReader::Means CsvReader::read_unquoted() {
   for (;;) {
     const char* const record = buffer_.data() + begin_;
@@ -182,7 +184,7 @@ CsvReader::Means CsvReader::read_unquoted() {
         return Means::line_end;
       case Means::perhaps_end_of_buffer:
         if (begin_ + at_ < filled_)
-          keep(at_ + 1);  // a zero of the text
+          keep(at_ + 1);  // this zero belongs to the text
         else if (!fill())
           return Means::line_end;
         break;
@@ -192,7 +194,7 @@ CsvReader::Means CsvReader::read_unquoted() {
   }
 }
 
-/// Reads the quoted part of a field, from its opening quote to its closing one.
+/// Reads the quoted part of a field, from its opening quote to its closing quote.
 void CsvReader::read_quoted() {
   has_quotes_ = true;
   spans_.back().begin = kept_ = ++at_;
@@ -222,8 +224,8 @@ void CsvReader::read_quoted() {
   }
 }
 
-/// Returns true if the quote that opens here is closed in this line, where its field ends. In a
-/// comment, other quotes are marks of the text.
+/// Returns true if the quote at at_ closes on this line, at the end of its field. In a comment, any
+/// other quote is an ordinary character.
 bool CsvReader::closes_in_line() {
   bool may_close = false;
   for (std::size_t end = at_ + 1; end - at_ <= record_bytes_max; ++end) {
@@ -236,7 +238,7 @@ bool CsvReader::closes_in_line() {
   return false;
 }
 
-/// Takes the bytes up to `end` as bytes of the field.
+/// Appends the bytes up to `end` to the field.
 void CsvReader::keep(std::size_t end) {
   if (kept_ != at_) {
     char* const record = buffer_.data() + begin_;
@@ -250,7 +252,8 @@ void CsvReader::skip_blanks() {
   while (has_byte() && is_blank(byte())) ++at_;
 }
 
-/// Reads on after the bytes of the record. Returns false at the end.
+/// Appends a block of input to buffer_, after the bytes of the record. Returns false at the end of
+/// the input.
 bool CsvReader::fill() {
   check_length();
   if (is_at_end_) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the records of a CSV file as RFC 4180 defines them, with quotes, doubled quotes, and line
-// breaks within quotes. Lines end in LF, CRLF or CR, which may differ from line to line; the final
-// line break may be missing. Commas, semicolons, tabs, vertical bars or blanks separate the fields.
-// The readers of traces, queries, requests and vectors use CsvReader, and so does `starling put`.
+// breaks within quotes. A line ends in LF, CRLF or CR; one file may mix them, and the final line
+// break may be missing. Commas, semicolons, tabs, vertical bars or blanks separate the fields. The
+// readers of traces, queries, requests and vectors use CsvReader, and so does `starling put`.
 #pragma once
 
 #include <array>
@@ -24,24 +24,24 @@ class CsvReader {
   /// A record with more bytes is an error, most likely because a quote was left open.
   static constexpr std::size_t record_bytes_max = 1 << 20;
 
-  /// Reads as far as is needed to detect the separator, from the first line that is not blank and
-  /// does not begin with '#': whichever of `;` `,` tab and `|` occurs most often outside quotes in
-  /// this line. If none of them occurs, blanks separate: spaces and tabs, any number of them. A
-  /// first line such as "sep=;" names the separator instead.
+  /// Detects the separator in the first line that is not blank and does not begin with '#', and
+  /// looks no further. The separator is the mark among `;` `,` tab and `|` that occurs most often
+  /// outside quotes in this line. Without any of these marks, runs of spaces and tabs separate the
+  /// fields. A first line such as "sep=;" names the separator instead.
   explicit CsvReader(TextInput& input) : CsvReader(input, std::nullopt) {}
-  /// Takes `separator` without looking, if there is one.
+  /// Uses `separator` if it has a value; otherwise detects the separator.
   CsvReader(TextInput& input, std::optional<char> separator);
 
   char separator() const { return separator_; }
 
   /// Fills `fields` with the next record and returns true, or returns false at the end of the file.
-  /// The fields are valid until the next call. Skips blank lines. Between blanks that separate, no
+  /// The fields are valid until the next call. Skips blank lines. If blanks separate the fields, no
   /// field is empty. A quote inside an unquoted field is an ordinary character. Throws InputError
   /// if a quote is left open, but in a line that begins with '#' such a quote is an ordinary
   /// character.
   bool next(std::vector<Field>& fields);
 
-  /// From the next record on, '#' is a character like others.
+  /// From the next record on, '#' is an ordinary character.
   void end_comments() { has_comments_ = false; }
 
  private:
@@ -74,7 +74,7 @@ class CsvReader {
   TextInput& input_;
   std::uint64_t line_ = 1;
   std::uint64_t record_line_ = 1;  ///< line in which the record begins
-  bool is_after_cr_ = false;       ///< a line feed now belongs to the line's end
+  bool is_after_cr_ = false;       ///< the last byte was CR; LF now ends the same line
   char separator_;
   bool has_comments_ = true;
   std::array<Means, 256> means_{};
@@ -84,7 +84,7 @@ class CsvReader {
   std::size_t filled_ = 0;  ///< the end of the text in buffer_
   bool is_at_end_ = false;
 
-  // Offsets from the record's first byte.
+  // The next three are offsets from the record's first byte.
   std::size_t at_ = 0;          ///< the next byte
   std::size_t kept_ = 0;        ///< the end of the field so far; its quotes are left out
   std::size_t line_begin_ = 0;  ///< the first byte of the line
@@ -108,22 +108,22 @@ bool is_clock(std::string_view text);
 /// Returns the date, a space and the clock time, with colons.
 std::string joined_time(std::string_view date, std::string_view clock);
 
-/// Returns the time of a record that has a date and a clock time apart, in `time` if they are
-/// joined. If `clock` has the date too, or is a number of seconds since 1970, it is the time.
-/// Returns an empty text if one of them is missing.
+/// Returns the time of a record with one column for the date and one for the clock time: both
+/// joined, as a view of `time`. If `clock` has the date, too, or is a number of seconds since 1970,
+/// returns `clock`. Returns an empty text if either value is missing.
 std::string_view time_of(std::string_view date, std::string_view clock, std::string& time);
 
-/// If the field at `index` is a date and the next one a clock time with colons, joins them in the
-/// first. Where blanks separate the fields, "7 2022-01-03 00:10:00" has such a pair. The second
-/// field is removed unless `keeps_places` is set. `time` gets the text of the joined field and must
-/// live as long as the fields.
+/// If the field at `index` is a date and the next one a clock time with colons, joins both in the
+/// field at `index`. If blanks separate the fields, "7 2022-01-03 00:10:00" has such a pair. The
+/// second field is removed unless `keeps_places` is set. `time` gets the text of the joined field
+/// and must live as long as the fields.
 void join_split_time(std::vector<Field>& fields, std::size_t index, bool keeps_places,
                      std::string& time);
 
-/// Returns the first field that is not empty after the `width` columns of a header, or null.
+/// Returns the first non-empty field after the header's `width` columns, or null.
 const Field* find_beyond(std::span<const Field> fields, std::size_t width);
 
-/// Returns a sentence about a field after the last column of the header.
+/// Returns an error's sentence for a field with `text` after the header's last column.
 std::string beyond_the_header(std::string_view text);
 
 }  // namespace starling::sim

@@ -17,7 +17,7 @@
 namespace starling::sim {
 
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
-  // With O_NONBLOCK, opening a pipe does not wait for a writer; it is refused below.
+  // With O_NONBLOCK, opening a pipe does not wait for a writer; the pipe is refused below.
   const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) throw InputError(path_ + ": cannot be opened: " + std::strerror(errno));
   struct stat status {};

@@ -34,7 +34,7 @@ std::uint64_t little_endian(std::string_view bytes) {
   return number;
 }
 
-/// Parses the header's dictionary.
+/// Parses the header's dictionary. Its keys may come in any order.
 class Dictionary {
  public:
   Dictionary(std::string_view text, const Refusal& refuse) : rest_(text), refuse_(refuse) {}

@@ -30,7 +30,7 @@ struct NpyHeader {
 NpyHeader parse_npy_header(std::span<const std::byte> file, const std::string& path);
 
 /// Returns a header of version 1. The size of the header does not depend on `shape`. Therefore a
-/// writer that learns the number of rows only at the end can overwrite the header.
+/// writer that knows the number of rows only at the end can overwrite the header.
 std::string npy_header_text(std::string_view type_name, std::span<const std::uint64_t> shape);
 
 }  // namespace starling::sim

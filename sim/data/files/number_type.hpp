@@ -33,7 +33,7 @@ std::optional<NumberType> number_type_from_numpy(std::string_view name);
 void read_components(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                      std::span<float> components);
 
-/// The same for float64.
+/// As read_components(), but rounds each number to float64.
 void read_numbers(const NumberType& type, const std::byte* first, std::size_t stride_bytes,
                   std::span<double> numbers);
 

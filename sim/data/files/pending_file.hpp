@@ -15,13 +15,12 @@ namespace starling::sim {
 class PendingFile {
  public:
   enum class Kind : std::uint8_t {
-    unnamed,  ///< `hidden` is used instead on file systems without O_TMPFILE, such as NFS
+    unnamed,  ///< a file without a name; `hidden` on file systems without O_TMPFILE, such as NFS
     hidden,   ///< .NAME.PROCESS-NUMBER in the same directory; a killed program leaves this file
   };
 
-  /// Opens a file that will appear at `path`, which must not be a symbolic link. If `path` already
-  /// has a file, the new file gets the permissions of the old file. Returns null, with errno set,
-  /// on failure.
+  /// Opens a file that will appear at `path`, which must not be a symbolic link. The new file gets
+  /// the permissions of an old file at `path`. Returns null, with errno set, on failure.
   static std::unique_ptr<PendingFile> open(const std::string& path, Kind kind = Kind::unnamed);
 
   /// Deletes the file if appear() has not succeeded.

@@ -13,8 +13,8 @@
 namespace starling::sim {
 
 /// Appends the text that std::to_chars makes of these arguments: a value, and optionally a format
-/// and a precision. A float64 without these two becomes the shortest text that reads back to the
-/// same number.
+/// and a precision. A float64 without format and precision becomes the shortest text that reads
+/// back to the same number.
 template <class... Format>
 void append_number(std::string& text, Format... number) {
   // 400 bytes hold every integer, and every float64 that is written with three decimals or in its
@@ -24,14 +24,14 @@ void append_number(std::string& text, Format... number) {
   text.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
-/// Returns `text` if it is UTF-8, and else what it says in Latin-1.
+/// Returns `text` if it is UTF-8. Otherwise reads it as Latin-1 and converts it to UTF-8.
 std::string to_utf8(std::string_view text);
 
 /// Appends a CSV field, in quotes where RFC 4180 requires them.
 void append_csv(std::string& text, std::string_view value);
 
-/// Appends `value`, escaped for an attribute or for an element's content. Characters that XML 1.0
-/// does not allow become U+FFFD; then it returns false. Text that is not UTF-8 is read as Latin-1.
+/// Appends `value`, escaped for an attribute or for an element's content. Replaces characters that
+/// XML 1.0 forbids by U+FFFD and then returns false. Text that is not UTF-8 is read as Latin-1.
 bool append_xml(std::string& text, std::string_view value);
 
 /// Appends a JSON string with its quotes. Text that is not UTF-8 is read as Latin-1.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells by the first bytes, not by the name, what a file is: see text_input.hpp.
+// Detects the format of a file by its first bytes, not by its name: see text_input.hpp.
 #include "starling/sim/data/files/text_input.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::size_t compressions_max = 4;
 constexpr std::size_t mark_bytes = 16;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// A kind of files that are no text.
+/// A file format that is not text.
 struct Kind {
   std::string_view mark;  ///< the first bytes
   std::string_view is;
@@ -66,8 +66,8 @@ bool has_zeros_from(std::size_t first, std::string_view head) {
   return true;
 }
 
-/// Returns the order of bytes if the text begins as UTF-16 does: with a byte order mark, or with
-/// characters of which every other byte is 0.
+/// Returns the byte order if the text is UTF-16: it begins with a byte order mark, or every other
+/// one of its first bytes is 0.
 std::optional<Utf16Order> utf16_order(std::string_view head) {
   constexpr std::size_t bytes_min = 4;
   head = head.substr(0, mark_bytes);
@@ -78,7 +78,7 @@ std::optional<Utf16Order> utf16_order(std::string_view head) {
   return has_zeros_from(0, head) ? std::optional(Utf16Order::big) : std::nullopt;
 }
 
-/// Returns true if further bytes may show that a file that begins with `head` is no UTF-8.
+/// Returns true if `head` is too short to decide whether the file is plain UTF-8.
 bool is_undecided(std::string_view head) {
   const auto agrees = [head](std::string_view mark) { return mark.starts_with(head); };
   const bool may_be_skippable_zstd = (static_cast<unsigned char>(head[0]) & 0xF0) == 0x50 &&
@@ -89,7 +89,8 @@ bool is_undecided(std::string_view head) {
          std::ranges::any_of(kinds, [&](const Kind& kind) { return agrees(kind.mark); });
 }
 
-/// Returns the first bytes: not more than are needed, because a pipe may be slow.
+/// Returns as many of the first bytes as decide the format, and not more, because a pipe may be
+/// slow.
 std::string_view head_of(LookAhead& source) {
   std::string_view head = source.head(1);
   for (std::size_t bytes = 1; bytes <= head.size() && bytes < mark_bytes; ++bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the text of a file or a pipe in order. Decompresses gzip and Zstandard, and turns UTF-16
-// into UTF-8. Names the kind of a file
-// that is no text, and refuses it. All readers of text files read from a TextInput.
+// Reads the text of a file or a pipe in order. Decompresses gzip and Zstandard, and converts UTF-16
+// to UTF-8. Refuses a file that is not text, with an error that names the file's format. All
+// readers of text files use TextInput.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ class TextInput {
   /// Valid until the next call of a member.
   std::string_view head(std::size_t bytes_min) { return source_->head(bytes_min); }
 
-  /// Returns what was undone to get the text, in order, for example gzip and UTF-16.
+  /// Returns the encodings that were undone to get the text, outermost first, for example gzip and
+  /// UTF-16.
   const std::vector<std::string_view>& undone() const { return undone_; }
 
  private:

@@ -23,7 +23,7 @@ XmlParser::XmlParser(const std::string& path) : path_(path), parser_(XML_ParserC
 }
 
 void XmlParser::read(TextInput& input) {
-  // A declaration that says UTF-16 is no longer true.
+  // The XML declaration may still say UTF-16, but the input has been converted to UTF-8.
   if (std::ranges::find(input.undone(), "UTF-16") != input.undone().end())
     XML_SetEncoding(parser_.get(), "UTF-8");
   std::vector<char> chunk(read_bytes);

@@ -43,7 +43,8 @@ class XmlParser {
 
   virtual void start(std::string_view name, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view name) = 0;
-  /// Called with the text between tags, piece by piece, after take_text().
+  /// Once take_text() has been called, read() calls text() with each piece of the text between
+  /// tags.
   virtual void text(std::string_view) {}
   void take_text();
 

@@ -28,7 +28,7 @@ enum HeaderPart : std::size_t {
 };
 
 struct CommonName {
-  std::string_view name;  ///< a name in lower case
+  std::string_view name;  ///< the name in lower case
   HeaderPart part;
   std::optional<TimeUnit> unit{};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recognises the columns of a CSV file that has no published layout by names that are in common
-// use, such as id,time,lat,lon. Trace uses these functions for files that no layout recognises.
+// Finds the columns of a CSV file by names in common use, such as id,time,lat,lon. Trace uses these
+// functions for files that no published layout recognises.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct CommonColumns {
   std::optional<TimeUnit> time_unit;
 };
 
-/// Returns the columns of a header that has one column for the id, one for the time and two for a
-/// position, whatever else it has. Letter case does not count. Returns std::nullopt if a column is
-/// missing, or if two columns could be meant.
+/// Returns the columns for the id, the time and the position, and those for altitude and tags if
+/// there are any. Ignores other columns and letter case. Returns std::nullopt if id, time or
+/// position is missing, or if several columns could be meant.
 std::optional<CommonColumns> find_common_columns(std::span<const std::string> header);
 
 /// Returns why find_common_columns() returns std::nullopt, as the beginning of a sentence: "its
@@ -32,7 +32,7 @@ std::string fault_of_header(std::span<const std::string> header);
 /// Returns the names that find_common_columns() knows, for a message.
 std::string common_column_names();
 
-/// What a column, or a property of a GeoJSON feature, holds by its name.
+/// What a CSV column or a GeoJSON property holds, according to its name.
 enum class CommonColumn : std::uint8_t { id, time, date, tags, other };
 CommonColumn common_column_of(std::string_view name);
 

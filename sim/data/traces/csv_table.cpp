@@ -77,7 +77,8 @@ void CsvTable::find_header(std::size_t head_records) {
   reader_.end_comments();
 }
 
-/// Above a table without header, a line that begins with '#' is a comment only if it is no record.
+/// Returns true if the record has the fields of id, time and position. Above a table without
+/// header, a line that begins with '#' is a comment only if it lacks one of these fields.
 bool CsvTable::has_all_fields() const {
   for (std::size_t part = 0; part < z_part; ++part)
     if (indices_[part] != no_index && indices_[part] >= fields_.size()) return false;
@@ -106,9 +107,10 @@ std::size_t CsvTable::find_index(std::span<const std::string> header,
   throw InputError(path_, fields_.front().line, 1, sentence);
 }
 
-/// Where blanks separate, a date and its clock time are two fields. Below a header they become the
-/// one that the header has. In a row that is not too long, the clock time may have a column of its
-/// own, whose name is not known. Numbers of columns count both.
+/// Joins a date and the clock time after it, which are two fields if blanks separate the fields.
+/// Below a header the joined fields become one, because the header has one name for both. Both keep
+/// their places if columns are given by number, or if the record is no longer than the header: the
+/// clock time then has a column of its own.
 void CsvTable::join_time() {
   const std::size_t date = indices_[time_part];
   if (reader_.separator() != ' ' || clock_index_ != no_index) return;

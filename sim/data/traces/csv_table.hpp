@@ -33,8 +33,8 @@ class CsvTable {
   CsvTable(TextInput& input, const RecordOptions& options);
 
   /// Fills `row` with the next record and returns true, or returns false at the end. The record is
-  /// valid until the next call. A field beyond the end of a short record has empty text. Where
-  /// blanks separate the fields, a date and the clock time after it are one field.
+  /// valid until the next call. A field beyond the end of a short record has empty text. If blanks
+  /// separate the fields, a date and the clock time after it are returned as one field.
   bool next(RowText& row);
 
   char separator() const { return reader_.separator(); }

@@ -35,10 +35,10 @@ class ArrayReader {
  public:
   explicit ArrayReader(TextInput& input) : bytes_(input) {}
 
-  /// Goes to the array that is the member `key` of the object that the text is.
+  /// Skips to the array that is the member `key` of the top-level object.
   void enter_member(std::string_view key) {
     is_member_ = true;
-    std::string last;  // the last string
+    std::string last;  // the last string read, which is the key before a ':'
     for (int depth = 0;; bytes_.take()) {
       const int byte = bytes_.peek();
       if (byte == ByteReader::end_of_file) fail("it has no member \"" + std::string(key) + "\"");
@@ -51,7 +51,7 @@ class ArrayReader {
     skip_spaces();
   }
 
-  /// Return the place in the file at which the element of the last next() begins.
+  /// Return the place in the file where the element of the last next() begins.
   std::uint64_t line() const { return line_; }
   std::uint64_t column() const { return column_; }
 
@@ -100,7 +100,7 @@ class ArrayReader {
     while (is_space(bytes_.peek())) bytes_.take();
   }
 
-  /// Reads the rest of the object of which the array is a member.
+  /// Reads the rest of the object that contains the array.
   void leave_object() {
     std::string text;
     for (int depth = 1; depth > 0; bytes_.take()) {
@@ -112,7 +112,7 @@ class ArrayReader {
     }
   }
 
-  /// Reads up to the closing quote of a string, without its escapes, and stops there.
+  /// Fills `text` with a string's bytes and stops at its closing quote. Does not decode escapes.
   void read_string(std::string& text) {
     text.clear();
     bool escaped = false;
@@ -157,13 +157,13 @@ class ArrayReader {
   ByteReader bytes_;
   bool begun_ = false;
   bool is_member_ = false;  ///< the array is a member of an object
-  bool has_lines_ = false;  ///< objects follow one another without brackets and commas around them
+  bool has_lines_ = false;  ///< the text is JSON lines: objects without brackets and commas
   std::uint64_t line_ = 1;
   std::uint64_t column_ = 1;
 };
 
-/// Puts null in place of NaN, Infinity and -Infinity, which Python writes and which are no JSON.
-/// Returns false if `text` has none of these words outside strings.
+/// Replaces NaN, Infinity and -Infinity outside strings by null. Python writes these words, but
+/// they are not JSON. Returns false if `text` has none of them.
 bool without_bare_words(std::string& text) {
   std::string mended;
   bool in_string = false;
@@ -241,7 +241,7 @@ class Elements {
   const std::string& path_;
   ArrayReader array_;
   ondemand::parser parser_;
-  std::string text_;  ///< text of the element
+  std::string text_;
 
  private:
   void parse_element() {
@@ -266,7 +266,7 @@ class Elements {
         std::string("the JSON of the record that begins here is damaged: ") + error.what());
   }
 
-  std::deque<std::string> strings_;  ///< the record's strings without escapes, and spare ones
+  std::deque<std::string> strings_;  ///< decoded strings; the record uses the first strings_used_
   std::size_t strings_used_ = 0;
 };
 
@@ -335,8 +335,8 @@ class GeoJsonRecords final : public Elements {
     handler_(row);
   }
 
-  /// If the geometry is no point, its kind takes the place of the coordinates, where it is
-  /// reported.
+  /// If the geometry is not a point, stores its kind in place of the coordinates, so that the error
+  /// about the coordinates shows the kind.
   void read_geometry(ondemand::object geometry, RowText& row) {
     for (auto member : geometry) {
       const std::string_view key = member.unescaped_key();
@@ -400,7 +400,7 @@ std::vector<std::string> keys_of_first_record(std::string_view text) {
       const std::string_view key = member.unescaped_key();
       keys.emplace_back(key);
     }
-  } catch (const InputError&) {  // the text is no JSON, or its first record is longer
+  } catch (const InputError&) {  // the text is not JSON, or it ends inside its first record
   } catch (const simdjson::simdjson_error&) {
   }
   return keys;

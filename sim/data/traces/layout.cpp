@@ -25,7 +25,7 @@ constexpr std::size_t head_bytes = 64 << 10;
 
 constexpr std::size_t required_parts = 4;  // id, time, x, y; altitude and tags may be absent
 
-/// Returns the lines that the head has whole.
+/// Returns the complete lines of the head.
 std::string_view whole_lines(const FileHead& head) {
   const std::string_view text = head.text;
   return head.is_cut ? text.substr(0, text.find_last_of("\r\n") + 1) : text;
@@ -40,7 +40,7 @@ const std::vector<std::string>* find_header(const Layout& layout, const FileHead
   return nullptr;
 }
 
-/// Passes the whole records of the head to `handler`, as long as they can be read.
+/// Passes the head's complete records to `handler`, up to the first that cannot be read.
 template <class Handler>
 void for_each_record(const FileHead& head, const Handler& handler) {
   try {
@@ -68,7 +68,7 @@ bool is_geojson(const FileHead& head) {
   return head.first() == '{' && head.text.find("\"FeatureCollection\"") != std::string::npos;
 }
 
-/// Records of other programs may have icao24 and timestamp too, and other names for the position.
+/// Other programs write icao24 and timestamp, too, but with other names for the position.
 bool is_opensky(const FileHead& head) {
   if (head.first() != '[' || head.text.find("\"icao24\"") == std::string::npos ||
       head.text.find("\"timestamp\"") == std::string::npos)
@@ -82,8 +82,8 @@ bool is_integer(std::string_view text, std::size_t digits_min) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Returns the first record if it has four fields and no header stands above it, or null. A line
-/// that begins with '#' and has as many fields is a header.
+/// Returns the first record if it has four fields and no header precedes it, otherwise null. A line
+/// that begins with '#' counts as a header if it has four fields.
 const std::vector<std::string>* first_of_four(const FileHead& head) {
   const auto has_four = [](const std::vector<std::string>& record) { return record.size() == 4; };
   if (std::ranges::count_if(head.records, has_four) != 1 || !has_four(head.records.back()))
@@ -91,8 +91,8 @@ const std::vector<std::string>* first_of_four(const FileHead& head) {
   return &head.records.back();
 }
 
-/// T-Drive's longitudes, of Beijing, are too large for latitudes. Without such a number, the third
-/// column might as well be the latitude.
+/// T-Drive's longitudes are those of Beijing, which exceed 90. A third column without a number
+/// above 90 could also hold latitudes.
 bool is_tdrive(const FileHead& head) {
   const std::vector<std::string>* const first = first_of_four(head);
   if (first == nullptr) return false;
@@ -120,8 +120,9 @@ bool is_cabspotting(const FileHead& head) {
          has_point(record[1]) && (record[2] == "0" || record[2] == "1") && is_integer(record[3], 9);
 }
 
-/// Returns true for a date whose year comes last if its first number is too large for a month. A
-/// second number that is too large is no evidence here: such dates are read only with --date-order.
+/// Returns true for a date such as 31/12/2022: its year is not first, and its first number is too
+/// large for a month. Dates with the month first are not searched for, because they are read only
+/// with --date-order.
 bool has_day_first(std::string_view text) {
   constexpr int months = 12;
   text = trim(text);
@@ -132,7 +133,7 @@ bool has_day_first(std::string_view text) {
          (text[digits] == '/' || text[digits] == '-');
 }
 
-/// Returns whether the positions of a SUMO file look like degrees: SUMO writes metres with two
+/// Returns true if the positions of a SUMO file look like degrees: SUMO writes metres with two
 /// decimals, and degrees with six.
 bool has_degrees(const FileHead& head) {
   constexpr std::size_t decimals_min = 5;
@@ -319,7 +320,7 @@ Habits habits_in(const FileHead& head, const Layout& layout, const Columns& colu
       for (const Field& field : {row.x, row.y})
         if (decimal.empty() && has_decimal_comma(field.text)) decimal = trim(field.text);
     }
-  } catch (const InputError&) {  // it is reported when the file is read
+  } catch (const InputError&) {  // the error is reported when the file is read
   }
   if (!day_first.empty()) {
     habits.date_order = DateOrder::day_first;

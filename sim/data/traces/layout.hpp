@@ -27,8 +27,8 @@ struct RecordOptions {
   Columns columns;
   bool persons = false;                 ///< SUMO: read persons as well as vehicles
   std::string_view file_name_prefix{};  ///< removed from the file's name to get the id
-  std::size_t head_records = 0;  ///< leading records of a CSV file without header to leave out
-  /// Separator of a CSV file; std::nullopt: its first lines show it.
+  std::size_t head_records = 0;  ///< number of leading records to skip in a CSV file without header
+  /// Separator of a CSV file; std::nullopt: CsvReader detects it.
   std::optional<char> separator{};
 };
 
@@ -65,7 +65,7 @@ struct Layout {
   std::size_t head_records = 0;         ///< see RecordOptions
   std::optional<char> separator{};      ///< see RecordOptions
   RecordReader read = nullptr;
-  /// What `recognises` looks for, in words that end a sentence of a message.
+  /// What `recognises` looks for, as the end of a message's sentence.
   std::string_view mark{};
   /// Returns true if a file with this head has this layout. A null pointer means that a CSV file
   /// has this layout if its header has all `columns` except, perhaps, altitude and tags.
@@ -74,27 +74,27 @@ struct Layout {
 
 std::span<const Layout> layouts();
 
-/// Returns how to read a file with this layout and these columns.
 RecordOptions record_options(const Layout& layout, const Columns& columns);
 
 /// Returns the layout with this name, or null.
 const Layout* find_layout(std::string_view name);
 
-/// Reads the beginning of a file, without taking it. Throws InputError if the file cannot be read.
+/// Returns the beginning of a file. The next reader of `input` reads it again. Throws InputError if
+/// the file cannot be read.
 FileHead read_head(TextInput& input);
 
-/// How the author of a CSV file writes dates and numbers.
+/// How a file writes dates, numbers and separators.
 struct Habits {
   DateOrder date_order = DateOrder::unknown;
   DecimalMark decimal_mark = DecimalMark::point;
   std::optional<char> separator{};  ///< separator of fields; a space: any number of blanks
-  std::string evidence{};  ///< a sentence that tells the user; empty: the file shows no habit
+  std::string evidence{};  ///< end of a message that shows the habits; empty if there are none
 };
 
-/// Returns the habits that the beginning of a CSV file shows. A first number above 12 tells that
-/// its dates begin with the day, unless `told` or the layout says their order. A comma that
-/// separates no thousands tells the decimal mark. A SUMO file shows whether its positions look like
-/// degrees.
+/// Returns the habits that the beginning of a CSV file shows. A date whose first number exceeds 12
+/// begins with the day; this is examined only if neither `told` nor the layout gives the order. A
+/// comma that does not separate thousands is a decimal mark. For a SUMO file, only finds whether
+/// its positions look like degrees.
 Habits habits_in(const FileHead& head, const Layout& layout, const Columns& columns,
                  DateOrder told);
 

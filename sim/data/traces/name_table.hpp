@@ -17,7 +17,7 @@ class NameTable {
   struct Interned {
     std::uint64_t id = 0;
     bool collides = false;   ///< another text already has this id; the table keeps that text
-    bool is_latin1 = false;  ///< the text is not UTF-8; the table has what it says in Latin-1
+    bool is_latin1 = false;  ///< the text is not UTF-8; the table has it converted from Latin-1
   };
 
   /// Computes the numeric id of `text` by the protocol's rule (protocol/wire/text_id.hpp) and
@@ -25,8 +25,8 @@ class NameTable {
   /// without a collision; the table keeps the first of these texts.
   Interned intern(std::string_view text);
 
-  /// Sets the text of an id if both come from elsewhere, for example from a server. Replaces an
-  /// older text of this id.
+  /// Sets the text of an id that did not come from intern(), for example an id from a server.
+  /// Replaces an older text of this id.
   void put(std::uint64_t id, std::string_view text);
 
   /// Storage in which text_of() writes an id in decimal.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record readers: CSV tables of positions or trips, arrays of JSON objects, and SUMO's
-// floating-car data. Only the table of layouts (layout.cpp) uses these readers.
+// The record readers: CSV tables of positions or trips, JSON objects, GeoJSON features, GPX tracks,
+// and SUMO's floating-car data. Only the table of layouts (layout.cpp) uses these readers.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ void read_csv_records(TextInput& input, const RecordOptions& options, const Reco
 void read_trip_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// Returns the keys of the first object of a JSON array, or of JSON lines. Returns none if `text`
-/// is something else.
+/// Returns the keys of the first object of a JSON array, or of JSON lines. Returns no keys if
+/// `text` is neither.
 std::vector<std::string> keys_of_first_record(std::string_view text);
 
 /// Reads one JSON array of objects, or JSON lines, with one object in memory at a time. The columns
@@ -30,13 +30,14 @@ std::vector<std::string> keys_of_first_record(std::string_view text);
 void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
-/// Reads the points of a GeoJSON FeatureCollection, with one feature in memory at a time. The id is
-/// a property with a name in common use for ids, or the feature's id; so are the time and the tags.
+/// Reads the points of a GeoJSON FeatureCollection, with one feature in memory at a time. The id,
+/// the time and the tags are the properties whose names are in common use for them. Without a
+/// property for the id, the feature's own id is taken.
 void read_geojson_records(TextInput& input, const RecordOptions& options,
                           const RecordHandler& handler);
 
-/// Reads the track points of a GPX file. The id of a point is the name of its track or, if it has
-/// none, that of the file.
+/// Reads the track points of a GPX file. The id of a point is the name of its track or, without
+/// one, the name of the file.
 void read_gpx_records(TextInput& input, const RecordOptions& options, const RecordHandler& handler);
 
 /// Reads the vehicles of SUMO's `<fcd-export>` and, if options.persons is set, the persons. Each

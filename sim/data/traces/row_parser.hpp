@@ -27,11 +27,12 @@ struct RowRules {
   double z_unit_m = 1;            ///< metres per unit of altitude in the file
   bool ais_positions = false;     ///< latitude 91 or longitude 181 means "no position"
   bool keep_null_island = false;  ///< 0, 0 is a position, even if `geographic`
-  bool keep_far = false;          ///< keep positions beyond the lattice, if no speed is limited
+  bool keep_far = false;          ///< keep positions beyond the lattice, unless there is a speed
+                                  ///< limit
   bool strict = false;            ///< throw InputError instead of skipping a row
-  bool any_time = false;          ///< the unit of times is certain, or the user asked for any
+  bool any_time = false;          ///< refuse_odd_times() accepts every time
   DecimalMark decimal_mark = DecimalMark::point;
-  /// Later times of geographic rows are pointed out, as are those of before 1980.
+  /// Times of geographic rows later than this, or before 1980, are counted as probably misread.
   std::int64_t newest_time_us = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -73,7 +74,7 @@ class RowParser {
   NameTable& names_;
   TraceCounts& counts_;
   SpeedLimit* const speed_limit_;
-  // Rows of this parser.
+  // The members below count the rows of this parser.
   std::uint64_t rows_ = 0;
   std::uint64_t odd_times_ = 0;
   std::uint64_t times_from_zero_ = 0;  ///< odd times that may be seconds from a start

@@ -19,7 +19,7 @@ namespace starling::sim {
 
 struct SortOptions {
   RowOrder order = RowOrder::time;
-  std::size_t memory_bytes = std::size_t{256} << 20;  ///< memory of the rows and of sorting them
+  std::size_t memory_bytes = std::size_t{256} << 20;  ///< memory for the rows and for sorting them
   std::string temp_dir{};  ///< folder of the temporary file; empty: $TMPDIR, or /tmp
 };
 

@@ -36,7 +36,7 @@ struct RowText {
   Field y;  ///< y or latitude
   Field z;  ///< z or altitude
   Field tags;
-  Field beyond;  ///< the first field that is not empty after those that the header names
+  Field beyond;  ///< the first non-empty field after the header's last column
 };
 
 enum class SkipReason : std::uint8_t {

@@ -74,8 +74,8 @@ std::string header_fault(const FileHead& head) {
   return fault.empty() ? "" : fault + " (known names " + common_column_names() + "); ";
 }
 
-/// Adds a column of tags, and of the date beside the time, to the columns of a published layout.
-/// They mean the same in every table that names its columns.
+/// Adds columns for the tags and the date to those of a published layout, if the header has names
+/// in common use for them. These names mean the same in every table.
 void add_common_columns(const Layout& layout, const FileHead& head, Columns& columns) {
   std::vector<std::string> header;
   if (layout.read == read_json_records) header = keys_of_first_record(head.text);
@@ -90,8 +90,8 @@ void add_common_columns(const Layout& layout, const FileHead& head, Columns& col
   }
 }
 
-/// Returns a note about the column that --columns takes as tag bits, or an empty text if the name
-/// of the column says that it holds them.
+/// Returns a note about the column that --columns takes as tag bits, or an empty text if there is
+/// no such column or it is called "tags".
 std::string note_on_tags(const std::string& columns_flag) {
   if (columns_flag.empty()) return {};
   const std::string name = parse_columns(columns_flag).tags();
@@ -332,7 +332,7 @@ std::vector<TraceRow> Trace::first_rows(const File& file, const Lattice& lattice
       rows.push_back(row);
       if (rows.size() == count) throw EnoughError();
     });
-  } catch (const EnoughError&) {  // the file goes on
+  } catch (const EnoughError&) {  // `count` rows have been read
   }
   return rows;
 }

@@ -60,10 +60,10 @@ class Trace {
   };
 
   /// `paths` are files and directories. A directory's files are taken in order of name, without
-  /// hidden files and subdirectories. If `options` name neither a layout nor columns, each file's
-  /// layout is recognised, or the columns of a CSV file whose header has names in common use. In
-  /// this case empty files are left out, and so are files of a directory that have no known layout.
-  /// Throws UsageError or InputError.
+  /// hidden files and subdirectories. If `options` name neither a layout nor columns, the
+  /// constructor recognises each file's layout, or a CSV file's columns by names in common use. It
+  /// then leaves out empty files, and files of a directory without a known layout. Throws
+  /// UsageError or InputError.
   Trace(std::span<const std::string> paths, const TraceOptions& options);
 
   std::span<const File> files() const { return files_; }
@@ -119,7 +119,7 @@ class Trace {
   std::vector<File> files_;
   std::vector<Sighting> sightings_;
   std::vector<std::string> left_out_;
-  std::size_t empty_count_ = 0;  ///< files that were left out because they are empty
+  std::size_t empty_count_ = 0;  ///< number of files left out because they are empty
   Space space_ = Space::planar2;
 };
 

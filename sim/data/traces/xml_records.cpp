@@ -104,7 +104,7 @@ class GpxParser final : public XmlParser {
   }
 
   const RecordHandler& handler_;
-  std::vector<std::string> open_;  ///< the elements around
+  std::vector<std::string> open_;  ///< names of the elements that enclose the parser's position
   std::string text_;
   std::uint64_t tracks_ = 0;
   std::string id_;

@@ -13,7 +13,7 @@
 
 namespace starling::sim {
 
-/// The words for sentences about the file.
+/// Words for error messages about the file.
 struct ColumnWords {
   std::string_view items;   ///< such as "labels"
   std::string_view number;  ///< such as "integer"
@@ -24,8 +24,8 @@ std::string place_of_row(const std::string& path, std::size_t row);
 /// Returns "PATH:LINE:COLUMN: the number".
 std::string place_of_field(const std::string& path, const Field& field);
 
-/// Calls `begin` with the header and the number of rows, and then `take` with the row and the
-/// address of its number. Throws InputError if the file cannot be read or its array is no column.
+/// Calls `begin` once, and then `take` for each row with the address of its number. Throws
+/// InputError if the file cannot be read or its array has several columns.
 void read_npy_column(const std::string& path, const ColumnWords& words,
                      const std::function<void(const NpyHeader&, std::size_t rows)>& begin,
                      const std::function<void(std::size_t row, const std::byte*)>& take);

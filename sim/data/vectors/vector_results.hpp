@@ -57,7 +57,7 @@ std::unique_ptr<ListWriter> make_id_array(const std::string& path, const ListSha
 /// entries is filled up with infinity.
 std::unique_ptr<ListWriter> make_distance_array(const std::string& path, const ListShape& shape);
 
-/// CSV with the header `query_id,label`. The label is empty if no neighbour votes. The labels must
+/// CSV with the header `query_id,label`. The label is empty if no neighbour votes. `labels` must
 /// outlive the writer.
 std::unique_ptr<ListTextWriter> make_vote_csv(const std::string& path, const ListShape& shape,
                                               std::span<const Label> labels);
@@ -67,7 +67,7 @@ std::unique_ptr<ListTextWriter> make_vote_csv(const std::string& path, const Lis
 std::unique_ptr<ListWriter> make_vote_file(const std::string& path, const ListShape& shape,
                                            std::span<const Label> labels);
 
-/// What a regression needs besides lists: one value for each row, and how neighbours count.
+/// What a regression needs besides lists: one value for each row, and the weights of neighbours.
 struct Regression {
   std::span<const double> values;
   RegressionWeights weights = RegressionWeights::uniform;

@@ -29,8 +29,8 @@ float round_extreme(std::string_view text) {
   return std::clamp(nearest, -largest, largest);
 }
 
-/// Returns whether float64 may lie halfway between two float32 although the digits do not, so that
-/// rounding it once more would differ from rounding the digits.
+/// Returns true if `number` may be halfway between two float32 while the text's digits are not.
+/// Rounding `number` could then differ from rounding the digits.
 bool needs_digits(double number) {
   constexpr std::uint64_t dropped_bits = (std::uint64_t{1} << 29) - 1;
   constexpr std::uint64_t half = std::uint64_t{1} << 28;

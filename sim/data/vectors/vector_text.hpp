@@ -34,7 +34,7 @@ class NumberRecords {
  public:
   explicit NumberRecords(TextInput& input) : reader_(input) {}
 
-  /// As CsvReader::next().
+  /// As CsvReader::next(), but without the skipped records.
   bool next(std::vector<Field>& fields);
 
  private:
