@@ -408,8 +408,8 @@ struct OldName {
   std::function<int()> (*add)(CLI::App& command, const std::string& name);
 };
 
-/// Adds a command under its old name, which no help shows. The command runs as under its new name,
-/// and prints the new name to stderr.
+/// Adds a command under its old name, which --help does not show. The command works the same, and
+/// prints its new name to stderr.
 void add_old_name(CLI::App& command, std::map<std::string, std::function<int()>>& runs,
                   const OldName& old) {
   const std::function<int()> run = old.add(command, old.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See check_config.hpp.
+// Prints each flag's value and where the value came from: see check_config.hpp.
 #include "starling/apps/check_config.hpp"
 
 #include <iostream>

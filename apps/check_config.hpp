@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling serve --check-config`: prints what the server would use, and what is wrong with it.
+// `starling serve --check-config`: prints the settings that the server would use, and their faults.
 // Called by serve.cpp.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace starling::apps {
 /// The values of options as they were written, before any check changed them.
 using WrittenValues = std::map<const CLI::Option*, std::vector<std::string>>;
 
-/// Makes parsing keep the values of all options that the command has now. `values` must outlive the
-/// parsing.
+/// Makes parsing copy the values of the command's options to `values`, which must outlive the
+/// parsing. Call after all options are added.
 void keep_written_values(CLI::App& command, WrittenValues& values);
 
 /// Prints a table of the command's options to the standard output, and the faults to the standard

@@ -39,7 +39,7 @@ class NewestRows {
     if (row.time_us >= newest.time_us) newest = row;
   }
 
-  /// In the order in which the objects were added first.
+  /// Returns one row for each object, in the order in which the objects were first added.
   std::span<const sim::TraceRow> rows() const { return rows_; }
 
  private:

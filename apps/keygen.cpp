@@ -35,7 +35,7 @@ constexpr std::size_t token_bytes = 32;
 constexpr const char* server_name = "server";
 constexpr const char* dashboard_name = "dashboard";
 const std::vector<std::string> roles_of_keys{"publish", "query", "subscribe", "stats"};
-const std::vector<std::string> roles_of_tokens{"query", "subscribe", "stats"};  // the live page's
+const std::vector<std::string> roles_of_tokens{"query", "subscribe", "stats"};  // for the live page
 
 struct KeygenFlags {
   std::string name;
@@ -46,7 +46,8 @@ struct KeygenFlags {
   bool token = false;
 };
 
-/// The name becomes a file's name and a text in TOML.
+/// Returns why `name` is not allowed, or an empty text. The name becomes a file's name and a text
+/// in TOML.
 std::string check_name(const std::string& name) {
   const bool is_plain = std::ranges::all_of(name, [](unsigned char each) {
     return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
@@ -82,7 +83,8 @@ std::string principal_lines(const std::string& name, const std::string& member,
   return lines + "]\n";
 }
 
-/// Prints lines for a keys file, and then what to do. Lines that go to a file need no copying.
+/// Prints `lines` for a keys file to stdout, and what to do next to stderr. If stdout is not a
+/// terminal, does not say to copy the lines.
 void print_lines(const std::string& lines, const std::string& path, const std::string& then) {
   std::cout << lines << std::flush;
   std::cerr << "starling keygen: wrote " << path << " (mode 0600). "
@@ -93,7 +95,6 @@ void print_lines(const std::string& lines, const std::string& path, const std::s
             << then << '\n';
 }
 
-/// Writes a new key file, and returns the pair.
 protocol::KeyPair write_key(const std::string& path, const std::string& name,
                             const std::optional<protocol::CurveKey>& server_key) {
   protocol::KeyPair key = protocol::new_key_pair(name);
@@ -156,7 +157,7 @@ void make_token(const KeygenFlags& flags) {
                   " https://...");
 }
 
-/// The files that were written so far; removed if a later one cannot be written.
+/// The files that were written so far. The destructor removes them unless keep() was called.
 class NewFiles {
  public:
   NewFiles() = default;
@@ -173,7 +174,8 @@ class NewFiles {
   std::vector<std::string> paths_;
 };
 
-/// Makes all that a server with keys needs: its key, a client's, a token and the keys file.
+/// Makes all files that a server with keys needs: its key, a client's key, a token and the keys
+/// file.
 void make_server(const KeygenFlags& flags) {
   const std::string name = flags.name.empty() ? "client" : flags.name;
   const std::string& folder = flags.server_folder;

@@ -11,7 +11,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command to `program`, and returns the function that runs it: see convert.hpp.
+/// Adds the command to `program`, and returns the function that runs the command. main calls this
+/// function if the command line chose the command. The function returns the exit status. It throws
+/// CLI::ValidationError for wrong usage, and another std::exception for any other failure.
 std::function<int()> add_keygen(CLI::App& program);
 
 }  // namespace starling::apps

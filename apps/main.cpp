@@ -42,7 +42,7 @@ std::function<int()> add_bench(CLI::App& program) {
   return starling::apps::add_bench(program);
 #else
   program.add_subcommand("bench", "Measure the canonical workloads (not part of this build)")
-      ->prefix_command();  // takes whatever follows
+      ->prefix_command();  // accepts any further words
   return []() -> int {
     throw std::runtime_error(
         "this program was built without its benchmarks; to build them, run `cmake --preset release "

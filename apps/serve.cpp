@@ -51,7 +51,7 @@ struct ServeFlags {
   SpaceFlags space;
   EngineFlags engine;
   std::string endpoints_file;
-  std::string page;  ///< value of --page
+  std::string page;
   std::string page_network;
   std::string log_level = "info";
   bool check_config = false;
@@ -305,8 +305,8 @@ void add_tuning_flags(CLI::App& app, ServeFlags& flags) {
                });
 }
 
-/// The program's log on stderr, as long as the object exists. Nothing that the reader of stderr
-/// does stops or ends the server.
+/// The program's log on stderr, as long as the object exists. A reader of stderr that stops
+/// reading, or closes its end, neither blocks nor ends the server.
 class ServerLog {
  public:
   explicit ServerLog(const std::string& level)
@@ -339,7 +339,7 @@ void write_endpoints(const std::string& path, const stream::Endpoints& endpoints
   file.close();
 }
 
-/// Returns a fault if no file can be written at `path`.
+/// Adds a fault if no file can be created in the folder of `path`.
 void check_folder_of(const std::string& flag, const std::string& path,
                      std::vector<std::string>& faults) {
   if (path.empty()) return;
@@ -349,13 +349,13 @@ void check_folder_of(const std::string& flag, const std::string& path,
                      std::strerror(errno));
 }
 
-/// Prints a warning if the certificate is not valid now. A server starts with it all the same.
+/// Prints a warning if the certificate is not valid now. The server starts nevertheless.
 void print_tls_warning(const stream::TlsFiles& files) {
   try {
     const std::string warning = stream::load_tls(files).warning;
     if (!warning.empty()) std::cerr << "starling serve: warning: " << warning << '\n';
   } catch (const std::runtime_error&) {
-    return;  // faults_of has told it
+    return;  // faults_of() reports this error
   }
 }
 
@@ -401,7 +401,8 @@ int run(stream::Server& server) {
   return 0;
 }
 
-/// Lets the server's loop tell systemd that it is ready, alive and stopping.
+/// Returns the callbacks with which the server's loop reports to systemd that it is ready, alive or
+/// stopping.
 stream::ServerOptions::Alive alive_for(const ServiceNotifier& notifier) {
   const auto tell = [&notifier](const char* state) {
     if (!notifier.notify(state)) spdlog::warn("systemd did not get {}", state);

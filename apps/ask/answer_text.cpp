@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See answer_text.hpp.
+// Lays out an answer as a table or as JSON: see answer_text.hpp.
 #include "starling/apps/ask/answer_text.hpp"
 
 #include <charconv>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling ask`: the k nearest objects of a place or an object, once. Called by main.
+// `starling ask`: asks a server or a log once for the k nearest objects of a place or an object.
+// Called by main.
 #pragma once
 
 #include <functional>

@@ -29,7 +29,6 @@ struct AskFlags {
 /// Throws CLI::ValidationError if the place does not suit the space.
 protocol::QuerySpec question_of(const AskFlags& flags, const SpaceOptions& space);
 
-/// An answer with the names of its objects.
 struct NamedAnswer {
   Answer answer;
   sim::NameTable names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings tables to a tick of the past, and asks them: see ask_log.hpp.
+// Replays a log up to a tick of the past, and answers from its tables: see ask_log.hpp.
 #include "starling/apps/ask/ask_log.hpp"
 
 #include <stdexcept>

@@ -11,7 +11,8 @@ namespace {
 constexpr const char* head =
     "# Written by the program from its own flags: starling documents. Do not edit.\n";
 
-/// --config stands on the program, and may also follow a command.
+/// Returns the command's flags, and --config, which is a flag of the program but may follow a
+/// command.
 std::vector<const Flag*> flags_of(const Command& command, const Command& program) {
   std::vector<const Flag*> flags;
   flags.reserve(command.flags.size() + 1);
@@ -29,7 +30,7 @@ std::vector<std::string> names_below(const Command& command) {
   return names;
 }
 
-/// Returns the text in single quotes. `inner` takes the place of each single quote of the text.
+/// Returns the text in single quotes. `inner` replaces each single quote in the text.
 std::string quoted(std::string_view text, const std::string& inner) {
   std::string shell = "'";
   for (const char byte : text) {
@@ -41,7 +42,8 @@ std::string quoted(std::string_view text, const std::string& inner) {
   return shell + "'";
 }
 
-/// Returns the choices of the first positional that has some; they complete like commands.
+/// Returns the words that may follow the command: its subcommands, and the choices of its first
+/// positional.
 std::vector<std::string> first_words(const Command& command) {
   std::vector<std::string> words = names_below(command);
   if (!command.positionals.empty())
@@ -68,7 +70,7 @@ std::string bash_values(const Command& command, const Command& program) {
   return cases;
 }
 
-/// Escapes a text within a specification of zsh's _arguments.
+/// Escapes `text` for a specification of zsh's _arguments.
 std::string zsh_text(std::string_view text) {
   std::string escaped;
   for (const char byte : text) {
@@ -129,7 +131,8 @@ std::string zsh_function(const Command& command, const Command& program) {
   return text + "}\n";
 }
 
-/// Fish runs this condition: the words of the line that are commands are exactly the path's.
+/// Returns the condition for a completion in fish: the commands on the line are exactly
+/// command.path.
 std::string fish_condition(const Command& command) {
   std::vector<std::string> words = command.path;
   words.front() = "__starling_at";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands and flags of the program as plain values, read from CLI11's tree. The man pages, the
-// completions and the sample of the configuration file are written from them, so that no flag is
-// listed twice.
+// completions and the sample of the configuration file are made from these values, so that no flag
+// is listed twice.
 #pragma once
 
 #include <string>
@@ -44,11 +44,12 @@ struct Command {
   bool needs_command = false;  ///< one of `commands` must follow
 };
 
-/// Reads the tree below `program`. Flags and commands that --help does not show are left out. What
-/// depends on this machine is left out too, so that every machine writes the same documents.
+/// Reads the tree below `program`. Flags and commands that --help does not show are left out.
+/// Values that depend on this machine are left out, too, so that every machine writes the same
+/// documents.
 Command flag_tree(const CLI::App& program);
 
-/// Joins the words of a path, such as "starling-put-query" with '-'.
+/// Joins words. For example, a path and "-" give "starling-put-query".
 std::string joined(const std::vector<std::string>& words, const std::string& between);
 
 /// Returns the text up to the end of its first sentence, without the full stop.

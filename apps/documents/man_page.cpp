@@ -44,8 +44,8 @@ std::string italic(const std::string& text) {
   return "\\fI" + roff(text) + "\\fR";
 }
 
-/// Writes lines of --help. A line with an indent or a table's gap stays as it is; the lines between
-/// such lines are filled.
+/// Converts lines of --help to roff. A line with an indent or a table's gap keeps its layout; roff
+/// fills the other lines.
 std::string lines_of(const std::string& text) {
   std::string page;
   bool is_literal = false;

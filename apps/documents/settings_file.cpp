@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t line_bytes_max = 98;
 
-/// Breaks the text into lines of comment.
+/// Returns `text` as TOML comments, in lines of at most line_bytes_max bytes.
 std::string comment(const std::string& text) {
   std::string lines;
   std::string line = "#";

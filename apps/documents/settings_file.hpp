@@ -10,7 +10,7 @@
 namespace starling::apps {
 
 /// Returns a TOML file in which every flag of the command `serve` stands in a comment: with its
-/// default, or with a word for its value if it has none.
+/// default or, without a default, with a word for its value.
 std::string settings_file(const Command& serve);
 
 }  // namespace starling::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a log whole and prints what it holds: see journal_command.hpp.
+// Reads a whole log and prints its content: see journal_command.hpp.
 #include "starling/apps/journal/journal_command.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct JournalFlags {
   bool json = false;
 };
 
-/// The newest snapshot of a log, and what the records after it say.
+/// The newest snapshot of a log, and a summary of the records after it.
 struct Contents {
   std::optional<log::SnapshotInfo> snapshot;
   log::LogSummary summary;
@@ -200,7 +200,7 @@ int check(const JournalFlags& flags) {
 }
 
 int compact(const JournalFlags& flags) {
-  // As many replies of each session as any server keeps.
+  // The greatest number of replies that a server keeps for a session.
   constexpr std::size_t replies_max = 65'536;
   const auto files = log::open_folder(flags.folder, log::FolderUse::write);
   if (!log::newest_header(*files))

@@ -11,7 +11,9 @@ class App;
 
 namespace starling::apps {
 
-/// Adds the command to `program`, and returns the function that runs it: see add_streams().
+/// Adds the command to `program`, and returns the function that runs the command. main calls this
+/// function if the command line chose the command. The function returns the exit status. It throws
+/// std::exception if the command fails.
 std::function<int()> add_journal(CLI::App& program);
 
 }  // namespace starling::apps

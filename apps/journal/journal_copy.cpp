@@ -32,7 +32,7 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
   throw std::runtime_error(sentence);
 }
 
-/// Returns when the entries of the folder are on the disk.
+/// Waits until the folder's entries are on the disk, so that a new name survives a power failure.
 void sync(const fs::path& folder) {
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.is_open() || ::fsync(opened.number()) != 0)
@@ -40,7 +40,8 @@ void sync(const fs::path& folder) {
            " cannot be written to the disk: " + std::generic_category().message(errno));
 }
 
-/// A folder that is removed with all that is in it, unless it gets its name.
+/// A folder with the name FOLDER.unfinished. finish() renames it to FOLDER; without finish(), the
+/// destructor removes it with its content.
 class UnfinishedFolder {
  public:
   explicit UnfinishedFolder(const fs::path& folder)
@@ -75,7 +76,8 @@ class UnfinishedFolder {
   std::unique_ptr<log::Files> files_;
 };
 
-/// Returns the target without a last slash.
+/// Returns `to` as an absolute path without a slash at its end. Refuses a folder inside `from`, and
+/// a folder that is not empty.
 fs::path checked_target(const std::string& from, const std::string& to) {
   const fs::path source = fs::weakly_canonical(fs::absolute(from));
   fs::path target = fs::weakly_canonical(fs::absolute(to));
@@ -122,7 +124,7 @@ CopiedLog copy_log(const std::string& from, const std::string& to, CopyPurpose p
   if (!check.read.end) refuse("the folder " + from + " holds no log");
   UnfinishedFolder made(target);
   for (const std::string& name : source->list()) {
-    // A server goes on writing after the end that was read.
+    // A server may still append to the last file. Only the part that was checked is copied.
     const bool is_last = name == check.read.end->file;
     const std::uint64_t bytes = is_last ? check.read.end->offset : source->open(name)->bytes();
     copy_file(*source, made.files(), name, bytes);

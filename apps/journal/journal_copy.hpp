@@ -16,7 +16,7 @@ enum class CopyPurpose : std::uint8_t { backup, restore };
 struct CopiedLog {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t records = 0;  ///< number of records that no snapshot stands for
+  std::uint64_t records = 0;  ///< number since the oldest snapshot, or in the whole log
   std::optional<stream::TickBegunRecord> last_tick{};
 };
 

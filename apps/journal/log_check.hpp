@@ -7,8 +7,9 @@
 
 namespace starling::apps {
 
-/// Reads all snapshots, and the log from the oldest one on. Calls `handler` for the log's groups.
-/// Throws as log::check_log() does, and stream::UnknownRecord.
+/// Reads all snapshots, and the log from the oldest snapshot on, or from its first record if it
+/// still has this record. Calls `handler` for each group of the log. Throws as log::check_log()
+/// does, and stream::UnknownRecord.
 log::LogCheck check_all(
     log::Files& files, const log::GroupHandler& handler = [](const log::Group&) {});
 

@@ -160,8 +160,9 @@ void plan_regression(const KnnFlags& flags, KnnPlan& plan) {
         "--out writes votes or values, not both: use --out-votes or --out-values for one of them");
 }
 
-/// Checks --radius. A radius or k on the command line takes the place of the other one elsewhere.
-/// Lists that differ in length are no array, and the cuda engine has no search by radius.
+/// Checks --radius. -k on the command line overrides a radius from the environment or the file.
+/// Lists within a radius differ in length, so no array can hold them. The cuda engine cannot search
+/// by radius.
 void plan_radius(const KnnFlags& flags, KnnPlan& plan) {
   if (flags.names_k && !flags.names_radius) plan.radius.reset();
   if (!plan.radius) return;

@@ -82,7 +82,7 @@ class KnnRun {
       answer_points();
     progress_.clear();
     for (const auto& output : outputs_) output->finish();
-    stopping_.reset();  // from here on a signal waits: the files are complete and get their names
+    stopping_.reset();  // no signal ends the program from here on: the files are complete
     for (const auto& output : outputs_) output->close();
     const std::string asked =
         plan_.radius ? std::to_string(neighbors_found_) + " neighbours within the radius in all"
@@ -102,7 +102,8 @@ class KnnRun {
     EndAtSignal end{signals, [] {}};
   };
 
-  /// Returns whether nothing is written before the end, so that a signal may say so.
+  /// Returns true if no file is changed before the end. A signal may then report that nothing was
+  /// written.
   static bool ends_at_signal(const KnnPlan& plan) {
     return std::ranges::all_of(std::array{&plan.out, &plan.out_ids, &plan.out_distances,
                                           &plan.out_votes, &plan.out_values},
@@ -119,8 +120,7 @@ class KnnRun {
                             plan_.points + " have " + std::to_string(dimension_));
   }
 
-  /// Throws sim::InputError unless there is one label and one value for each row, if they are
-  /// wanted.
+  /// Throws sim::InputError if a file of labels or values has not exactly one entry for each row.
   void check_counts(std::uint32_t rows) const {
     const auto check = [&](const std::string& path, std::size_t count, const std::string& word) {
       if (path.empty() || count == rows) return;
@@ -178,7 +178,7 @@ class KnnRun {
   }
 
   /// Gives the points to the searcher together with the first queries: a GPU searches the first
-  /// rows while others are on their way. Frees the points here.
+  /// rows while it receives the others. Then frees the points on the host.
   void search_first(const VectorSearch& search, std::span<VectorNeighbor> lists) {
     try {
       choice_.searcher->set_corpus_and_search(plan_.metric, corpus_, search, lists);
@@ -199,7 +199,7 @@ class KnnRun {
     std::uint64_t rows_read = 0;
     const bool is_text = sim::array_format_of(plan_.points) == sim::ArrayFormat::csv;
     OffsetChoice choice(plan_.metric, dimension_, is_text);
-    std::vector<double> exact;  // as long as there may be an offset
+    std::vector<double> exact;  // rows as float64, kept while an offset may still be chosen
     for (;;) {
       const VectorsView raw = points_->next(rows_max);
       if (raw.components.empty()) break;
@@ -241,7 +241,7 @@ class KnnRun {
                  plan_.points.c_str());
   }
 
-  /// Returns the most rows of a batch of queries, or of a tile of a graph.
+  /// Returns the greatest number of rows in a batch of queries or in a tile of a graph.
   std::uint32_t query_batch_rows() const {
     return std::min(batch_rows(dimension_, batch_components_max),
                     batch_rows(plan_.k, batch_neighbors_max));
@@ -334,7 +334,7 @@ class KnnRun {
   std::unique_ptr<Stopping> stopping_;  ///< null: a signal ends the program as it is
   std::unique_ptr<sim::VectorFile> points_;
   std::uint32_t dimension_;
-  MergedRows merged_;                         ///< the merged rows of the points
+  MergedRows merged_;                         ///< counts points that rounding made equal
   std::vector<double> offset_;                ///< subtracted from points and queries; empty: none
   std::unique_ptr<sim::VectorFile> queries_;  ///< null: the points are the queries
   std::vector<Label> labels_;

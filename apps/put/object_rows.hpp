@@ -33,19 +33,20 @@ struct ObjectRowOptions {
   std::uint32_t text_bytes_max = 255;  ///< the most bytes of an id or a name
   TimeUnit time_unit = TimeUnit::by_magnitude;
   DateOrder date_order = DateOrder::unknown;
-  sim::DecimalMark decimal_mark = sim::DecimalMark::point;  ///< a CSV file may show the other one
+  sim::DecimalMark decimal_mark = sim::DecimalMark::point;  ///< default; a CSV file may show
+                                                            ///< another
   std::function<std::int64_t()> now_us;                     ///< the time of a row without a time
 };
 
 enum class ObjectFormat : std::uint8_t { by_first_byte, csv, ndjson };
 
-/// The fields of a row, each as text. Field::x is the longitude and Field::y the latitude on a
-/// server of wgs84.
+/// The fields of a row, each as text. On a server of wgs84, ObjectField::x is the longitude and
+/// ObjectField::y the latitude.
 enum class ObjectField : std::uint8_t { id, time, time_us, x, y, z, tags, name, none };
 inline constexpr std::size_t object_field_count = 8;
 
 /// Returns the field that a column or a key of this name holds, whatever its case. For example,
-/// "lon", "long", "lng" and "longitude" are Field::x in wgs84.
+/// "lon", "long", "lng" and "longitude" are ObjectField::x in wgs84.
 ObjectField object_field_of(std::string_view name, Space space);
 
 using RowHandler = std::function<void(const ObjectRow&)>;

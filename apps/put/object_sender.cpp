@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names go before the rows that they belong to, so that a collision of two text ids is found before
-// a row overwrites the other object: see object_sender.hpp.
+// Sends each name before the row of its object. A collision of two text ids is then found before a
+// row overwrites the object of the other id: see object_sender.hpp.
 #include "starling/apps/put/object_sender.hpp"
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 namespace starling::apps {
 namespace {
 
-// One batch of this many rows keeps the server's loop for about a millisecond.
+// One batch of this many rows keeps the server's loop busy for about a millisecond.
 constexpr std::size_t sent_rows_max = 16384;
-// More than id, time, position, tags and their overhead, or than id and overhead of a name.
+// An upper bound for id, time, position, tags and their overhead, and for the id and the overhead
+// of a name.
 constexpr std::size_t row_bytes_besides_name = 64;
 constexpr std::size_t names_told_max = std::size_t{1} << 20;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends rows of objects to a server in batches, within the credit that the server gives, and adds
-// up what became of them. `starling put` uses it.
+// up the replies. `starling put` uses it.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class ObjectSender {
 
   const RowTotals& totals() const { return totals_; }
   RowTotals& totals() { return totals_; }
-  /// Returns how many names found no room on the server. Their objects are put all the same, and
-  /// are shown by their numbers.
+  /// Returns the number of names for which the server had no room. Their objects are put
+  /// nevertheless, and are shown by their numbers.
   std::uint64_t nameless() const { return nameless_; }
 
  private:
@@ -43,11 +43,10 @@ class ObjectSender {
   std::size_t rows_max_;
   RowTotals totals_;
   std::uint64_t nameless_ = 0;
-  /// Names that the server has been told. Emptied when full; a name that is told twice does no
-  /// harm.
+  /// Names that the server has got. Emptied when full, because sending a name twice does no harm.
   std::unordered_map<std::uint64_t, std::string> told_;
 
-  // The rows of the next batch. All of them have tags, or none has.
+  // The rows of the next batch. Either all rows have tags, or none has.
   std::vector<std::uint64_t> ids_;
   std::vector<std::int64_t> times_us_;
   std::vector<Position> positions_;

@@ -33,9 +33,9 @@
 namespace starling::apps {
 namespace {
 
-constexpr std::uint64_t faults_shown_max = 10;  // shown for each input; all are counted
-// A server may have two ticks under way when it acknowledges a row, so the third one that finishes
-// after that has the row for certain.
+constexpr std::uint64_t faults_shown_max = 10;  // shown per input; all are counted
+// When a server acknowledges a row, two ticks that began without this row may be under way. The
+// third tick that finishes afterwards has the row.
 constexpr double ticks_until_seen = 3;
 constexpr std::chrono::milliseconds poll_interval{10};
 
@@ -144,7 +144,7 @@ class PutObjects {
       sim::TextInput input(
           shown, std::make_unique<Source>(*this, is_stdin ? nullptr : sim::open_file(path)));
       read_object_rows(input, format, options, on_row, on_fault, unused);
-    } catch (const StoppedError&) {  // run() says so
+    } catch (const StoppedError&) {  // run() reports the stop
     }
     std::string names;
     for (const std::string& name : unused)
@@ -170,7 +170,8 @@ class PutObjects {
     }
 
    private:
-    /// What has been read is sent before a wait, so that a pipe that is slow is not delayed.
+    /// Before it waits for more input, sends the rows read so far, so that a slow pipe does not
+    /// delay them.
     std::size_t read_stdin(std::span<char> buffer) {
       for (;;) {
         pollfd ready{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
@@ -200,7 +201,8 @@ class PutObjects {
     throw std::runtime_error("this server does not count its ticks; use --no-wait");
   }
 
-  /// Returns whether the ticks have come that `ask` needs to see the rows.
+  /// Waits for the ticks after which `starling ask` sees the rows. Returns false after the timeout
+  /// or a stop signal. Does not wait if the server's ticks are manual.
   bool await_tick() {
     if (client_.server().manual_ticks) return true;
     const std::int64_t give_up_us = steady_now_us() + duration_us(flags_.server.timeout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling put` without a further word: puts one object that flags describe, or the objects of
-// files or of the standard input.
+// `starling put` without a subcommand: puts one object that flags describe, or the objects of files
+// or of the standard input.
 #pragma once
 
 #include <string>

@@ -35,9 +35,9 @@ void check_flags(const PutQueryFlags& flags) {
                                "only a query with --every-object has subjects");
 }
 
-/// Puts the name of a query whose id is a text. Subscribers show it as they show those of objects.
+/// Sends the server the name of a query whose id is a text, so that subscribers can show the name.
 /// Throws std::runtime_error if the server has another text with the same hash, because the query
-/// would replace that of the other text.
+/// would replace the query of this other text.
 void put_name(protocol::Client& client, const std::string& text) {
   if (protocol::is_decimal_id(text)) return;
   const std::array ids{to_number(protocol::id_of_text(text))};

@@ -23,7 +23,7 @@
 namespace starling::apps {
 namespace {
 
-/// Adds --to, the old name of --until, which no help shows.
+/// Adds --to, the old name of --until. --help does not show --to.
 void add_old_until_flag(CLI::App& command, ReplayFlags& flags) {
   command
       .add_option_function<std::string>(
@@ -67,7 +67,7 @@ void add_engine_flags(CLI::App& command, ReplayFlags& flags) {
       ->capture_default_str();
 }
 
-/// Refuses what this program cannot write to.
+/// Returns an error unless `text` is a descriptor that is open for writing.
 std::string check_descriptor(const std::string& text) {
   int descriptor = -1;
   const char* const end = text.data() + text.size();
@@ -133,7 +133,7 @@ void add_result_flags(CLI::App& command, ReplayFlags& flags) {
       ->capture_default_str();
 }
 
-/// Adds --journal. The flags that describe a trace, queries or a server have no meaning with it.
+/// Adds --journal. --journal excludes the flags that describe a trace, queries or a server.
 void add_journal_flag(CLI::App& command, ReplayFlags& flags) {
   CLI::Option& journal =
       *command

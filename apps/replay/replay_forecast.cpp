@@ -14,9 +14,10 @@
 namespace starling::apps {
 namespace {
 
-constexpr std::uint64_t few_ticks = 100;  // so few ticks are worth no warning
+constexpr std::uint64_t few_ticks = 100;  // far rows that cause fewer ticks get no warning
 
-/// Returns the number with at most three digits after the point: "12345" or "6.43 billion".
+/// Returns a whole number or, from a million on, two decimals and a unit: "12345" or "6.43
+/// billion".
 std::string rounded(double number) {
   struct Unit {
     double size;
@@ -38,7 +39,7 @@ double rows_at_most(const ReplayPlan& plan, const sim::Forecast& forecast,
                     std::span<const protocol::QuerySpec> queries) {
   const bool every_object = plan.query_file.empty();
   const auto objects = static_cast<double>(forecast.objects());
-  // A list that follows an object, or is an object's own, does not have this object.
+  // The list of an object, or of a query that follows an object, does not have this object.
   double rows_a_tick = 0;
   for (const protocol::QuerySpec& query : queries)
     rows_a_tick += std::clamp(query.anchor == AnchorKind::fixed ? objects : objects - 1, 1.0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says on stderr, before the first tick, how many ticks and rows a replay will have, and warns of
-// rows that are stamped far from the others.
+// Prints to stderr, before the first tick, how many ticks and rows a replay will have, and warns of
+// rows with times far from all others.
 #pragma once
 
 #include <span>

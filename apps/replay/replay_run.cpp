@@ -109,7 +109,7 @@ class Replay {
                                         .connect_timeout_ms = plan_.connect_timeout_ms},
           "replay");
     } catch (const sim::UsageError& error) {
-      // The server ticks by itself. Also say how to start a server for this trace.
+      // The server ticks by itself. Adds to the error how to start a server for this trace.
       throw sim::UsageError(std::string(error.what()) + "; " + serve_command(trace_space));
     }
   }
@@ -208,7 +208,7 @@ class Replay {
     };
     const auto start = Clock::now();
     summary_.result = sim::replay(*rows_, options(), *host_, writes ? &lists : nullptr, on_tick);
-    stopping_.reset();  // from here on a signal waits: the file is complete and gets its name
+    stopping_.reset();  // no signal ends the program from here on: the file is complete
     if (csv) csv->close();
     summary_.elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -253,7 +253,7 @@ class Replay {
   std::unique_ptr<sim::RowStream> rows_;
   sim::NameTable object_names_;
   sim::NameTable query_names_;
-  /// For --with position: of each object's newest row.
+  /// Position of each object's newest row, for --with position.
   std::unordered_map<ObjectId, Position> positions_;
   std::optional<zmq::context_t> zmq_;
   std::unique_ptr<sim::LockStepHost> host_;

@@ -41,7 +41,7 @@ const CLI::Option* find_option(const CLI::App& command, const std::string& name)
   return option != nullptr ? option : command.get_option_no_throw(name);
 }
 
-/// The names that a key of the command's section may have.
+/// Returns the keys that the command's section may have.
 std::vector<std::string> key_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
@@ -50,7 +50,8 @@ std::vector<std::string> key_names(const CLI::App& command) {
   return names;
 }
 
-/// Removes the comment after a section's name, as in `[serve]  # text`. CLI11 does not allow it.
+/// Removes the comment after a section's name, as in `[serve] # text`. CLI11 does not allow a
+/// comment there.
 std::string without_section_comments(std::string_view file) {
   std::string text;
   while (!file.empty()) {
@@ -111,8 +112,8 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
     return found;
   }
 
-  /// Returns the value that the file gives to a flag, in parts; empty if it gives none, or if the
-  /// environment does.
+  /// Returns the values that the file gives to a flag. The result is empty if the file gives none,
+  /// or if the environment sets the flag.
   std::vector<std::string> value_of(const std::string& command, const std::string& flag) const {
     for (const CLI::ConfigItem& item : items_)
       if (item.parents == std::vector{command} && item.name == flag) return item.inputs;

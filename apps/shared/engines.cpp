@@ -54,7 +54,7 @@ struct CudaBackend {
   std::function<SelectionTimer()> make_timer{};  ///< makes a timer on the first GPU
 };
 
-/// Returns "on device 0, NVIDIA H200 and 1, NVIDIA H200".
+/// Returns the GPUs as a phrase, such as "on device 0, NVIDIA H200 and 1, NVIDIA H200".
 std::string name_devices(const std::vector<int>& numbers,
                          const std::vector<gpu::DeviceInfo>& devices) {
   std::string names;
@@ -144,9 +144,9 @@ void add_engine_flag(CLI::App& command, EngineFlags& flags) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
 }
 
-/// Adds --devices and its old name --device, which no help shows. The value of --device becomes the
-/// value of --devices. --device is added first, because CLI11 processes options in the order in
-/// which they were added. CLI11 therefore checks this value of --devices too.
+/// Adds --devices and its old name --device, which --help does not show. The value of --device
+/// becomes the value of --devices. CLI11 processes options in the order in which they were added.
+/// --device is therefore added first, so that CLI11 checks its value as a value of --devices.
 CLI::Option* add_devices_flag(CLI::App& command, EngineFlags& flags, const std::string& help) {
   command
       .add_option_function<std::string>(

@@ -44,7 +44,7 @@ void add_method_flag(CLI::App& command, SearcherFlags& flags);
 struct EngineChoice {
   std::string name;  ///< cpu or cuda
   std::string why;   ///< why this engine was chosen: a phrase for every summary
-  /// What `starling info` says; empty if there is a GPU or --engine is cpu.
+  /// Why there is no GPU, for `starling info`; empty if there is a GPU or --engine is cpu.
   std::string why_no_gpu;
   std::function<std::unique_ptr<Engine>(const SpaceOptions&)> make;
 };
@@ -54,7 +54,8 @@ struct EngineChoice {
 /// chosen engine is not available, and sim::UsageError if the flags name several devices.
 EngineChoice choose_engine(const EngineFlags& flags);
 
-/// Makes the engine that reads a server's log beside the server: on the CPU, with one thread.
+/// Makes the engine with which a server's log is replayed into tables, for example for a snapshot:
+/// on the CPU, with one thread.
 std::unique_ptr<Engine> snapshot_engine(const SpaceOptions& space);
 
 struct SearcherChoice {
@@ -92,7 +93,7 @@ CpuFacts describe_cpu();
 
 /// What `starling info` shows about the library with the cuda engine.
 struct CudaFacts {
-  std::string library;     ///< its path, or where it was looked for
+  std::string library;     ///< path of the library, or the paths that were searched
   std::string exchange{};  ///< how several GPUs merge lists; empty if the library cannot be used
 };
 CudaFacts describe_cuda();

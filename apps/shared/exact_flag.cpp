@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See exact_flag.hpp.
+// Has the one help text of --exact: see exact_flag.hpp.
 #include "starling/apps/shared/exact_flag.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --exact of the commands that write lists as CSV.
+// The flag --exact of the commands that write lists as CSV: distances that read back to the same
+// number.
 #pragma once
 
 namespace CLI {

@@ -14,7 +14,7 @@ namespace starling::apps {
 
 namespace {
 
-// The server holds the text, and copies it for each answer.
+// The text is limited because the server holds it and copies it for each answer.
 constexpr std::size_t network_bytes_max = std::size_t{8} << 20;
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds redraw_interval{100};
 constexpr std::size_t bar_cells = 30;
 
-/// Prints nothing if there is no such row.
+/// Prints nothing if `count` is 0.
 void warn_of_rows(const char* command, std::uint64_t count, const char* what,
                   const std::string& first) {
   if (count > 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows on stderr how far a command is, if stderr is a terminal, or tells another program.
-// Describes the rows of a trace that were skipped. Used by the commands that read files.
+// Shows a command's progress on stderr if stderr is a terminal, or writes it for another program.
+// Also describes the rows of a trace that were skipped. Used by the commands that read files.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace starling::apps {
 
 class ProgressLine {
  public:
-  /// If `lines_to` is a descriptor, it gets lines such as "reading 4096 0" instead: what, done and
-  /// total.
+  /// If `lines_to` is a descriptor, show() writes lines such as "reading 4096 0" to it instead:
+  /// what, done and total.
   explicit ProgressLine(std::optional<int> lines_to = std::nullopt);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;

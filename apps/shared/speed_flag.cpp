@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See speed_flag.hpp.
+// Parses the speed, and converts recorded times to wall-clock times: see speed_flag.hpp.
 #include "starling/apps/shared/speed_flag.hpp"
 
 #include <CLI/CLI.hpp>

@@ -20,7 +20,7 @@ void add_speed_flag(CLI::App& command, std::string& text);
 /// text is neither a positive number nor max.
 std::optional<double> speed_of(const std::string& text);
 
-/// Returns when a moment that lies `since_us` after the beginning is due.
+/// Returns when the moment `since_us` after the beginning of a recording is due.
 std::chrono::steady_clock::time_point due_at(std::chrono::steady_clock::time_point begin,
                                              std::int64_t since_us, double speed);
 

@@ -29,9 +29,10 @@ std::string fault_of_integer(std::string_view text, bool is_signed) {
   return std::string(text) + " begins with 0; write a decimal number without it";
 }
 
-/// Does the same for a floating-point number. CLI11 rounds a text to long double and then to
-/// float64, which may not give the float64 nearest to the text. Where it does not, this function
-/// writes the nearest one into `text`, in hexadecimal, which CLI11 reads without rounding.
+/// Returns what is wrong with a floating-point number, or an empty text. CLI11 rounds a text to
+/// long double and then to float64, which may not give the float64 nearest to the text. If it does
+/// not, this function replaces `text` by the nearest float64 in hexadecimal, which CLI11 reads
+/// without rounding.
 std::string fault_of_float(std::string& text) {
   double number = 0;
   if (!CLI::detail::lexical_cast(text, number)) return {};

@@ -36,7 +36,7 @@ struct TracePlan {
   std::vector<std::string> paths;
   sim::TraceOptions trace;
   sim::SortOptions sort;
-  bool explain = false;  ///< explain_trace(), and do nothing else
+  bool explain = false;  ///< call explain_trace(), and do nothing else
 };
 
 /// Adds the flags to a command. `flags` holds the defaults and must outlive the command.

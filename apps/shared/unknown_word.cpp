@@ -38,7 +38,8 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return distances.back();
 }
 
-/// Returns an empty text if no name is near: at least half of its letters must be right.
+/// Returns the most similar name, or an empty text if none is similar: at least half of a name's
+/// letters must be right.
 std::string nearest_name(std::string_view word, std::span<const std::string> names) {
   const auto distance_to = [word](const std::string& name) { return edit_distance(word, name); };
   const auto nearest = std::ranges::min_element(names, {}, distance_to);
@@ -49,7 +50,7 @@ std::string nearest_name(std::string_view word, std::span<const std::string> nam
   return distance <= suggested_distance_max && 2 * distance <= letters ? *nearest : std::string();
 }
 
-/// The flags that --help shows, those of the commands above included.
+/// Returns the flags that --help shows, including those of the parent commands.
 std::vector<std::string> flag_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* each = &app; each != nullptr; each = each->get_parent())

@@ -91,7 +91,8 @@ class SimulateRun {
   explicit SimulateRun(const SimulatePlan& plan) : plan_(plan), flags_(plan.flags) {}
 
   void run() {
-    // The outputs are checked before the long work of the run, and the page is read.
+    // The outputs are checked, and the script for the report is read, before the long work of the
+    // run.
     const city::PlotScript script = city::read_plot_script(page_folder({}));
     city::RunFolder folder(flags_.out);
     folder.check_files();

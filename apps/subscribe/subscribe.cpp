@@ -108,7 +108,8 @@ class Subscription {
     if (!subscriber_) return;
     while (!is_done()) {
       subscriber_->poll(wait_max_ms);
-      // Who has followed the stream goes on: rights that were taken away may come back.
+      // A subscriber that has held lists goes on, because rights that were taken away may come
+      // back.
       if (subscriber_->obstacle_code() == protocol::ErrorCode::not_allowed && !has_held_)
         throw std::runtime_error(subscriber_->obstacle());
       say_obstacle(subscriber_->obstacle());
@@ -158,7 +159,7 @@ class Subscription {
   }
 
   void on_applied(const protocol::DecodedTick& tick) {
-    // A failed tick counts no objects, and those of the tick before stay.
+    // A failed tick has no count of objects, so the count of the tick before is kept.
     const std::uint64_t objects_before = last_header_ ? last_header_->object_count : 0;
     last_header_ = tick.header;
     if (tick.header.failed) last_header_->object_count = objects_before;

@@ -18,7 +18,7 @@ namespace starling::apps {
 struct ShownList {
   protocol::ListKey key;
   ListEvent event = ListEvent::updated;
-  const protocol::HeldList* list = nullptr;  ///< null if removed
+  const protocol::HeldList* list = nullptr;  ///< null if the list is removed
 };
 
 /// Returns all ids of queries, subjects and neighbours in these lists. An id can occur several

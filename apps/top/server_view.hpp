@@ -43,14 +43,14 @@ struct ServerView {
   Counted ticks, skipped, failed;
   std::vector<Stage> stages;  ///< stages in the order in which a tick has them
   Counted accepted, late, rejected;
-  std::vector<Counted> reasons;  ///< reasons of rejected rows, those that have occurred; most first
-  std::vector<Counted> refused;  ///< requests, by error code; those that have occurred; most first
+  std::vector<Counted> reasons;  ///< rejected rows by reason, most frequent first, without zeros
+  std::vector<Counted> refused;  ///< refusals by error code, most frequent first, without zeros
   Counted published_bytes, lost_ticks, replies_dropped, connections_refused;
-  std::vector<Level> levels;  ///< the limits that have a level; the nearest to its limit first
+  std::vector<Level> levels;  ///< the limits that have a level, highest ratio() first
 };
 
-/// Returns the view of `now`. The rates are those since `before`, which was taken `interval_s`
-/// earlier; if that is 0, there are none.
+/// Returns the view of `now`. The rates are since `before`, which was taken `interval_s` earlier.
+/// If `interval_s` is 0, there are no rates.
 ServerView view_of(const protocol::StatValues& before, const protocol::StatValues& now,
                    double interval_s);
 

@@ -66,7 +66,7 @@ class Top {
     protocol::StatValues values;
   };
 
-  /// Whether the view is shown again and again until a signal comes.
+  /// Returns true if the view is shown repeatedly until a signal comes.
   bool is_live() const { return !flags_.once && (flags_.json || isatty(STDOUT_FILENO) != 0); }
   std::chrono::milliseconds refresh() const {
     return std::chrono::milliseconds(duration_us(flags_.refresh) / 1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling top`: shows how a running server is doing. Called by main.
+// `starling top`: shows a running server's rates, stage times, limits and losses. Called by main.
 #pragma once
 
 #include <functional>

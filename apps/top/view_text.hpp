@@ -13,7 +13,7 @@ struct ViewHead {
   std::string server{};  ///< program and version
   std::string endpoint{};
   std::string space{};
-  std::string obstacle{};  ///< why the view is old; empty if it is not
+  std::string obstacle{};  ///< why the view is out of date; empty if it is current
 };
 
 /// Returns lines that fit into `size`. Limits that are nearly reached, losses and the obstacle

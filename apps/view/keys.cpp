@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads keys by poll() from a terminal in its mode without lines: see keys.hpp.
+// Reads keys with poll() from a terminal in non-canonical mode: see keys.hpp.
 #include "starling/apps/view/keys.hpp"
 
 #include <thread>
@@ -13,7 +13,7 @@ Keys::Keys() {
   termios mode{};
   if (isatty(STDIN_FILENO) == 0 || tcgetattr(STDIN_FILENO, &mode) != 0) return;
   before_ = mode;
-  mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // signals stay
+  mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);  // ISIG stays set, so Ctrl-C still works
   tcsetattr(STDIN_FILENO, TCSANOW, &mode);
 }
 
@@ -40,7 +40,7 @@ std::optional<char> Keys::next(std::chrono::milliseconds longest) {
     return std::nullopt;
   }
   if (*key != '\x1b') return key;
-  // An arrow is three characters that come together.
+  // An arrow key sends three characters at once.
   if (poll(&input, 1, 0) <= 0 || read_key() != '[' || poll(&input, 1, 0) <= 0) return '\x1b';
   const auto arrow = read_key();
   return arrow == 'C' ? '>' : arrow == 'D' ? '<' : '\x1b';

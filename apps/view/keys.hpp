@@ -19,7 +19,8 @@ class Keys {
   Keys& operator=(const Keys&) = delete;
 
   bool is_terminal() const { return before_.has_value(); }
-  /// Returns the next key; std::nullopt if none comes for so long. The arrows are '<' and '>'.
+  /// Returns the next key; std::nullopt if none comes within `longest`. The left arrow is '<', and
+  /// the right arrow is '>'.
   std::optional<char> next(std::chrono::milliseconds longest);
 
  private:

@@ -37,8 +37,8 @@ Playback::Wake Playback::wait_for(std::int64_t at_us) {
   }
 }
 
-/// Returns whether the moment that is due only now was due long ago. A pass that goes to where the
-/// clock was moved is not late.
+/// Returns true if the clock passed `at_us` more than half a second of wall-clock time ago. A pass
+/// that has yet to reach a clock that was moved ahead is not late.
 bool Playback::is_pass_late(std::int64_t at_us, Clock::time_point now) const {
   constexpr double late_us = 500'000;
   return !is_ahead_ && static_cast<double>(position_us(now) - at_us) > late_us * speed_;

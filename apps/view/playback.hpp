@@ -18,7 +18,7 @@ class Playback {
   static constexpr double speed_min = 1.0 / 64;
   static constexpr double speed_max = 4096;
 
-  /// `speed` is a multiple of real time; it is brought into the range above.
+  /// `speed` is a multiple of real time, clamped to the range above.
   explicit Playback(double speed, Clock::time_point now = Clock::now());
 
   enum class Wake : std::uint8_t {
@@ -26,18 +26,18 @@ class Playback {
     back,  ///< the clock was moved back; replay from the beginning
     stop,  ///< stop() was called
   };
-  /// Waits until the clock has reached `at_us`. The moments of one pass may not fall. If the pass
-  /// is more than half a second late, the clock moves back to it.
+  /// Waits until the clock has reached `at_us`. Within one pass, `at_us` must not decrease. If the
+  /// pass is more than half a second late, moves the clock back to `at_us`.
   Wake wait_for(std::int64_t at_us);
-  /// Returns whether the clock has also reached the next moment of the pass. The pass may then
-  /// leave the one before out.
+  /// Returns true if the clock has already reached `next_us`, the next moment of the pass. The pass
+  /// may then skip the moment before `next_us`.
   bool is_over(std::int64_t next_us);
   /// Returns `due`, or why the pass must end.
   Wake wake() const;
   /// Waits, at the end of the recording, until the clock is moved back or stopped.
   Wake wait_at_end();
-  /// A new pass begins: its moments begin at 0 again. Then, and whenever it is moved, the clock
-  /// stands until the pass has reached it.
+  /// Begins a new pass, whose moments begin at 0 again. After this call, and after each move of the
+  /// clock, the clock stands until the pass has reached it.
   void begin_pass();
 
   void pause(bool is_paused);
@@ -47,9 +47,9 @@ class Playback {
   double speed() const;
   /// Multiplies the speed, and returns the new one.
   double scale_speed(double factor);
-  /// Moves the clock by so much, at most back to 0.
+  /// Moves the clock by `by_us`, but not before 0.
   void skip(std::int64_t by_us);
-  /// Moves the clock to this moment, at least 0.
+  /// Moves the clock to `at_us`, but not before 0.
   void seek(std::int64_t at_us);
   /// Moves the clock back to 0, and lets it run.
   void restart();
@@ -59,7 +59,7 @@ class Playback {
 
  private:
   std::int64_t position_us(Clock::time_point now) const;
-  /// Sets the position.
+  /// Sets the position without making the clock stand.
   void move_to(std::int64_t at_us, Clock::time_point now);
   /// Sets the position, and lets the clock stand until the pass has reached it.
   void jump_to(std::int64_t at_us, Clock::time_point now);

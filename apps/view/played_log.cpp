@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies the log to tables. For each tick, sends the server the objects that have changed since
-// the tick before: see played_log.hpp. The tables have dealt with late rows and with times to live.
+// the tick before: see played_log.hpp. The log's tables have already handled late rows and times to
+// live.
 #include "starling/apps/view/played_log.hpp"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ class ShownObjects {
       for (const auto& name : tables.names().export_state())
         learn_name(to_number(name.id), name.text);
     const bool has_older_rows = remove_what_left(objects);
-    // Another tick at the time before has the host forget the objects: it then takes older rows.
-    // For a moment, it has none of them.
+    // An extra tick at the time of the last tick makes the host forget the removed objects, so that
+    // it accepts older rows of them. In this tick, the host has none of these objects.
     if (has_older_rows) host_.advance(tau_us_, {});
     put_what_changed(objects);
     check(host_.settle());
@@ -58,8 +59,8 @@ class ShownObjects {
     bool is_shown = false;
   };
 
-  /// Returns whether one of the objects is back with an older row. That happens if the log has
-  /// forgotten it meanwhile.
+  /// Removes the shown objects that have left. Returns true if one of them is back with an older
+  /// row, which happens if the log's tables had forgotten the object.
   bool remove_what_left(const ObjectTable& objects) {
     std::vector<ObjectRemoval> removals;
     for (Slot slot = 0; slot < shown_.size(); ++slot) {
@@ -76,7 +77,7 @@ class ShownObjects {
     return has_older_rows;
   }
 
-  /// Returns whether the slot still has the object that is shown, and no older row of it.
+  /// Returns true if the slot still has the shown object, with the same or a newer row.
   bool is_still_there(const ObjectTable& objects, Slot slot) const {
     if (slot >= objects.slot_end() || !objects.is_alive(slot)) return false;
     const LiveObject now = objects.object_at(slot);
@@ -102,7 +103,7 @@ class ShownObjects {
     host_.put_objects(rows);
   }
 
-  /// Another client may have changed an object over HTTP; the log's row of it is then late.
+  /// Late rows are allowed, because another client may have changed an object over HTTP.
   static void check(const sim::RowCounts& counts) {
     if (counts.rejected > 0)
       throw std::runtime_error("the server of this view rejected " +
@@ -114,7 +115,7 @@ class ShownObjects {
   std::vector<Shown> shown_;
   std::int64_t tau_us_ = 0;  ///< tau of the tick that is shown
   bool has_snapshot_names_ = false;
-  std::unordered_set<std::uint64_t> named_;  ///< the host has their names, or gets them next
+  std::unordered_set<std::uint64_t> named_;  ///< ids whose names the host has, or gets next
   sim::NameTable new_names_;
 };
 
@@ -161,7 +162,7 @@ class PlayedLog : public PlayedSource {
 
   void play_ticks(sim::ServerHost& host) {
     ShownObjects objects(host);
-    std::size_t next = 0;  // of taus_
+    std::size_t next = 0;  // index in taus_
     log_.follow([&](const stream::JournalRecord& applied) {
       if (const auto* request = std::get_if<stream::RequestRecord>(&applied)) {
         if (const auto* names = std::get_if<stream::NamesChange>(&request->change))
@@ -174,7 +175,7 @@ class PlayedLog : public PlayedSource {
       ++next;
       wait_for(*clock_, tick->tau_us - taus_.front());
       const bool is_last = next == taus_.size();
-      // A tick that would be over before it is shown is left out.
+      // A tick is left out if the next one is already due.
       if (is_last || !clock_->is_over(taus_[next] - taus_.front()))
         objects.show(log_.tables(), tick->tau_us);
       return !is_last;

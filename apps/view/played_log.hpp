@@ -10,7 +10,8 @@
 namespace starling::apps {
 
 /// Opens the log and finds its ticks. Throws std::runtime_error with a sentence if the folder has
-/// no log, or one of vectors, or without ticks in the span of the plan; and as LogRun does.
+/// no log, or if the log is of vectors or has no tick in the span of the plan. Throws as LogRun
+/// does.
 std::unique_ptr<PlayedSource> make_played_log(const ViewPlan& plan);
 
 }  // namespace starling::apps

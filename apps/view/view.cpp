@@ -49,7 +49,7 @@ void add_flags(CLI::App& command, ViewFlags& flags) {
   add_engine_flags(command, flags.engine);
 }
 
-/// Adds --journal. The flags that describe a trace have no meaning with it.
+/// Adds --journal. --journal excludes the flags that describe a trace.
 void add_journal_flag(CLI::App& command, ViewFlags& flags) {
   CLI::Option& journal =
       *command

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread replays and one serves; the caller's thread reads keys: see view_run.hpp. A server
-// drops rows that are older than what it has, so a new one takes its place, at the same address,
-// when the user moves back.
+// One thread replays and one serves; the caller's thread reads keys: see view_run.hpp. When the
+// user moves back, a new server at the same address replaces the old one, because a server drops
+// rows that are older than those it has.
 #include "starling/apps/view/view_run.hpp"
 
 #include <algorithm>
@@ -98,13 +98,13 @@ class View {
   }
 
  private:
-  /// The whole log is read, which takes a while: a signal ends the program meanwhile.
+  /// Opening a log reads all of it, which takes a while. A signal ends the program meanwhile.
   std::unique_ptr<PlayedSource> open_source() {
     const EndAtSignal reading(stop_, [] {});
     return plan_.journal.empty() ? make_played_trace(plan_) : make_played_log(plan_);
   }
 
-  /// Plays the recording once, into a new server. Returns false if that was the last time.
+  /// Plays the recording once, into a new server. Returns false if no further pass follows.
   bool play_pass() {
     playback_.begin_pass();
     const PlayedSource::Span span = source_->begin_pass();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a recorded trace, or a server's log, into a server of its own, as often as the user moves
-// back, until the user ends it. view.cpp calls it.
+// Plays a recorded trace or a server's log into a server of its own until the user ends the view,
+// and plays it again each time the user moves back. view.cpp calls it.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct ViewPlan : TracePlan {
   EngineFlags engine;
 };
 
-/// Returns when the user ends it by a key or a signal. Throws sim::UsageError, sim::InputError, and
-/// what Server and LogRun throw.
+/// Returns when the user ends the view by a key or a signal. Throws sim::UsageError,
+/// sim::InputError, and what Server and LogRun throw.
 void run_view(const ViewPlan& plan);
 
 }  // namespace starling::apps

@@ -15,8 +15,8 @@ namespace starling::apps {
 
 namespace {
 
-/// Returns the value of an environment variable, and removes the variable. The program starts no
-/// other program that should tell systemd anything.
+/// Returns the value of an environment variable, and removes the variable. Programs that this
+/// program starts then cannot notify systemd.
 std::string take_from_environment(const char* name) {
   const char* const value = std::getenv(name);
   std::string text = value == nullptr ? "" : value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells systemd how a service is: the protocol of sd_notify(3), which is one datagram for each
-// message. It needs no library. `starling serve` uses it.
+// Reports the state of a service to systemd. Implements the protocol of sd_notify(3), one datagram
+// for each message, without a library. `starling serve` uses ServiceNotifier.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@ namespace starling::apps {
 
 class ServiceNotifier {
  public:
-  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment and removes them from
-  /// there. Without NOTIFY_SOCKET, notify() does nothing.
+  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes these variables from the
+  /// environment. Without NOTIFY_SOCKET, notify() does nothing.
   ServiceNotifier();
   ~ServiceNotifier();
   ServiceNotifier(const ServiceNotifier&) = delete;
   ServiceNotifier& operator=(const ServiceNotifier&) = delete;
 
-  /// Returns how often systemd wants to hear WATCHDOG=1; std::nullopt: it does not.
+  /// Returns the longest time between two messages WATCHDOG=1, or std::nullopt if systemd wants
+  /// none.
   std::optional<std::int64_t> watchdog_us() const { return watchdog_us_; }
 
-  /// Sends for example "READY=1" or "WATCHDOG=1". Never waits. Returns false if systemd did not get
-  /// the message although it wants it.
+  /// Sends for example "READY=1" or "WATCHDOG=1". Never waits. Returns false if NOTIFY_SOCKET was
+  /// set but the message could not be sent.
   bool notify(std::string_view state) const;
 
  private:

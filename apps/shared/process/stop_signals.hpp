@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks SIGINT and SIGTERM, so that they interrupt no system call, and lets a loop ask whether one
-// of them has come. Used by commands that run until a signal stops them.
+// Blocks SIGINT and SIGTERM, so that they interrupt no system call, and lets a loop poll for them.
+// Used by commands that run until a signal stops them.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class StopSignals {
 
   /// True once one of the signals has come.
   bool asked_to_stop();
-  /// Waits until one of the signals has come, but not longer than this. Returns asked_to_stop().
+  /// Waits until one of the signals has come, but at most for `longest`. Returns asked_to_stop().
   bool wait_for(std::chrono::milliseconds longest);
   /// The exit status of a program that a signal has stopped before its end: 130 after SIGINT, 143
   /// after SIGTERM.
@@ -28,7 +28,7 @@ class StopSignals {
 
  private:
   sigset_t signals_;
-  int signal_ = 0;  ///< the one that has come
+  int signal_ = 0;  ///< the signal that has come; 0: none
 };
 
 /// Thrown by a loop that a signal ends before anything is written. main returns `exit_status`.

@@ -25,8 +25,8 @@ std::string check_server_key(const std::string& text);
 
 void add_key_flags(CLI::App& command, KeyFlags& flags);
 
-/// Reads the key file that the flags, or else STARLING_KEY, name. Returns std::nullopt if they name
-/// none: the client connects without a key. Throws what read_key_file throws, and
+/// Reads the key file that the flags, or else STARLING_KEY, name. Returns std::nullopt if neither
+/// names a file. The client then connects without a key. Throws what read_key_file throws, and
 /// CLI::ValidationError if there is no key file for --server-key.
 std::optional<protocol::KeyPair> key_of(const KeyFlags& flags);
 

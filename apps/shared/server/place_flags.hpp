@@ -27,7 +27,7 @@ void check_place(const PlaceFlags& flags);
 
 struct Place {
   Position position{};
-  std::uint8_t components = 2;  ///< numbers of `position` that count
+  std::uint8_t components = 2;  ///< number of coordinates in `position` that count
 };
 
 /// Returns the place in the server's space. Throws CLI::ValidationError, which says what to give

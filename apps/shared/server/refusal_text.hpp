@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals of a server in the words of the commands, for users who never saw the protocol.
+// Refusals of a server as sentences for users who do not know the protocol.
 #pragma once
 
 #include <stdexcept>

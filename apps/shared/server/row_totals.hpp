@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of rows that a command sent to a server: sums and reasons, and their text.
+// Adds up the server's replies to the rows that a command sent, and prints the sums and the reasons
+// of rejections.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace starling::apps {
 
-/// What became of the rows. `reasons` says in words why rows were rejected, and how many for each
-/// reason. The key is the short name of the reason, for --json.
+/// `reasons` has a sentence and a number of rows for each reason of rejection. Its key is the
+/// reason's short name, for --json.
 struct RowTotals {
   struct Reason {
     std::string sentence;
@@ -29,7 +30,7 @@ struct RowTotals {
   void add_rejected(const std::string& name, const std::string& sentence, std::uint64_t count);
 };
 
-/// Prints one line and one for each reason, or one JSON object.
+/// Prints a line with the sums and a line for each reason, or one JSON object if `json` is set.
 void print_totals(const RowTotals& totals, bool json, std::ostream& out);
 
 }  // namespace starling::apps

@@ -22,12 +22,13 @@ struct ServerFlags {
 };
 
 void add_server_flags(CLI::App& command, ServerFlags& flags);
-/// Adds --results. Empty without the flag: a Subscriber takes the endpoint that the server says.
+/// Adds --results. Without the flag, `results` stays empty, and a Subscriber gets the endpoint from
+/// the server.
 void add_results_flag(CLI::App& command, std::string& results);
 
-/// Takes each flag that stands before the word of a subcommand, or comes from the environment or
-/// the file, unless the subcommand has it too. For example, both `put --connect E stream s` and
-/// `put stream s --connect E` name a server. `parent` holds the values of the command.
+/// Copies `parent`'s flags to `flags`, except those that the subcommand sets itself. `parent` has
+/// the flags before the subcommand's word, and those from the environment and the file. For
+/// example, both `put --connect E stream s` and `put stream s --connect E` name a server.
 void inherit_server_flags(const CLI::App& subcommand, ServerFlags& flags,
                           const ServerFlags& parent);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a server for the names of ids, and tells it the names of text ids. The commands that run
-// once use it; `starling subscribe` has a cache and a thread for the same.
+// Asks a server for the names of ids. Commands that run once use names_on(); `starling subscribe`
+// has a cache and a thread for its names.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace starling::apps {
 
-/// Returns the names that the server has for these ids. A server that knows no GetNames has none.
+/// Returns the names that the server has for these ids. Returns no names if the server does not
+/// know GetNames.
 sim::NameTable names_on(protocol::Client& client, std::span<const std::uint64_t> ids);
 
 }  // namespace starling::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of texts whose columns are aligned on a terminal, also where names are wide.
+// A table of texts with columns that align on a terminal, even if texts have wide characters.
 #pragma once
 
 #include <string>

@@ -11,8 +11,8 @@
 namespace starling::apps {
 namespace {
 
-/// While it exists, the thread's locale knows the widths of Unicode characters. The program's own
-/// locale stays "C", in which numbers are written with a point.
+/// While this object exists, the thread's locale has the widths of Unicode characters. The
+/// program's own locale stays "C", in which numbers are written with a point.
 class UnicodeLocale {
  public:
   UnicodeLocale() : before_(uselocale(unicode())) {}

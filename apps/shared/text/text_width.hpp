@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns that UTF-8 text takes on a terminal, where a CJK character takes two and a combining
-// one none. The tables of the commands use it to align their columns.
+// The columns that UTF-8 text takes on a terminal, where a CJK character takes two columns and a
+// combining character none. The tables of the commands use it to align their columns.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace starling::apps {
 
-/// A control character or a byte that is not UTF-8 counts as one column: without_controls()
-/// replaces it.
+/// A control character counts as one column, because without_controls() replaces it by '?'. A byte
+/// that is not UTF-8 also counts as one column.
 std::size_t columns_of(std::string_view text);
 
 /// Returns the longest beginning of `text` that fits into `columns`. No character is cut in half.

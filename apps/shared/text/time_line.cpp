@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See time_line.hpp.
+// Formats times of ticks as seconds or as dates: see time_line.hpp.
 #include "starling/apps/shared/text/time_line.hpp"
 
 #include <array>
