@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An XPUB socket sends as the server's results socket does, but nothing is encoded or read: see
-// bare_zmq.hpp.
+// Sends from an XPUB socket as the server's results socket does, but encodes and decodes nothing:
+// see bare_zmq.hpp.
 #include "starling/bench/server/bare_zmq.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string topic(std::size_t subscriber) {
   return "bare" + std::to_string(subscriber) + '.';
 }
 
-/// Counts the whole messages that it has received.
+/// Receives on a thread of its own, and counts the complete messages.
 class Receiver {
  public:
   Receiver(const std::string& endpoint, std::size_t number)

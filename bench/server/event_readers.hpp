@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventReaders are readers of a stream's events over HTTP, or of views over WebSockets. They read
-// everything and drop it, on a thread of their own. The workload `tick` uses them to see whether
-// they delay the ticks of another stream.
+// EventReaders are readers of a stream's events over HTTP, or of views over WebSockets. One thread
+// reads and discards all data. The workload `tick` uses EventReaders to measure whether readers
+// delay the ticks of another stream.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ class EventReaders {
   EventReaders(const EventReaders&) = delete;
   EventReaders& operator=(const EventReaders&) = delete;
 
-  /// Returns the number of bytes that all readers have got. Throws std::runtime_error if one was
-  /// disconnected.
+  /// Returns the number of bytes that all readers have got. Throws std::runtime_error if the server
+  /// closed a connection.
   std::uint64_t bytes() const;
 
  private:

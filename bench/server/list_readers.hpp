@@ -13,12 +13,12 @@
 
 namespace starling::bench {
 
-/// A tick of which all subscribers have read all lists.
+/// A tick, after all subscribers have read all its lists.
 struct HeldTick {
   std::int64_t tau_us = 0;
   std::int64_t held_us = 0;  ///< wall-clock time at which the last subscriber had read its lists
   std::size_t lists = 0;     ///< number of lists of all streams together
-  std::size_t bytes = 0;     ///< likewise
+  std::size_t bytes = 0;     ///< number of bytes of all streams together
 };
 
 class ListReaders {
@@ -33,8 +33,8 @@ class ListReaders {
   // Call these after stop():
   /// Returns the ticks that all subscribers have read, in the order of their times.
   std::vector<HeldTick> ticks() const;
-  /// Returns how many messages the subscribers did not get, of those between the first and the last
-  /// message with `begin_us` <= tau < `end_us`, and how many messages they could not read.
+  /// Returns the number of messages that the subscribers lost or could not read. A message is lost
+  /// if it is missing between the first and the last message with `begin_us` <= tau < `end_us`.
   std::uint64_t lost(std::int64_t begin_us, std::int64_t end_us) const;
   /// Returns the bytes of each frame of the longest message of each stream.
   std::vector<std::vector<std::size_t>> frame_bytes() const;

@@ -25,8 +25,8 @@ sockaddr_in address_of(const std::string& endpoint) {
   return address;
 }
 
-/// Reads until the text has `awaited`. Reads one byte at a time, so that what comes after it stays
-/// with the socket.
+/// Reads until the text has `awaited`. Reads one byte at a time, so that all bytes after `awaited`
+/// stay in the socket.
 void wait_for(int socket, std::string_view awaited) {
   const timeval patience{patience_s, 0};
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

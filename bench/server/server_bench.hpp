@@ -14,14 +14,15 @@ namespace starling::bench {
 
 struct ServerBenchOptions {
   std::vector<std::string> workloads;    ///< names; empty: every workload with runs_unasked
-  ServerProgram program;                 ///< its `serve` is measured
+  ServerProgram program;                 ///< the program whose `serve` is measured
   std::vector<std::string> serve_flags;  ///< added after the flags of the workload
-  double duration_s = 0;  ///< duration of workloads that have one; 0: the workload's own
+  double duration_s = 0;  ///< measured time of workloads with a duration; 0: the workload's default
   double scale = 1;       ///< factor for objects, queries, rates and subscribers
   /// For updates and updates-wgs84: how many clients send, each its own part of the objects.
   unsigned producers = 1;
   unsigned view_readers = 0;  ///< readers of views of everything, over WebSockets; used by tick
-  /// The most ticks per second of each view; in the workload views also the ticks.
+  /// Greatest number of ticks per second of each view. In the workload `views`, the server has this
+  /// tick rate, too.
   float view_ticks_per_s = 10;
   unsigned event_readers = 0;  ///< readers of the events of another stream, over HTTP; used by tick
   unsigned streams = 1;        ///< streams, each with a subscriber; used by million

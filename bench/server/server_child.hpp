@@ -55,7 +55,7 @@ class ServerChild {
   std::string http_;
 };
 
-/// Returns the processor time of this process.
+/// Returns the processor time that all threads of this process have used.
 double own_cpu_seconds();
 
 }  // namespace starling::bench

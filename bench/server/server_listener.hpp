@@ -32,9 +32,9 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Waits until the listener has received `tick` completely. Returns the time when it had done so.
-  /// Throws std::runtime_error if this takes longer than 60 s, if any tick was lost, or if a later
-  /// tick has come already.
+  /// Waits until the listener has received `tick` completely. Returns the time at which the tick
+  /// was complete. Throws std::runtime_error if this takes longer than 60 s, if any tick was lost,
+  /// or if a later tick has come already.
   Clock::time_point wait_for(Tick tick);
 
  private:

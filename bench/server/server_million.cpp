@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workload `million`: a million objects that all move and a hundred thousand standing queries.
 // The server ticks by the clock. Producers send the position of every object once per tick, evenly
-// over the period of the tick. One subscriber reads all lists.
+// over the period of the tick. Each stream has a subscriber, which reads all its lists.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

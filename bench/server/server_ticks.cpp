@@ -43,7 +43,7 @@ void run(std::string name, const TickWorkload& workload, const ServerBenchOption
   Listener listener(server, stream);
   std::optional<EventReaders> readers;
   if (options.event_readers > 0) readers.emplace(server, watched_stream, options.event_readers);
-  constexpr Rectangle everything{0, 0, 20'000, 20'000};  // in which each workload has its objects
+  constexpr Rectangle everything{0, 0, 20'000, 20'000};  // the square that has all objects
   std::optional<EventReaders> viewers;
   if (options.view_readers > 0)
     viewers.emplace(server, everything, options.view_ticks_per_s, options.view_readers);

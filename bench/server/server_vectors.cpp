@@ -131,7 +131,7 @@ class Oracle {
 
   const std::vector<float>& queries_;
   std::size_t query_count_;
-  std::vector<float> scores_;  ///< [query]: the scores of all objects
+  std::vector<float> scores_;  ///< [query][object]
 };
 
 /// Compares all lists in `held` with the oracle's and returns how many there are. Throws

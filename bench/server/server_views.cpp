@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload `views`: what a page gets of many objects that all move. The server ticks by the
-// clock, producers send the positions of all objects again and again, and one WebSocket shows a
+// The workload `views`: the messages that a page gets while many objects move. The server ticks by
+// the clock, producers send the positions of all objects again and again, and one WebSocket reads a
 // view.
 #include <algorithm>
 #include <atomic>
@@ -28,9 +28,9 @@ constexpr std::size_t producers = 2;
 constexpr std::size_t steps = 4;
 constexpr double duration_s_default = 10;
 constexpr double warm_up_share = 0.2;
-constexpr double square_m = 20'000;  // in which each workload has its objects
+constexpr double square_m = 20'000;  // side of the square that has all objects
 
-/// What is shown, and how many objects there are.
+/// One case of the workload: the number of objects and the part of the square in view.
 struct Shown {
   const char* name;
   std::uint32_t objects = 0;
@@ -57,7 +57,7 @@ class Producer {
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
-  /// Throws what the thread threw.
+  /// Stops the thread. Rethrows its exception if it had one.
   void stop() {
     is_stopping_ = true;
     sent_.get();
@@ -69,7 +69,7 @@ class Producer {
   EndlessFeed feed_;
   std::atomic<std::uint64_t> accepted_{0};
   std::atomic<bool> is_stopping_{false};
-  std::future<void> sent_;  ///< its destructor waits for the thread
+  std::future<void> sent_;  ///< result of the thread; the destructor waits for it
 };
 
 void sleep_s(double seconds) {

@@ -32,7 +32,7 @@ class TimedTicks {
     return ms_between(start, held_at);
   }
 
-  /// Clears the figures of the ticks so far.
+  /// Clears the figures. Call after the ticks that only warm up.
   void forget_warm_up() {
     engine_ms_.clear();
     lists_ = 0;

@@ -16,7 +16,7 @@
 
 namespace starling::bench {
 
-/// A message of a view.
+/// The figures of one received message.
 struct ShownFrame {
   std::int64_t received_us = 0;  ///< time on the wall clock
   std::int64_t tau_us = 0;
@@ -28,7 +28,7 @@ struct ShownFrame {
 class ViewReader {
  public:
   /// Opens a WebSocket with the view, and reads on a thread of its own. Throws std::runtime_error
-  /// if the server refuses it.
+  /// if the server refuses the view.
   ViewReader(const ServerChild& server, const protocol::View& view);
   ~ViewReader();
   ViewReader(const ViewReader&) = delete;
@@ -40,7 +40,7 @@ class ViewReader {
 
  private:
   void read_all();
-  /// Returns false if the reader is to stop.
+  /// Fills `bytes`. Returns false if the reader was stopped.
   bool read(std::span<std::byte> bytes);
   void note(const std::vector<std::byte>& message);
 

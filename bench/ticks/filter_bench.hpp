@@ -25,7 +25,8 @@ struct FilterBenchOptions {
   std::vector<FilterKind> kinds{FilterKind::tags, FilterKind::age, FilterKind::both};
   std::vector<std::uint32_t> filters{1, 16, 1000};  ///< how many different filters the queries have
   std::vector<double> distances_max_m{0, 5'000};    ///< distances in metres; 0: any distance
-  int ticks = 5;                                    ///< measured for each row after 2 warm-up ticks
+  int ticks = 5;                                    ///< measured ticks for each row, after 2 for
+                                                    ///< warm-up
   bool json = false;
 };
 

@@ -58,7 +58,7 @@ struct TickFigures {
   /// 99th percentile of total_ms; with fewer than p99_ticks_min ticks, the slowest.
   double p99_ms = 0;
   double bytes_per_object = 0;      ///< memory of the table, the snapshot and one index
-  double bytes_per_object_all = 0;  ///< the same with the index of the next tick
+  double bytes_per_object_all = 0;  ///< bytes_per_object and the index of the next tick
   std::vector<PeerFigures> peers;   ///< empty for a workload without peers
 };
 

@@ -29,7 +29,7 @@ constexpr std::size_t checked_lists_max = 3;
 constexpr std::size_t checked_components_max = std::size_t{1} << 31;
 
 /// The value of every entry before a run. An entry that still has this value after the run was not
-/// written: no row has this number, and no distance is below 0.
+/// written, because no row has the number no_row - 1.
 constexpr VectorNeighbor poison{-1, no_row - 1};
 
 std::string sentence_of(const KnnShape& shape) {

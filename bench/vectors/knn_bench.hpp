@@ -62,7 +62,7 @@ class KnnBench {
   /// support `method`. Throws std::runtime_error with a sentence if a list is wrong.
   std::optional<KnnTime> measure(SearchMethod method);
 
-  /// Returns the time of a plain search on one core; only about a second of it is run.
+  /// Returns the time of a plain search on one core, extrapolated from about a second of it.
   SerialTime measure_serial(SerialSelection selection) const;
 
  private:
@@ -71,7 +71,7 @@ class KnnBench {
     std::vector<VectorNeighbor> list;
   };
 
-  /// Returns the memory of queries and lists. They are never in a mapped file.
+  /// Returns the memory for queries and lists, which are never in a mapped file.
   static std::pmr::memory_resource* memory_of(CorpusMemory memory, VectorSearcher& searcher) {
     return memory == CorpusMemory::page_locked ? &searcher.host_memory()
                                                : std::pmr::new_delete_resource();

@@ -22,8 +22,8 @@ enum class CorpusMemory : std::uint8_t {
 class KnnCorpus {
  public:
   KnnCorpus() = default;
-  /// Takes `rows`, or copies them to the other kind of memory. Throws std::bad_alloc, a device
-  /// error, or std::system_error if the temporary file cannot be made.
+  /// Keeps `rows` if `memory` is ordinary; otherwise copies them to this kind of memory. Throws
+  /// std::bad_alloc, a device error, or std::system_error if the temporary file cannot be made.
   KnnCorpus(std::vector<float> rows, CorpusMemory memory, VectorSearcher& searcher);
 
   std::span<const float> components() const { return components_; }

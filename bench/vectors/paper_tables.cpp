@@ -92,8 +92,8 @@ PaperTable polimi() {
        row({16'384, 128, 4'096, 100, Metric::cosine}, 4.23653, 1.2350, 101.10642),
        row({163'840, 128, 40'960, 16, Metric::cosine}, 217.6, 119, 17920.13),
        row({16'384, 1'280, 4'096, 16, Metric::cosine}, 18.6475, 16.2107, 2795.54)}};
-  // The paper draws the times of the second row's shape with several k, and gives no numbers. Here
-  // k has these values.
+  // For the shape of the second row with other values of k, the paper draws the times and gives no
+  // numbers.
   for (const std::uint32_t k : {1u, 4u, 16u, 32u, 64u, 128u, 256u})
     table.rows.push_back(
         {{16'384, 128, 4'096, k, Metric::cosine}, "fig. 2", {not_given, not_given, not_given}});
@@ -180,8 +180,8 @@ PaperTable sbq() {
   large(2048, 0.78, 15.99);
   large(4096, 1.44, 31.99);
   large(8192, 2.54, 63.68);
-  // The times of these shapes are drawn (fig. 5.4, k not stated), or given for a k that the text
-  // says to be another one (tab. 5.1).
+  // The paper only draws the times of these shapes (fig. 5.4, k not stated), or gives one k in the
+  // table and another in the text (tab. 5.1).
   for (const std::uint32_t queries : {2u, 3u, 4u})
     table.rows.push_back(
         {{70'000, 784, queries, 32}, "fig. 5.4", {not_given, not_given, not_given}});

@@ -30,8 +30,8 @@ struct SelectionRow {
   double aim_ms = 0;
 };
 
-// The paper draws the times of its figures and gives no numbers. The shapes here are
-// some of those that it varies: the least, the largest, and some between.
+// The paper draws the times of its figures and gives no numbers. For each figure, the shapes here
+// are the smallest, the largest, and some between.
 std::vector<SelectionRow> selection_rows() {
   constexpr auto two_to = [](unsigned power) { return std::uint32_t{1} << power; };
   std::vector<SelectionRow> rows;

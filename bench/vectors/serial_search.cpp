@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written as a paper's serial program would be: no SIMD, no threads, no blocks of rows. See
+// Searches as the serial programs of the papers do: without SIMD, threads or blocks of rows. See
 // serial_search.hpp.
 #include "starling/bench/vectors/serial_search.hpp"
 

@@ -27,15 +27,15 @@ std::string_view name_of(SerialSelection selection);
 
 /// Writes the k rows of `corpus` nearest to `query` into `list`, which has k entries; entries
 /// without a row are {infinity, no_row}. The row `self` is left out, unless it is no_row. Scores
-/// are sums of products that are rounded one by one, so they may differ in the last bits from those
-/// that VectorNeighbor defines.
+/// are sums of products that are rounded one by one, so they may differ in the last bits from the
+/// scores that VectorNeighbor defines.
 void serial_search(Metric metric, VectorsView corpus, std::span<const float> query, VectorRow self,
                    SerialSelection selection, std::span<VectorNeighbor> list);
 
 /// The time of a serial search of many queries.
 struct SerialTime {
-  double ms = 0;  ///< time of all queries, estimated with the time of those that were searched
-  std::uint32_t queries = 0;  ///< how many were searched
+  double ms = 0;  ///< time of all queries, extrapolated from the queries that were searched
+  std::uint32_t queries = 0;  ///< number of queries that were searched
 };
 
 /// Searches the first queries one after another for about `seconds`, at least one of them. If
@@ -44,8 +44,8 @@ SerialTime time_serial_search(Metric metric, VectorsView corpus, VectorsView que
                               std::uint32_t k, SerialSelection selection, double seconds);
 
 /// Returns the milliseconds in which one core selects the k least of each row of a matrix of random
-/// numbers by std::nth_element, and sorts them. Selects from as many rows as a second is enough
-/// for, and computes the time of all.
+/// numbers by std::nth_element, and sorts them. Runs for about a second, and extrapolates to all
+/// rows.
 double serial_selection_ms(std::uint32_t rows, std::uint32_t columns, std::uint32_t k);
 
 }  // namespace starling::bench
