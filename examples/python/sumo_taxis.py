@@ -33,11 +33,11 @@ except ImportError:
 
 STREAM = "reservations"
 FREE = 1  # the meaning of the tag bits is the program's own
-EMPTY = 0  # SUMO's word for a taxi without passenger and without order, in getTaxiFleet
-NEW = 1  # in getTaxiReservations: those that were not returned before
+EMPTY = 0  # for getTaxiFleet: taxis without a passenger and without an order
+NEW = 1  # for getTaxiReservations: reservations that it has not returned before
 
 Place = tuple[float, float]
-Taxis = list[tuple[str, float]]  # and their distances in metres, nearest first
+Taxis = list[tuple[str, float]]  # (taxi, distance in metres), nearest first
 
 
 def main() -> None:
@@ -122,14 +122,14 @@ class Dispatcher:
     """Keeps the taxis and the open reservations in an engine, and the lists that it reported."""
 
     def __init__(self, engine: starling.Engine, k: int, is_checking: bool) -> None:
-        self.pickups_m: list[float] = []  # of each passenger who was picked up, from the dispatch on
+        self.pickups_m: list[float] = []  # distance at the dispatch, for each passenger picked up
         self.lists_checked = 0
         self._engine = engine
         self._k = k
         self._is_checking = is_checking
-        self._passengers: dict[str, str] = {}  # of each open reservation, oldest first
-        self._lists: dict[str, Taxis] = {}  # of each open reservation
-        self._awaited: dict[str, tuple[str, float]] = {}  # by passenger: the taxi, and its distance
+        self._passengers: dict[str, str] = {}  # by open reservation, oldest first
+        self._lists: dict[str, Taxis] = {}  # by open reservation
+        self._awaited: dict[str, tuple[str, float]] = {}  # by passenger: dispatched taxi and distance
         self._on_road: set[str] = set()  # the taxis in the engine
         engine.put_stream(STREAM, on="distance")
 
@@ -181,7 +181,7 @@ class Dispatcher:
         self._on_road = set(places)
 
     def _check_lists(self) -> None:
-        """Ends the program if a list is not that of a brute-force search."""
+        """Ends the program if a list differs from that of a brute-force search."""
         places = {taxi: traci.vehicle.getPosition(taxi) for taxi in traci.vehicle.getTaxiFleet(EMPTY)}
         free = {taxi: place for taxi, place in places.items() if is_on_road(place)}
         for reservation, found in self._lists.items():

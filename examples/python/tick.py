@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Three taxis, of which taxi 12 moves between two ticks, as in examples/tick.cpp. Each tick prints the
-# lists that it changed.
+# Taxi 12 of three taxis moves between two ticks, as in examples/tick.cpp. Each tick prints the lists that it
+# changed.
 import starling
 
 engine = starling.Engine("wgs84")
