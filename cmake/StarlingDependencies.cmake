@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The libraries that Starling stands on, each found once; tests find GeographicLib themselves.
-# README.md says why each is there; scripts/setup installs them from the distribution.
+# Finds each library that Starling needs, once. The tests find GeographicLib themselves. README.md says what
+# each library is for; scripts/setup installs the libraries from the distribution.
 
 find_package(Threads REQUIRED)
 find_package(hwy REQUIRED)
@@ -22,8 +22,8 @@ find_package(simdjson REQUIRED)
 find_package(EXPAT REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)
-# libzmq.pc lists flags of libzmq's own dependencies. CMake writes them in another order when it runs
-# again, which would compile everything twice; users of the shared library do not need them.
+# libzmq.pc lists flags of libzmq's own dependencies, which users of the shared library do not need. A second
+# run of CMake writes these flags in another order, which would compile everything again.
 pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
 find_path(STARLING_ZMQ_INCLUDE zmq.hpp HINTS ${zmq_INCLUDEDIR} REQUIRED)
 set_target_properties(PkgConfig::zmq PROPERTIES

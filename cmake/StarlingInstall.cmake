@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install`: the program and what users link. starling::starling is the engine on the CPU,
 # starling::cuda the engine on NVIDIA GPUs (where it was built), starling::client the client of a
-# server, starling::c the C interface, which pkg-config knows as starling, starling::cpp the C++ headers over
-# it. Installed headers are the HEADERS of each folder's CMakeLists.txt; examples/ uses them so.
+# server, starling::c the C interface (pkg-config: starling), starling::cpp the C++ headers over it. Installed
+# headers are the HEADERS of each folder's CMakeLists.txt. examples/ is built against an installation.
 
-# Components are what packages are made of (packaging/CMakeLists.txt): program, library (what programs
-# load), cuda (the library that both load where a GPU is) and, for all else, development. No package has
-# the component cuda_development, starling::cuda: who links it needs CUDA's toolkit, and can build it.
+# Packages are made of components (packaging/CMakeLists.txt): program, library (the shared library), cuda (the
+# engine that program and library load on a machine with a GPU) and, for all else, development. No package has
+# the component cuda_development with starling::cuda: linking starling::cuda needs the CUDA toolkit, which can
+# also build it.
 
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
@@ -39,7 +40,7 @@ if(NOT STARLING_ENGINE_ONLY)
   set_target_properties(starling_c PROPERTIES EXPORT_NAME c)
   set_target_properties(starling_cpp PROPERTIES EXPORT_NAME cpp)
   starling_install(c starling_c starling_cpp)
-  # The file of pkg-config finds its folders from where it lies, so an installation can be moved.
+  # starling.pc names its folders relative to its own place, so that an installation can be moved.
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
              BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE starling_prefix_of_pc)
   configure_file(${PROJECT_SOURCE_DIR}/clients/c/starling.pc.in ${PROJECT_BINARY_DIR}/starling.pc @ONLY)
@@ -65,9 +66,9 @@ install(FILES ${PROJECT_BINARY_DIR}/starlingConfig.cmake
         DESTINATION ${package_dir})
 
 if(NOT STARLING_ENGINE_ONLY)
-  # The tarball brings its libraries along in lib/starling. The build has the same search path: CMake
-  # would reserve room for it with empty entries, which name the current folder. DT_RPATH, unlike
-  # DT_RUNPATH, holds for the libraries of the libraries too.
+  # The tarball has its libraries in lib/starling. The build uses the same search path, because CMake would
+  # otherwise reserve space for it with empty entries, which mean the current folder. DT_RPATH, unlike
+  # DT_RUNPATH, also applies to the libraries that the libraries load.
   file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_PREFIX}/lib/starling)
   set_target_properties(starling PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}"
                                             BUILD_WITH_INSTALL_RPATH ON)
@@ -80,7 +81,7 @@ if(NOT STARLING_ENGINE_ONLY)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-# A client in any language is written from these two.
+# These two files define the wire format for clients in any language.
 install(FILES ${PROJECT_SOURCE_DIR}/protocol/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/wire)
 install(FILES ${PROJECT_SOURCE_DIR}/protocol/wire/starling.fbs
         DESTINATION ${CMAKE_INSTALL_DATADIR}/starling)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The packages: `cmake --preset packages && cmake --build --preset packages` writes .debs (the program,
 # the C library, what programs are built with, the Python package) and a tarball that runs from any
-# folder into build/packages. Where nvcc is, the CUDA engine is one more .deb and one more tarball;
-# the others are the same as without. docs/install.md says how to use them.
+# folder into build/packages. With nvcc, the CUDA engine is one more .deb and one more tarball, and the others
+# stay the same. docs/install.md says how to use them.
 
 set(STARLING_MAINTAINER "The Starling developers <packages@starling.invalid>" CACHE STRING
     "The maintainer that the packages name")
@@ -77,8 +77,9 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS starling)  # has docs/python.md, which 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
     ${PROJECT_SOURCE_DIR}/packaging/debian/python/postinst
     ${PROJECT_SOURCE_DIR}/packaging/debian/python/prerm)
-# It has NVIDIA's runtime inside, hence the section. The driver is the machine's own, so nothing here
-# depends on it. Program and library must be of exactly this version (gpu/plugin/loader.hpp).
+# The section is non-free, because the package contains NVIDIA's runtime. The package does not depend on
+# NVIDIA's driver, which belongs to the machine. Program and library must have exactly this version
+# (gpu/plugin/loader.hpp).
 starling_deb(CUDA starling-cuda non-free/net "exact k nearest neighbours: engine for NVIDIA GPUs"
 "Starling finds the exact k nearest neighbours of moving objects and of
 vectors. This package has the engine for NVIDIA GPUs of compute capability

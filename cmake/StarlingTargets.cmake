@@ -8,7 +8,8 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# With paths relative to the sources, another clone and another build folder find what this one made.
+# With paths relative to the sources, other clones and build folders find the objects that this one has
+# compiled.
 find_program(STARLING_CCACHE ccache)
 if(STARLING_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
@@ -16,7 +17,8 @@ if(STARLING_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
-# The compiler must not fuse or reorder floating-point operations: answers are equal to the bit.
+# The compiler must not fuse or reorder floating-point operations, because every machine must give the same
+# bits.
 add_library(starling_options INTERFACE)
 target_compile_options(starling_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:
@@ -37,15 +39,16 @@ endif()
 option(STARLING_UNITY "Compile several sources as one" ${PROJECT_IS_TOP_LEVEL})
 function(starling_unity target)
   if(STARLING_UNITY)
-    # CMake 3.31 and later would join CUDA sources too. Each of them has kernels of its own.
+    # CMake 3.31 and later would join CUDA sources, too, although each has kernels of its own.
     get_target_property(cuda_sources ${target} SOURCES)
     list(FILTER cuda_sources INCLUDE REGEX "\\.cu$")
     if(cuda_sources)
       set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # GCC takes a type in an anonymous namespace for shared once its file is included by another. And
-    # it collects garbage from 128 MiB on, for a tenth of its time; a unit takes 1 to 1.5 GiB anyway.
+    # -Wsubobject-linkage warns of types in anonymous namespaces of included files, and a unit includes all
+    # its sources. GCC collects garbage from 128 MiB on, which takes a tenth of its time; a unit needs 1 to
+    # 1.5 GiB anyway.
     target_compile_options(${target} PRIVATE
       "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;SHELL:--param ggc-min-heapsize=1000000>")
   endif()
@@ -62,10 +65,10 @@ endforeach()
 
 # starling_library(<folder> [LARGE_UNITS] SOURCES ... [QUICK_SOURCES ...] [HEADERS ...] [PUBLIC libs...]
 #                  [PRIVATE libs...])
-# Declares starling_<folder> (alias starling::<folder>). HEADERS are the ones that are installed.
-# LARGE_UNITS is for folders that spend their time on templates of Asio, CLI11 or FlatBuffers: it
-# compiles 24 sources as one, so that fewer units instantiate the same. QUICK_SOURCES are compiled with
-# -O1, which takes two thirds of the time: what waits for sockets and files, not what a tick runs.
+# Declares starling_<folder> (alias starling::<folder>). HEADERS are installed. LARGE_UNITS compiles 24
+# sources as one. It is for folders that use templates of Asio, CLI11 or FlatBuffers, which fewer units then
+# instantiate. QUICK_SOURCES are compiled with -O1 in two thirds of the time. They wait for sockets and files,
+# and no tick runs them.
 function(starling_library folder)
   cmake_parse_arguments(arg "LARGE_UNITS" "" "SOURCES;QUICK_SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(starling_${folder} STATIC ${arg_SOURCES})
@@ -104,8 +107,8 @@ function(starling_test_options target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${starling_include_root})
   starling_unity(${target})
   if(STARLING_UNITY)
-    # Half the time of a unit goes into headers. A name of one file may hide another file's, which
-    # is no fault.
+    # Half of a unit's compile time goes into headers, so units are large. STARLING_LARGE_UNITS drops
+    # -Wshadow, because a name in one file may hide a name in another.
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24 STARLING_LARGE_UNITS ON)
   endif()
 endfunction()
@@ -119,10 +122,10 @@ function(starling_test_library name)
 endfunction()
 
 # starling_test(<folder> SOURCES ... [LIBS libs...] [LABEL label] [LONG patterns...] [BACKENDS]): one
-# GoogleTest program per folder. Tests that a pattern of LONG matches have the label long. With BACKENDS
-# the program has a suite for each instruction set of the CPU, and for the CUDA engine where that is
-# built: its tests whose parameter begins with "cuda" have the label cuda, those of other instruction
-# sets than AVX2 and ARM's, and of portable code, have the label long.
+# GoogleTest program per folder. Tests that a pattern of LONG matches have the label long. With BACKENDS, the
+# program has a suite for each instruction set of the CPU and, if it is built, for the CUDA engine. Tests
+# whose parameter begins with "cuda" have the label cuda. Tests of portable code, and of instruction sets
+# other than AVX2 and Arm's, have the label long.
 function(starling_test folder)
   cmake_parse_arguments(arg "BACKENDS" "LABEL" "SOURCES;LIBS;LONG" ${ARGN})
   set(label)
