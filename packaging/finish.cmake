@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# CPack runs this when the files of a kind of package lie in their folders, before it packs them: it
-# adds what Debian's policy asks for.
+# CPack runs this script for each kind of package, after it has copied the files and before it packs them. The
+# script adds the files that Debian's policy requires.
 cmake_policy(VERSION 3.25)
 set(packaging ${CPACK_STARLING_SOURCE_DIR}/packaging)
 
@@ -8,8 +8,8 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# The change logs, the copyright and the overrides of lintian of the package `name` in `root`. A package
-# that holds others' work has a copyright of its own.
+# Writes the change logs, the copyright file and lintian's overrides of the package `name` into `root`. A
+# package with work of third parties has its own copyright file.
 function(finish_deb root name)
   set(doc ${root}/usr/share/doc/${name})
   file(MAKE_DIRECTORY ${doc})
@@ -38,12 +38,12 @@ ${CPACK_PACKAGE_CONTACT}  ${stamp}\n")
   if(archives)
     run(strip --strip-debug --enable-deterministic-archives ${archives})
   endif()
-  file(REMOVE ${root}/usr/share/doc/starling/LICENSE)  # copyright says where it is
+  file(REMOVE ${root}/usr/share/doc/starling/LICENSE)  # the copyright file says where the licence is
 endfunction()
 
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(root ${CPACK_TEMPORARY_DIRECTORY})
-  # The package depends on the distribution's libraries.
+  # The package depends on the distribution's libraries, so the program needs no search path of its own.
   file(RPATH_REMOVE FILE ${root}/program/usr/bin/starling)
   finish_deb(${root}/program starling)
   finish_deb(${root}/library libstarling0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the shared libraries that the program loads, with their licences, so that the tarball runs
-# from any folder. Those of the C and C++ runtimes are left out: they must be the machine's own.
+# from any folder. Leaves out the libraries of the C and C++ runtimes, which must be the machine's own.
 # Run by an install rule, which sets starling_built.
 cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/linked_libraries.cmake)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the list of the libraries that a program or a library loads, with the versions of their
-# packages, as SPDX 2.3: sbom.spdx.json in the folder of the documents. Libraries that are headers
-# alone are not in it. Run by an install rule, which sets starling_built (the file), starling_name,
+# packages, as SPDX 2.3: sbom.spdx.json in the folder of the documents. The list has no header-only
+# libraries. Run by an install rule, which sets starling_built (the file), starling_name,
 # starling_documents, starling_version and starling_static: libraries inside the file, each "name
 # version".
 cmake_policy(VERSION 3.25)

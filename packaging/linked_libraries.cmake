@@ -16,7 +16,7 @@ endfunction()
 function(starling_package_of variable library)
   set(${variable} "" PARENT_SCOPE)
   file(REAL_PATH ${library} path)
-  # dpkg knows /lib/... or /usr/lib/..., which are one folder.
+  # dpkg lists a library under /lib/... or /usr/lib/..., which are the same folder.
   string(REGEX REPLACE "^/usr" "" short "${path}")
   foreach(name ${path} ${short})
     execute_process(COMMAND dpkg-query --search ${name} OUTPUT_VARIABLE found ERROR_QUIET
