@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rounds of scripts/bench-dense-cpu, which sets the paths of the peers.
+# Measures the rounds of scripts/bench-dense-cpu, which sets the paths of the peers and runs this program.
 import argparse
 import os
 import re
@@ -38,7 +38,7 @@ CLUSTERS = 100
 
 
 def draw(random, centres, rows):
-    """Components in [-1, 1), or rows with deviation 0.5 around one of the centres."""
+    """Returns rows with uniform components in [-1, 1), or normal rows with deviation 0.5 around the centres."""
     shape = (rows, flags.dimension)
     if flags.data == "uniform":
         return random.random(shape, dtype=numpy.float32) * 2 - 1
@@ -63,7 +63,8 @@ def peer_s(search):
 
 
 def share_of_same_ids(ours, theirs):
-    """Float sums by a matrix product may confuse rows whose distances are nearly equal."""
+    """Returns the share of equal ids. It may be below 1, because the peers' float sums by a matrix product may
+    confuse rows with nearly equal distances."""
     same = sum(len(numpy.intersect1d(a, b)) for a, b in zip(ours, theirs))
     return same / ours.size
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurements of scripts/bench-python, which starts this."""
+"""The measurements of scripts/bench-python, which runs this program."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ROUNDS = 7
 
 
 def seconds(call):
-    """Returns how long a call took."""
+    """Returns the seconds that call() takes."""
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
@@ -89,7 +89,7 @@ def server():
 
 
 def classifier():
-    """70,000 x 784, 1,000 queries, k 64, two threads, in turn in this process."""
+    """Both packages classify 1,000 queries among 70,000 x 784 points, with k 64 and two threads, in turn."""
     from sklearn.neighbors import KNeighborsClassifier
     random = numpy.random.default_rng(1)
     points = random.integers(0, 256, size=(70_000, 784)).astype(numpy.float32)
@@ -108,7 +108,7 @@ def classifier():
 
 
 def radius():
-    """Rows within a radius, two threads, in turn in this process; Index finds the same in float32."""
+    """Both packages find the rows within a radius, with two threads, in turn. Index does so in float32."""
     from sklearn.neighbors import NearestNeighbors
     show("radius", "points", "components", "queries", "entries", "Index s", "starling s", "sklearn brute", "auto")
     random = numpy.random.default_rng(1)
@@ -133,7 +133,7 @@ def radius():
 
 
 def memory(metric=None, components=256):
-    """The peak of knn over 1 GiB of points, beyond the array and one copy; a process for each case."""
+    """Shows knn's peak of memory over 1 GiB of points, minus the array and one copy. Each case has a process."""
     if metric is None:
         show("knn", "metric", "components", "beyond copy MiB")
         for name in starling._library.METRICS:

@@ -38,7 +38,7 @@ class KeyedServer:
         return path
 
     def start(self, principals, *flags):
-        """Returns the endpoints, by name."""
+        """Starts the server with these principals in its keys file. Returns its endpoints by name."""
         endpoints = self.folder / "endpoints.json"
         endpoints.unlink(missing_ok=True)
         self.process = subprocess.Popen(

@@ -24,8 +24,8 @@ class Rule:
     right: str  # the mended sentence
 
 
-# Prepositions and conjunctions. Left out are those that can begin a noun phrase or noun clause: "past
-# ticks", "about 3 ms", "whether it is full", "how many wait".
+# Prepositions and conjunctions that begin no noun phrase and no noun clause. Therefore the list lacks the
+# first words of "past ticks", "about 3 ms", "whether it is full" and "how many wait".
 INCOMPLETE = """
     across after against along among and as at because before behind beside besides between beyond but by
     despite during except for from if in into nor of on onto or over per since so than that though through
@@ -53,7 +53,7 @@ PHRASES = [
          "keeps the memory if it is enough", "keeps the memory if it has at least `bytes` bytes"),
     Rule(r"\bof(?: \w+){1,6}: those of\b", "'{}' is read twice: name both things in one phrase",
          "of the lists: those of the last tick", "the last tick's lists"),
-    # A number and a point before it are a time, as in "at 12. Of".
+    # A point after a digit does not end a sentence here: it may follow a time, as in "at 12. Of".
     Rule(r"(?:^|(?<!\d)[.!?|] )Of (?!each \|)(?=[a-z\d`])",
          "no sentence begins with 'Of': begin with the thing",
          "Of several I/O threads, how many serve results", "how many of the I/O threads serve results"),
@@ -176,7 +176,7 @@ def sources():
 
 
 def is_source(path):
-    if not path.is_file():  # deleted, and not yet committed so
+    if not path.is_file():  # deleted, and the deletion is not committed yet
         return False
     if path.suffix in C_LIKE | HASH_LIKE | {".py"}:
         return path.suffix != ".txt" or path.name == "CMakeLists.txt"

@@ -30,7 +30,7 @@ def changed_lines(numstat):
 
 
 def faults(message, lines):
-    """Returns a sentence for each rule that a message breaks whose commit changes this many lines."""
+    """Returns a sentence for each rule that a message breaks. Its commit changes `lines` lines."""
     subject, *rest = message.strip().split("\n")
     body = [line for line in rest if line.strip() and not TRAILER.match(line)]
     found = []
@@ -52,7 +52,7 @@ def message_faults(folder, message):
 
 
 def commit_faults(folder, first):
-    """Returns the faults of all commits after `first`, each with its commit; none if `first` is not there."""
+    """Returns the faults of all commits after `first`, each with its commit, or no faults if `first` is missing."""
     known = subprocess.run(["git", "cat-file", "-e", f"{first}^{{commit}}"], cwd=folder, capture_output=True)
     if known.returncode != 0:
         return []

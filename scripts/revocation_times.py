@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how long a server takes from SIGHUP until it cuts the connections of a key that has left its
 keys file. Each trial revokes another key. Called by scripts/bench-curve. The clients are sockets of libzmq,
-called through ctypes, whose monitor tells when a connection ends."""
+called through ctypes. The monitor of a socket reports when its connection ends."""
 
 import ctypes
 import struct
@@ -41,7 +41,7 @@ def set_text(socket, option, text):
 
 
 class Connection:
-    """A connection with a key, and the monitor of its socket. It does not connect again."""
+    """A connection with a key, and the monitor of its socket. The socket does not reconnect."""
 
     def __init__(self, context, kind, endpoint, key):
         self.socket = check(zmq.zmq_socket(context, kind))
@@ -60,7 +60,7 @@ class Connection:
         self.expect(HANDSHAKE_SUCCEEDED, PATIENCE_MS)
 
     def next_event(self, timeout_ms):
-        """Returns the next event, or None if there is none in time."""
+        """Returns the next event, or None if none comes within `timeout_ms`."""
         set_number(self.events, RCVTIMEO, timeout_ms)
         frame = ctypes.create_string_buffer(256)
         if zmq.zmq_recv(self.events, frame, len(frame), 0) < 0:
@@ -75,8 +75,8 @@ class Connection:
 
 
 def revocation_times_ms(server, trials):
-    """Returns the milliseconds of each trial for commands, and those for results. The cut of a connection
-    whose key is still in the file raises RuntimeError."""
+    """Returns two lists with the milliseconds of each trial: for the commands and the results endpoint.
+    Raises RuntimeError if the server cuts a connection whose key is still in the file."""
     names = [f"client{number}" for number in range(trials + 1)]
     lines = [server.add_client(name, "subscribe", "stats") for name in names]
     endpoints = server.start(lines)
@@ -89,10 +89,10 @@ def revocation_times_ms(server, trials):
     times_ms = ([], [])
     for trial in range(trials):
         server.write_keys(lines[trial + 1:])
-        time.sleep(0.05)  # the cuts of the trial before have their messages behind them
+        time.sleep(0.05)  # waits until the messages about the last trial's cuts have come
         begin = time.monotonic()
         server.reload()
-        # Both monitors are read by this thread, so the second time may be that of the first.
+        # This thread reads the monitors one after the other, so the second time is never less than the first.
         for connection, times in zip(pairs[trial], times_ms):
             connection.expect(DISCONNECTED, PATIENCE_MS)
             times.append(1e3 * (time.monotonic() - begin))
