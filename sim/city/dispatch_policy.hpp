@@ -21,7 +21,7 @@ namespace starling::sim::city {
 struct WaitingRider {
   RideIndex ride = none;
   std::span<const Candidate> list;           ///< nearest first
-  std::span<const DriverIndex> declined_by;  ///< drivers that must not be asked again
+  std::span<const DriverIndex> declined_by;  ///< drivers that declined and get no new offer
   bool may_have_more = false;                ///< the list has k drivers; more may be farther away
   bool can_widen = false;                    ///< the list has k drivers, and k may be raised
 };

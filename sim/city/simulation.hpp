@@ -37,8 +37,8 @@ struct SimulationOptions {
   std::size_t periods_max = 100'000'000;
 };
 
-/// A driver whose position or tags changed in one period. The handler of on_movement() gets these
-/// changes for the trace of the movement.
+/// A driver whose position or tags changed in one period. The handler of on_movement() writes these
+/// changes to a trace.
 struct DriverChange {
   DriverIndex driver = none;
   Point at;

@@ -55,7 +55,7 @@ class ServerHost : public LockStepHost {
   FinishedTick finish(const ListHandler& on_list) override;
 
  private:
-  /// A list that a tick changed, as ListHandler gets it.
+  /// The arguments with which ListHandler is called for one changed list.
   struct Change {
     protocol::ListKey key;
     ListEvent event{};

@@ -44,7 +44,7 @@ struct ResultCsvColumns {
 /// The columns that --with takes.
 inline constexpr std::array<const char*, 3> columns_on_request{"time", "position", "change"};
 
-/// Sets the members for `names`, each of which is one of columns_on_request.
+/// Sets the members for `names`, which are entries of columns_on_request.
 void request(std::span<const std::string> names, ResultCsvColumns& columns);
 
 /// A list has one row for each neighbour, with ranks from 1. An empty list has one row of rank 0,

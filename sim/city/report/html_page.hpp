@@ -11,7 +11,7 @@
 
 namespace starling::sim::city {
 
-/// The script and the style of the plots, which the build of the live page makes. Both are empty if
+/// The script and the style of the plots. The build of the live page makes both; they are empty if
 /// that page was not built.
 struct PlotScript {
   std::string script;

@@ -38,7 +38,7 @@ std::vector<Figure> find_figures(const Simulation& simulation);
 /// Returns the value in decimal notation, with `decimals` decimals.
 std::string format_number(double value, int decimals);
 
-/// Says how the wall-clock time of a run is divided.
+/// How the wall-clock time of a run is divided.
 struct TimingShares {
   double wall_s = 0;
   double simulated_s = 0;

@@ -41,8 +41,8 @@ RoadNetwork make_grid_network(const GridOptions& options);
 
 /// Checks that a route leads from every edge to every edge, including the edge itself. Otherwise,
 /// if `keeps_largest` is set, keeps only the largest strongly connected part, provided that it has
-/// several edges. Throws InputError if the check fails and no part is kept; the message names an
-/// edge from which, and an edge to which, a route is missing.
+/// several edges. Throws InputError if the check fails and no part is kept; the message names two
+/// edges without a route from one to the other.
 void connect_network(RoadNetwork& network, bool keeps_largest);
 
 }  // namespace starling::sim::city

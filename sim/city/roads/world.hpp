@@ -54,7 +54,7 @@ class World {
   virtual Place place_at(Point point) const = 0;
   /// Replaces the content of `route` by the fastest route from `from` to `to`.
   virtual void find_route(const Place& from, const Place& to, Route& route) const = 0;
-  /// Returns a random place nearby, for an idle driver.
+  /// Returns a random place near `from`, as the next goal of an idle driver.
   virtual Place wander(const Place& from, Random& random) const = 0;
   /// Fills `times_us` with the time of the fastest route from each place to `to`.
   virtual void find_times(std::span<const Place> from, const Place& to,

@@ -31,8 +31,8 @@ class LookAhead final : public ByteSource {
  public:
   explicit LookAhead(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-  /// Returns the bytes that read() returns next: at least `bytes_min`, or all that there are. Valid
-  /// until the next call of a member.
+  /// Returns the bytes that read() returns next: at least `bytes_min`, or all that are left. The
+  /// view is valid until the next call of a member.
   std::string_view head(std::size_t bytes_min);
   std::size_t read(std::span<char> buffer) override;
 

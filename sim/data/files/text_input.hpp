@@ -24,8 +24,8 @@ inline constexpr std::size_t read_bytes = 256 << 10;
 
 class TextInput {
  public:
-  /// Opens the file and reads its first bytes. Throws InputError if that fails, or if the file is
-  /// no text: an archive, a spreadsheet, a table in a binary format.
+  /// Opens the file and reads its first bytes. Throws InputError if the file cannot be read or is
+  /// no text: an archive, a spreadsheet or a table in a binary format.
   explicit TextInput(const std::string& path);
 
   /// Reads from `source`, as from a file. Errors name `path`.
@@ -41,8 +41,8 @@ class TextInput {
   /// or truncated.
   std::size_t read(std::span<char> buffer) { return source_->read(buffer); }
 
-  /// Returns the text that read() returns next: at least `bytes_min` bytes, or all that there is.
-  /// Valid until the next call of a member.
+  /// Returns the text that read() returns next: at least `bytes_min` bytes, or all that is left.
+  /// The view is valid until the next call of a member.
   std::string_view head(std::size_t bytes_min) { return source_->head(bytes_min); }
 
   /// Returns the encodings that were undone to get the text, outermost first, for example gzip and

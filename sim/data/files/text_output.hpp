@@ -15,7 +15,7 @@ namespace starling::sim {
 class TextOutput {
  public:
   enum class Appears : std::uint8_t {
-    at_once,      ///< the file exists from the start; other programs can read it while it grows
+    at_once,      ///< the file exists from the start, so other programs can read it while it grows
     when_closed,  ///< the file has no name until it is closed, so it is complete or absent
   };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads CSV tables whose records hold one position each, or one trip each: see record_readers.hpp.
+// Reads CSV tables with one position or one trip in each record: see record_readers.hpp.
 #include <charconv>
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ class TripReader {
   explicit TripReader(const RecordHandler& handler) : handler_(handler) {}
 
   /// `row` holds the fields that all positions of the trip share. If the record cannot be split,
-  /// the handler gets the whole record and finds the fault.
+  /// passes it unchanged to the handler, which reports the fault.
   void read(RowText row) {
     const std::string_view polyline = trim(row.x.text);
     const std::optional<std::int64_t> start_s = parse_integer(trim(row.time.text));

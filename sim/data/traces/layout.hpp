@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file gives access to the table of layouts in which traces are published. The table has one
+// Gives access to the table of layouts, the forms in which traces are published. The table has one
 // row for each layout. Recognising a file, naming its columns and reading its records are separate
 // steps. Most new layouts therefore need only a new row. Trace uses the table.
 #pragma once

@@ -31,8 +31,8 @@ void read_json_records(TextInput& input, const RecordOptions& options,
                        const RecordHandler& handler);
 
 /// Reads the points of a GeoJSON FeatureCollection, with one feature in memory at a time. The id,
-/// the time and the tags are the properties whose names are in common use for them. Without a
-/// property for the id, the feature's own id is taken.
+/// the time and the tags come from properties with names in common use. Without a property for the
+/// id, the feature's own id is taken.
 void read_geojson_records(TextInput& input, const RecordOptions& options,
                           const RecordHandler& handler);
 

@@ -52,15 +52,15 @@ inline constexpr std::size_t skip_reason_count = 6;
 std::string_view to_string(SkipReason reason);
 
 struct TraceCounts {
-  std::uint64_t rows = 0;     ///< rows that were not skipped
+  std::uint64_t rows = 0;     ///< number of rows that were not skipped
   std::uint64_t outside = 0;  ///< the number of `rows` before --from or after --until
   std::array<std::uint64_t, skip_reason_count> skipped{};
   /// The first row that was skipped for each reason: "FILE:LINE:COLUMN: sentence".
   std::array<std::string, skip_reason_count> first_skipped{};
   std::uint64_t odd_times = 0;    ///< the number of `rows` whose time is probably misread
-  std::string first_odd_time{};   ///< the first of them, in the same form
+  std::string first_odd_time{};   ///< the first misread time, as in first_skipped
   std::uint64_t latin1_rows = 0;  ///< the number of `rows` whose id is not UTF-8
-  std::string first_latin1{};     ///< the first of them, in the same form
+  std::string first_latin1{};     ///< the first id that is not UTF-8, as in first_skipped
 
   std::uint64_t& operator[](SkipReason reason) { return skipped[static_cast<std::size_t>(reason)]; }
   std::uint64_t operator[](SkipReason reason) const {

@@ -13,7 +13,7 @@ namespace starling::sim {
 namespace {
 
 constexpr std::size_t pending_bytes_max = 256 << 10;
-// Times whose year has four digits are at or after the first and before the second.
+// A time has a year of four digits if it is in [year_0000_us, year_10000_us).
 constexpr std::int64_t year_0000_us = -62'167'219'200'000'000;
 constexpr std::int64_t year_10000_us = 253'402'300'800'000'000;
 

@@ -35,8 +35,9 @@ class VectorFile {
   /// file's type. The span is valid until the next call of next().
   virtual std::span<const double> exact_rows() const { return {}; }
 
-  /// Returns a view of all rows in the mapped file, or std::nullopt unless these are aligned, dense
-  /// and float32, as prepare_vectors() needs them. The view is valid while this object lives.
+  /// Returns a view of all rows in the mapped file if they are aligned, dense and float32, as
+  /// prepare_vectors() needs them; otherwise std::nullopt. The view is valid while this object
+  /// lives.
   virtual std::optional<VectorsView> in_place() const { return std::nullopt; }
 
   /// Returns the place of a component in the file, worded as the beginning of an error message:

@@ -29,7 +29,7 @@ class ListWriter {
   virtual void close() = 0;
 };
 
-/// A writer of text, whose lists may differ in length.
+/// Writes lists as text, which may differ in length.
 class ListTextWriter : public ListWriter {
  public:
   /// Appends the list of the next query, nearest first.
