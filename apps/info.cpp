@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what `starling info` shows. The values come from the engine, from the defaults of the
-// limits and from the libraries. No value is repeated in this file. See info.hpp.
+// Prints what `starling info` shows. The values come from the engine, the defaults of the limits
+// and the libraries, and none is written in this file. See info.hpp.
 #include "starling/apps/info.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the flags of `starling ask`, asks and prints: see ask.hpp.
+// Adds the flags of `starling ask`, gets the answer and prints it: see ask.hpp.
 #include "starling/apps/ask/ask.hpp"
 
 #include <iostream>

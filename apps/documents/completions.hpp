@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the completions of the program for shells: its commands, flags, and the values that flags
-// list.
+// Writes completions for shells: the program's commands, its flags, and the values that flags list.
 #pragma once
 
 #include <string>

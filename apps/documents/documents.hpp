@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling documents`, which --help does not show: writes what packages install beside the
-// program. The build runs it. Called by main.
+// `starling documents`: writes the documents that packages install beside the program. The build
+// runs this command, and --help does not show it. Called by main.
 #pragma once
 
 #include <functional>

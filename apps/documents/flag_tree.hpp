@@ -19,7 +19,7 @@ struct Flag {
   std::string group;
   std::string description;
   std::string value;  ///< what to write for the value, such as DURATION; empty for a switch
-  std::vector<std::string> choices;  ///< the only values that are allowed, if they are listed
+  std::vector<std::string> choices;  ///< the allowed values; empty if the flag lists none
   std::string range;                 ///< such as "0 to 1023"; empty if every value is allowed
   std::string shown_default;         ///< empty if the flag has no default
   std::string variable;              ///< the environment variable; empty if the flag has none

@@ -8,7 +8,7 @@
 
 namespace starling::apps {
 
-/// Returns the page of section 1. `version` is that of the program, such as "starling 0.2.0".
+/// Returns the page of section 1. `version` is the program's, such as "starling 0.2.0".
 std::string man_page(const Command& command, const Command& program, const std::string& version);
 
 }  // namespace starling::apps

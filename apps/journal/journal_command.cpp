@@ -205,7 +205,7 @@ int compact(const JournalFlags& flags) {
   const auto files = log::open_folder(flags.folder, log::FolderUse::write);
   if (!log::newest_header(*files))
     throw std::runtime_error("the folder " + flags.folder + " holds no log");
-  // Writes again what a failed sync left in memory only, as a server does at its start.
+  // Writes the records again that a failed sync left only in memory, as a server does at its start.
   log::recover_log(
       *files, [](const log::Group&) {}, log::range_behind(log::newest_snapshot(*files)));
   const auto made = stream::make_snapshot({.files = *files,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `starling journal`: looks into the log of `serve --journal`, checks it, writes its rows as a
-// trace and makes it smaller. Called by main.
+// `starling journal`: prints what a log of `serve --journal` holds, checks, copies and compacts the
+// log, and exports its rows as a trace. Called by main.
 #pragma once
 
 #include <functional>

@@ -20,9 +20,9 @@ struct CopiedLog {
   std::optional<stream::TickBegunRecord> last_tick{};
 };
 
-/// Copies the log in `from` to the folder `to`, which must be empty or not there, and reads the
-/// copy whole. `to` appears when it is complete. A server that starts with a restored log begins a
-/// new epoch. Throws std::runtime_error with a sentence, log::IoError, log::DamagedLog,
+/// Copies the log in `from` to the folder `to`, which must be empty or absent, and reads the whole
+/// copy to check it. `to` appears when it is complete. A server that starts with a restored log
+/// begins a new epoch. Throws std::runtime_error with a sentence, log::IoError, log::DamagedLog,
 /// stream::UnknownRecord; then there is no copy.
 CopiedLog copy_log(const std::string& from, const std::string& to, CopyPurpose purpose);
 

@@ -191,7 +191,7 @@ KnnPlan plan_knn(const KnnFlags& flags) {
   if (plan.queries.empty() && !flags.graph)
     throw sim::UsageError(
         "nothing is asked: add --queries FILE, or --graph for the neighbours of all points");
-  // excludes() of CLI11 would do for this check, but it refuses --graph=false too.
+  // CLI11's excludes() could make this check, but would also refuse --graph=false.
   if (!plan.queries.empty() && flags.graph)
     throw sim::UsageError(
         "--graph and --queries do not go together: the queries are all points, or those of a file");

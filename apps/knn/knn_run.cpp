@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and answers the queries in batches, and takes a graph in tiles, so that memory holds all
+// Reads and answers the queries in batches, and computes a graph in tiles, so that memory holds all
 // points but never more than one batch of queries and lists: see knn_run.hpp.
 #include "starling/apps/knn/knn_run.hpp"
 
@@ -331,7 +331,7 @@ class KnnRun {
   }
 
   const KnnPlan& plan_;
-  std::unique_ptr<Stopping> stopping_;  ///< null: a signal ends the program as it is
+  std::unique_ptr<Stopping> stopping_;  ///< null: signals have their default effect
   std::unique_ptr<sim::VectorFile> points_;
   std::uint32_t dimension_;
   MergedRows merged_;                         ///< counts points that rounding made equal

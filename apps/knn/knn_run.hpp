@@ -19,7 +19,7 @@ struct KnnPlan {
   std::string queries;  ///< empty: find the k-NN graph, with every point as a query
   std::string labels;
   std::uint32_t k = 10;
-  std::optional<double> radius;  ///< find all points within it instead of k; only with `out`
+  std::optional<double> radius;  ///< radius of the search, which replaces k; only with `out`
   Metric metric = Metric::l2;
   SearcherFlags searcher;
   std::string values;

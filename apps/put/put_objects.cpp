@@ -54,7 +54,6 @@ void check_flags(const PutObjectsFlags& flags) {
         "put", "give one object with --id and its place, name files, or pipe CSV or JSON lines in");
 }
 
-/// One run of the command.
 class PutObjects {
  public:
   explicit PutObjects(const PutObjectsFlags& flags)

@@ -69,7 +69,7 @@ struct ReplayPlan : TracePlan {
   std::string out;       ///< empty: no lists are written
   std::string commands;  ///< the endpoint of the server; empty: an embedded engine
   std::string results;
-  std::optional<protocol::KeyPair> key;  ///< the key pair that the server knows
+  std::optional<protocol::KeyPair> key;  ///< this client's key pair, if the server needs one
   std::int64_t connect_timeout_ms = 0;
   std::string stream;
 };

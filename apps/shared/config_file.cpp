@@ -24,8 +24,8 @@ namespace starling::apps {
 
 namespace {
 
-// Each command has variables of its own, because two commands can have different flags of one name.
-// For example, --tick takes "manual" in serve only.
+// Each command has variables of its own, because two commands can have different flags with the
+// same name. For example, --tick takes "manual" in serve only.
 std::string environment_name(const std::string& command, const std::string& flag) {
   std::string name = "STARLING_";
   name.append(command).append("_").append(flag);
@@ -74,8 +74,8 @@ std::string_view unquoted(std::string_view key) {
   return is_quoted ? key.substr(1, key.size() - 2) : key;
 }
 
-/// Returns the number of the line, from 1, that sets the key `path`, such as "serve.tick", or that
-/// begins the section of that name. 0 if no line does. CLI11 does not keep the lines of its items.
+/// Returns the number, from 1, of the line that sets the key `path`, such as "serve.tick", or that
+/// begins the section `path`. Returns 0 if there is no such line. CLI11 does not keep line numbers.
 std::size_t line_of(std::string_view file, const std::string& path) {
   std::string section;
   for (std::size_t number = 1; !file.empty(); ++number) {
@@ -147,7 +147,7 @@ class FileBelowEnvironment : public CLI::ConfigTOML {
                      sim::quoted_text(item.name) + did_you_mean(item.name, key_names(*command)));
   }
 
-  /// `path` is the key at fault, after its sections, such as "serve.tick".
+  /// `path` is the faulty key with its sections before it, such as "serve.tick".
   [[noreturn]] void refuse(const std::string& path, const std::string& why) const {
     const std::size_t line = line_of(text_, path);
     throw CLI::ConfigError("--config: " + program_.get_config_ptr()->as<std::string>() + ":" +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--config FILE` and the STARLING_COMMAND_FLAG variables of every command. The command line
+// The flag --config FILE and the STARLING_COMMAND_FLAG variables of every command. The command line
 // overrides the environment, and the environment overrides the file. Called by main.
 #pragma once
 

@@ -54,8 +54,8 @@ struct EngineChoice {
 /// chosen engine is not available, and sim::UsageError if the flags name several devices.
 EngineChoice choose_engine(const EngineFlags& flags);
 
-/// Makes the engine with which a server's log is replayed into tables, for example for a snapshot:
-/// on the CPU, with one thread.
+/// Makes an engine for replaying a server's log into tables, for example for a snapshot: on the
+/// CPU, with one thread.
 std::unique_ptr<Engine> snapshot_engine(const SpaceOptions& space);
 
 struct SearcherChoice {

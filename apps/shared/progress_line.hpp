@@ -43,9 +43,8 @@ std::string describe_skipped(const sim::TraceCounts& counts);
 /// no row was skipped.
 const char* skipped_hint(const sim::TraceCounts& counts);
 
-/// Prints to stderr, for each reason for which rows were skipped, the first such row: its place,
-/// its text and what is wrong. Also warns of times that are probably misread. Each line begins with
-/// the name of the command.
+/// Prints to stderr the first skipped row of each reason: its place, its text and what is wrong.
+/// Also warns of times that are probably misread. Each line begins with the name of the command.
 void print_first_skipped(const char* command, const sim::TraceCounts& counts);
 
 /// Returns why no row of a trace is left: the skipped rows and the rows outside --from and --until.

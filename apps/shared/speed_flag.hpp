@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --speed of the commands that play time: a multiple of real time, or max.
+// The flag --speed of the commands that play recorded time: a multiple of real time, or max.
 #pragma once
 
 #include <chrono>

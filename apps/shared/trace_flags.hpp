@@ -44,16 +44,16 @@ void add_trace_flags(CLI::App& command, TraceFlags& flags);
 
 void add_explain_flag(CLI::App& command, TraceFlags& flags);
 
-/// Prints to the standard output how each file of the trace is read, and its first three rows as
-/// they are understood.
+/// Prints to the standard output how each file of the trace is read, and its first three parsed
+/// rows.
 void explain_trace(const sim::Trace& trace);
 
 /// Checks and converts the flags. If a flag is wrong, throws a sim::UsageError that names this
 /// flag.
 TracePlan plan_trace(const TraceFlags& flags);
 
-/// Parses a flag that is a time of the trace, as --from is. Throws a sim::UsageError that names the
-/// flag if `text` is not a time.
+/// Parses a flag that is a time of the trace, such as --from. Throws a sim::UsageError that names
+/// the flag if `text` is not a time.
 std::int64_t trace_time_us(const std::string& flag, const std::string& text,
                            const sim::TraceOptions& options);
 
@@ -61,8 +61,8 @@ std::int64_t trace_time_us(const std::string& flag, const std::string& text,
 [[noreturn]] void refuse_flag(const std::string& flag, const std::string& text,
                               const std::string& wanted);
 
-/// Prints to stderr the layouts that were recognised for files whose layout no flag gives. Each
-/// line begins with the name of the command.
+/// Prints to stderr the layouts that were recognised because no flag gives them. Each line begins
+/// with the name of the command.
 void print_notes(const char* command, const sim::Trace& trace);
 
 }  // namespace starling::apps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error sentence for a mistyped command or flag, which main.cpp asks for when the command line
-// cannot be parsed, and the suggestions for all misspelt names.
+// Makes the error sentence for a mistyped command or flag, and suggestions for misspelt names.
+// main.cpp calls describe_unknown_word() if the command line cannot be parsed.
 #pragma once
 
 #include <span>

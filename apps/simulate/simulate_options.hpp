@@ -65,7 +65,7 @@ struct SimulatePlan {
   std::int64_t start_us = 0;
   std::optional<std::int64_t> length_us;
   std::optional<double> pace;  ///< a multiple of real time; std::nullopt: as fast as possible
-  std::optional<protocol::KeyPair> key;  ///< the key pair that the server knows
+  std::optional<protocol::KeyPair> key;  ///< this client's key pair, if the server needs one
   std::int64_t connect_timeout_ms = 0;
 };
 

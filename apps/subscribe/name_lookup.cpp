@@ -67,7 +67,7 @@ void NameLookup::ask_on(const std::stop_token& stop, protocol::Client& client) {
     const auto answers = count_max == 0 ? protocol::Problem{} : client.get_names(ids);
     lock.lock();
     if (!answers) {
-      cache_.give_up();  // an older server, which knows no names
+      cache_.give_up();  // an older server without GetNames
       changed_.notify_all();
       return;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the flags of `starling top`, asks for the metrics again and again, and shows them: see
-// top.hpp.
+// Adds the flags of `starling top`, fetches the metrics repeatedly, and shows them: see top.hpp.
 #include "starling/apps/top/top.hpp"
 
 #include <chrono>
@@ -34,7 +33,6 @@ struct TopFlags {
   bool json = false;
 };
 
-/// One run of the command.
 class Top {
  public:
   explicit Top(const TopFlags& flags)

@@ -33,8 +33,8 @@ namespace {
 constexpr std::int64_t skipped_us = 60'000'000;
 constexpr std::chrono::milliseconds look_again{100};
 
-/// The recording as the HTTP endpoint shows and changes it. Event times are those of Playback,
-/// counted from the first tick.
+/// The recording as the HTTP endpoint shows and changes it. Converts event times to the times of
+/// Playback, which count from the first tick.
 class PlayedRecording : public stream::Recording {
  public:
   explicit PlayedRecording(Playback& playback) : playback_(playback) {}

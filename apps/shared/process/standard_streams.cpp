@@ -15,8 +15,8 @@
 
 namespace starling::apps {
 
-// open() returns the lowest free number. The loop goes upwards, so this is the number of the closed
-// descriptor.
+// open() returns the lowest free number. Because the loop goes upwards, the closed descriptor has
+// this number.
 void open_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)

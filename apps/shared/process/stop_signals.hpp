@@ -18,12 +18,12 @@ class StopSignals {
   /// because threads inherit the signal mask.
   StopSignals();
 
-  /// True once one of the signals has come.
+  /// Returns true once one of the signals has come.
   bool asked_to_stop();
   /// Waits until one of the signals has come, but at most for `longest`. Returns asked_to_stop().
   bool wait_for(std::chrono::milliseconds longest);
-  /// The exit status of a program that a signal has stopped before its end: 130 after SIGINT, 143
-  /// after SIGTERM.
+  /// Returns the exit status for a program that a signal has stopped: 130 after SIGINT, 143 after
+  /// SIGTERM.
   int exit_status() const { return 128 + signal_; }
 
  private:
@@ -40,7 +40,7 @@ struct StoppedError : std::runtime_error {
 };
 
 /// While this object exists, SIGINT and SIGTERM end the program within 50 ms, with exit_status() of
-/// the signals. Use this class in phases in which no loop calls asked_to_stop().
+/// the signals. Use this class while no loop calls asked_to_stop().
 class EndAtSignal {
  public:
   /// If a signal comes, the thread of this object calls `clean_up` and then ends the program.

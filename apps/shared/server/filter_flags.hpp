@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// -k and the filter of a query or a question: which objects count, and how many of them.
+// The flag -k and the flags of a filter, for queries and questions: how many neighbours, and which
+// objects count.
 #pragma once
 
 #include <cstdint>

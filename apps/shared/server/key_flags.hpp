@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --key and --server-key of all commands that talk to a running server.
+// The flags --key and --server-key of all commands that talk to a running server.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --lon --lat [--alt] or --x --y [--z]: a place, as the commands put and ask take it.
+// The flags of a place, for the commands put and ask: --lon --lat [--alt] or --x --y [--z].
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --connect, --results, --timeout and --key of the commands that talk to a running server, and the
-// client that they describe.
+// The flags --connect, --results, --timeout and --key of the commands that talk to a running
+// server, and the options of a client that they give.
 #pragma once
 
 #include <string>
