@@ -8,11 +8,11 @@
 
 namespace starling::bench {
 
-/// Sends messages with frames of these sizes, one message a subscriber, from one socket over
-/// loopback to subscribers with a thread each. Returns the median, in milliseconds, of the time
-/// from the first frame's sending until all subscribers have received their last frame. The
-/// sender's context has one I/O thread for each subscriber. Throws std::runtime_error if the
-/// messages do not arrive.
+/// Sends one message to each subscriber, from one socket over loopback. `frame_bytes` has the sizes
+/// of the frames of each message. Each subscriber has a thread. Returns the median, in
+/// milliseconds, of the time from the first frame's sending until all subscribers have received
+/// their last frame. The sender's context has one I/O thread for each subscriber. Throws
+/// std::runtime_error if the messages do not arrive.
 double bare_zmq_p50_ms(const std::vector<std::vector<std::size_t>>& frame_bytes);
 
 }  // namespace starling::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribers that read every list of every tick, each of one stream and on its own thread. The
-// workload `million` uses them.
+// Subscribers that read every list of every tick. Each subscriber has one stream and one thread.
+// The workload `million` uses them.
 #pragma once
 
 #include <cstddef>

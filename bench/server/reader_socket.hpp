@@ -14,8 +14,8 @@ namespace starling::bench {
 /// socket, which the caller closes. Throws std::runtime_error if the server refuses the request.
 int open_reader(const std::string& endpoint, const std::string& request, std::string_view awaited);
 
-/// Opens a WebSocket with the view, whose request has the number 1. Everything after the head of
-/// the answer is still to be read.
+/// Opens a WebSocket and requests the view, with request number 1. The caller reads everything
+/// after the head of the answer.
 int open_view(const std::string& endpoint, const protocol::View& view);
 
 /// Sends a message of at most 125 bytes in one frame. `first_byte` has the kind of the frame.

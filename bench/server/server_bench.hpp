@@ -13,7 +13,7 @@
 namespace starling::bench {
 
 struct ServerBenchOptions {
-  std::vector<std::string> workloads;    ///< names; empty: every workload with runs_unasked
+  std::vector<std::string> workloads;    ///< names; empty: all workloads with runs_unasked
   ServerProgram program;                 ///< the program whose `serve` is measured
   std::vector<std::string> serve_flags;  ///< added after the flags of the workload
   double duration_s = 0;  ///< measured time of workloads with a duration; 0: the workload's default

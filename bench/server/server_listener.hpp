@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Listener is a subscriber with its own thread and connections. It records when it had received
-// each tick completely. It serves the workloads that advance ticks on request: server_ticks.cpp and
+// A Listener is a subscriber with its own thread and connections. It records the time at which each
+// tick is complete. The workloads that advance ticks on request use it: server_ticks.cpp and
 // server_vectors.cpp.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads `subscribers`, many subscribers of many streams, and `fan-out`, many subscribers of
-// one stream. The server ticks by the clock. Each subscriber has its own socket, and a few threads
-// of this process read all of them.
+// The workload `subscribers` has many subscribers of many streams, and `fan-out` has many
+// subscribers of one stream. The server ticks by the clock. Each subscriber has its own socket, and
+// a few threads of this process read all of them.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -144,7 +144,7 @@ std::uint64_t newest_complete(const Readers& readers) {
 
 struct Outcome {
   std::vector<double> latencies_ms;  ///< [tick]: time between tau and the last subscriber's message
-  /// [tick]: time between the first subscriber's message and the last's.
+  /// [tick]: time between the first subscriber's message and the last subscriber's message.
   std::vector<double> spreads_ms;
   std::uint64_t bytes = 0;  ///< bytes of the messages that arrived
   std::uint64_t lost = 0;   ///< messages that did not arrive

@@ -19,7 +19,7 @@ constexpr double duration_s_default = 5;
 constexpr double warm_up_share = 0.1;
 constexpr std::size_t steps = 8;
 
-// On the wire: the id, the time and two coordinates of a row.
+// Bytes on the wire of a row's id, time and two coordinates.
 constexpr double row_bytes = 32;
 
 /// A client, and the rows that it sends.

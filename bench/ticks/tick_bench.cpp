@@ -76,8 +76,8 @@ class Run {
             static_cast<double>(all) / options_.objects};
   }
 
-  /// A list that the last tick reported and that has k neighbours. It is compared with the peer's
-  /// list.
+  /// A list that the last tick reported and that has k neighbours. compare() compares it with the
+  /// peer's list.
   struct Probe {
     /// Index of the query. If the objects are the queries: index of the object.
     std::size_t query = 0;

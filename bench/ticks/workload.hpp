@@ -27,7 +27,8 @@ struct WorkloadOptions {
   Layout layout = Layout::uniform;
   Space space = Space::planar2;
   std::uint32_t objects = 0;
-  std::uint32_t queries = 0;  ///< laid out like the objects, at rest; 0: each object is a query
+  std::uint32_t queries = 0;  ///< number of queries, laid out like the objects and at rest; 0: each
+                              ///< object is a query
   std::uint32_t k = 0;
   double moving_share = 1.0;
   int ticks = 0;          ///< the number of ticks measured by default

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus of `bench knn`, in the kind of host memory from which its upload is measured.
+// The corpus of `bench knn`, in one of three kinds of host memory, because the time of its upload
+// depends on the kind.
 #pragma once
 
 #include <cstdint>

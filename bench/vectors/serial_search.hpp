@@ -43,9 +43,9 @@ struct SerialTime {
 SerialTime time_serial_search(Metric metric, VectorsView corpus, VectorsView queries, bool is_graph,
                               std::uint32_t k, SerialSelection selection, double seconds);
 
-/// Returns the milliseconds in which one core selects the k least of each row of a matrix of random
-/// numbers by std::nth_element, and sorts them. Runs for about a second, and extrapolates to all
-/// rows.
+/// Returns the time in milliseconds in which one core selects the k least numbers of each row of a
+/// random matrix by std::nth_element, and sorts them. Runs for about a second, and extrapolates to
+/// all rows.
 double serial_selection_ms(std::uint32_t rows, std::uint32_t columns, std::uint32_t k);
 
 }  // namespace starling::bench
