@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of single values and arrays: see check.hpp.
+// Checks single values and arrays of a request, and writes the sentence of each refusal: see
+// check.hpp.
 #include "starling/protocol/wire/check.hpp"
 
 #include <cmath>
@@ -14,8 +15,9 @@
 namespace starling::protocol {
 namespace {
 
-/// Returns the bytes of the well-formed UTF-8 sequence at the start of `text`, which must not be
-/// empty; 0 if there is none. Unicode 15, table 3-7, defines these sequences.
+/// Returns the length in bytes of the well-formed UTF-8 sequence at the start of `text`, or 0 if
+/// `text` does not start with one. `text` must not be empty. Unicode 15, table 3-7, defines these
+/// sequences.
 std::size_t utf8_sequence_length(std::string_view text) {
   const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = octet(0);

@@ -16,7 +16,6 @@
 
 namespace starling::protocol {
 
-/// Returns a Problem with the code bad_value.
 Problem bad_value(std::string sentence);
 
 /// Returns true if the text is well-formed UTF-8: no overlong forms, no surrogates, nothing beyond
@@ -30,7 +29,7 @@ std::optional<Problem> check_text(std::string_view what, std::string_view text,
 
 std::optional<Problem> check_stream_name(std::string_view name);
 
-/// Returns a Problem if the query's k, distance_max_m or age_max_us is not allowed.
+/// Returns a Problem if the query's k, distance_max_m, regress or age_max_us is not allowed.
 std::optional<Problem> check_query(const QuerySpec& query, const Limits& limits);
 
 /// Returns a Problem if a rectangle is not allowed in the space. No rectangle is allowed in a
@@ -51,7 +50,7 @@ std::optional<Problem> check_row_count(std::string_view what, std::uint64_t coun
 /// Returns a Problem with the code array_mismatch unless the array `name` has `size` == `rows`
 /// entries.
 std::optional<Problem> check_same_length(std::string_view name, std::size_t size, std::size_t rows);
-/// The same for an array that may be empty.
+/// Like check_same_length, but the array may also be empty.
 std::optional<Problem> check_none_or_same_length(std::string_view name, std::size_t size,
                                                  std::size_t rows);
 /// Returns a Problem unless the batch has either `coordinates` or `coordinates_f32`, with

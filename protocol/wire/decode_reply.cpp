@@ -13,8 +13,8 @@ namespace {
 
 using Refusal = std::optional<Problem>;
 
-// The most tables in a reply. Stats, Streams, Queries and the reasons of a BatchReply have many
-// tables.
+// The most tables that a reply may have. Each counter, stream, query and reason of a rejection is a
+// table.
 constexpr std::size_t tables_max = 65'536;
 
 template <class Table>
@@ -191,7 +191,8 @@ Refusal read(const wire::Queries& table, Queries& reply) {
            .query_count = table.query_count(),
            .queries = {}};
   if (table.queries() == nullptr) return std::nullopt;
-  // Several tables may share one vector, and each decoded query gets a copy.
+  // Several query tables of a frame may share one vector, but each decoded query gets a copy. The
+  // check below limits the memory of all copies.
   std::size_t components = 0;
   for (const wire::Query* each : *table.queries()) {
     if (each->anchor() > wire::AnchorKind::MAX || each->regress() > wire::RegressionWeights::MAX)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes requests: see request_codec.hpp. All that clients send enters the server here.
+// Decodes requests and refuses invalid ones: see request_codec.hpp. socket_codec.cpp decodes the
+// requests that only a WebSocket carries.
 #include <algorithm>
 #include <array>
 #include <new>
@@ -60,7 +61,8 @@ Refusal check_no_vectors(const UpdateBatch& batch, Space space) {
   return std::nullopt;
 }
 
-/// Each space has a fixed number of components, but in wgs84 the altitude may be left out.
+/// Refuses a batch whose rows have a wrong number of components. In wgs84, rows may leave out the
+/// altitude.
 Refusal check_components(const UpdateBatch& batch, const Limits& limits) {
   const Space space = limits.space;
   if (space == Space::vector) return check_dimension(batch.dimension, limits);
@@ -378,8 +380,8 @@ Refusal read_body(const wire::Request& root, const Limits& limits, DecodedReques
                      " is not one of protocol version " + std::to_string(protocol_version) + "."};
 }
 
-/// See DecodedRequest::hash. Skips both fields in whichever order the frame has them. The frame
-/// must be verified.
+/// See DecodedRequest::hash. Skips the request id and the session, in whichever order the frame has
+/// them. The frame must be verified.
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   const auto& table = *flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
   const auto end_of = [&](flatbuffers::voffset_t field) {
@@ -404,9 +406,10 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return hash;
 }
 
-/// In a frame, several entries of PutQueries may share one table, of which a decoded query takes
-/// more than ten times the bytes. This check runs before any memory is taken for them. A query with
-/// a table of its own, an id and a k takes at least `query_bytes_min` bytes of the frame.
+/// In a frame, several entries of PutQueries may share one table, but each decoded query takes more
+/// than ten times the bytes of a small table. This check runs before any memory is taken for the
+/// decoded queries. A query with a table of its own, an id and a k takes at least `query_bytes_min`
+/// bytes of the frame.
 Refusal check_shared_tables(const wire::Request& root, std::size_t frame_bytes) {
   constexpr std::size_t query_bytes_min = 16;
   const auto* body = root.body_as_PutQueries();
@@ -453,7 +456,7 @@ DecodedRequest decode_request(const AlignedBytes& frame, const Limits& limits) {
     request.problem = check_shared_tables(*root, bytes.size());
     if (!request.problem) request.problem = read_body(*root, limits, request);
   } catch (const std::bad_alloc&) {
-    request.problem = out_of_memory();  // caught here, where the head of the reply is known
+    request.problem = out_of_memory();  // caught here: the reply needs request.head
   }
   if (request.sequenced) request.hash = hash_of(bytes);
   return request;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See reply_codec.hpp.
+// Writes each reply as a FlatBuffer of the table Reply: see reply_codec.hpp.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See request_codec.hpp.
+// Writes each request as a FlatBuffer of the table Request: see request_codec.hpp.
 #include <cstddef>
 #include <type_traits>
 #include <variant>

@@ -33,12 +33,13 @@ enum class ErrorCode : std::uint16_t {
   not_manual,          ///< AdvanceTick to a server whose ticks follow the wall clock
   tau_too_early,       ///< AdvanceTick to a time before the last tick's
   tick_failed,         ///< the engine failed; the old lists stay valid
-  page_expired,        ///< the snapshot of this page is no longer held
+  page_expired,        ///< the server no longer holds the snapshot of this page
   shutting_down,
-  answer_failed,  ///< the engine, or a log without room, could not answer this question
-  not_allowed,    ///< the principal lacks a role, or what it asks for is another principal's
+  answer_failed,  ///< the engine failed, or the log's disk is full
+  not_allowed,    ///< the principal lacks a role, or used what belongs to another principal
   /// The server's log was put back from a copy, and lacks requests that were acknowledged. No
-  /// server sends it: the client library finds it out, and fails the requests that are unanswered.
+  /// server sends this code: the client library detects the loss, and fails the unanswered
+  /// requests.
   log_put_back,
 };
 inline constexpr auto last_error_code = ErrorCode::log_put_back;
@@ -70,7 +71,7 @@ enum class RowReason : std::uint8_t {
   value_infinite,        ///< the value of an object is infinite
   not_allowed,           ///< the id is outside the principal's ranges in the keys file
   not_owner,             ///< the query or name belongs to another principal
-  // The principal is at its quota in the keys file.
+  // The next three: the principal has reached its quota in the keys file.
   too_many_queries_of_principal,
   too_many_neighbors_of_principal,
   too_many_names_of_principal,
@@ -85,8 +86,8 @@ std::string_view to_string(RowReason reason);
 /// sequence_forgotten, because that number was used up when the request was applied.
 bool consumes_sequence(ErrorCode code);
 
-/// The limit that a request or a row reached. `name` is the name of its flag without the leading
-/// dashes; it is empty if no limit was reached.
+/// The limit that a request or a row reached. `name` is the limit's flag without the leading
+/// dashes, or empty if no limit was reached.
 struct ReachedLimit {
   std::string name{};
   std::uint64_t value = 0;
@@ -103,8 +104,8 @@ struct Problem {
   ReachedLimit limit{};
 };
 
-/// Returns the sentence of a Problem without "Query 0: " or "Question 0: ". Its reader has sent
-/// only one query or question, and does not number them.
+/// Returns the sentence of a Problem without "Query 0: " or "Question 0: ". Clients that send only
+/// one query or question do not number them.
 std::string_view without_first_row(std::string_view sentence);
 
 /// Returns the refusal of a request for which the server has no memory. The code of the refusal is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alignment of received frames: see frame.hpp.
+// Copies a received frame that is not aligned: see frame.hpp.
 #include "starling/protocol/wire/frame.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The types of a frame to send (Frame) and of a received frame (AlignedBytes). FlatBuffers reads
 // numbers in place, so a received frame must start at an address that is a multiple of 8. ZeroMQ
-// does not guarantee this.
+// does not align frames.
 #pragma once
 
 #include <cstddef>

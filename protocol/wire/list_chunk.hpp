@@ -56,8 +56,8 @@ struct ListSource {
 /// tick began before the stream asked for positions or tags.
 ReportWith carried_columns(const ListSource& source);
 
-/// Returns how many reports, from the first on, fit in one chunk of `bytes_max`: at least 1 if
-/// there are reports.
+/// Returns how many reports, from the first on, fit in one chunk of `bytes_max` bytes. Returns at
+/// least 1 if there are reports.
 std::size_t lists_that_fit(std::span<const QueryReport> reports, const ReportWith& with,
                            std::size_t bytes_max = chunk_bytes_max);
 

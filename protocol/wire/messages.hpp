@@ -35,7 +35,7 @@ struct Hello {
   std::string_view client{};         ///< a name for logs
   std::string_view key{};            ///< reserved for access rights; leave it empty
   std::uint64_t resume_session = 0;  ///< the session to continue, or 0
-  std::uint64_t first_sequence = 1;  ///< first number of the session, if a new one begins
+  std::uint64_t first_sequence = 1;  ///< first sequence number, if this Hello begins a session
 };
 
 /// Positions or vectors, each with its time. Either `coordinates` or `coordinates_f32` holds the
@@ -46,7 +46,7 @@ struct UpdateBatch {
   std::uint8_t components = 2;  ///< numbers in each row; not used in a vector space
   std::span<const double> coordinates{};
   std::span<const float> coordinates_f32{};
-  std::span<const std::uint32_t> tags{};  ///< empty: this batch says nothing about tags
+  std::span<const std::uint32_t> tags{};  ///< empty: tags stay as they are
   std::uint32_t dimension = 0;            ///< numbers in each row of a vector space; else 0
   std::span<const Label> labels{};   ///< empty: labels stay as they are; no_label removes a label
   std::span<const double> values{};  ///< empty: values stay as they are; NaN removes a value
@@ -119,7 +119,8 @@ struct GetSnapshot {
 /// and leases are ignored.
 struct GetNeighbors {
   std::vector<QuerySpec> questions{};
-  /// tau, in microseconds since 1970: about the last tick at or before it, from the server's log.
+  /// Time in microseconds since 1970. If it is set, the questions are about the last tick at or
+  /// before this time, from the server's log.
   std::optional<std::int64_t> at_us{};
 };
 
@@ -141,14 +142,15 @@ struct GetNames {
   std::span<const std::uint64_t> object_ids{};
 };
 
-/// The next requests are answered in pages. `page` is 0 for the first page, or next_page of the
-/// page before. `rows_max` limits the rows of the page; 0: as many as the server allows.
+/// Asks for the streams of the server. ListStreams, ListQueries and GetObjects are answered in
+/// pages: `page` is 0 for the first page, or next_page of the page before. `rows_max` limits the
+/// rows of the page; 0: as many as the server allows.
 struct ListStreams {
   std::uint64_t page = 0;
   std::uint32_t rows_max = 0;
 };
 
-/// Asks for the standing queries of a stream.
+/// Asks for the standing queries of a stream, page by page as in ListStreams.
 struct ListQueries {
   std::string_view stream{};
   std::uint64_t page = 0;
@@ -160,15 +162,15 @@ struct RemoveStream {
   std::string_view name{};
 };
 
-/// Asks for objects by their ids, which takes one page, or in a rectangle.
+/// Asks for objects by their ids, in one page, or for all objects in a rectangle, page by page.
 struct GetObjects {
   std::span<const std::uint64_t> object_ids{};
-  std::optional<Rectangle> rectangle{};  ///< std::nullopt: by ids
+  std::optional<Rectangle> rectangle{};  ///< std::nullopt: `object_ids` names the objects
   std::uint64_t page = 0;
   std::uint32_t rows_max = 0;
 };
 
-/// Ends the session of the request. Send it when all requests of the session are answered.
+/// Ends the session that sends it. Send it after all other requests of the session are answered.
 struct EndSession {};
 
 using RequestBody =
@@ -193,8 +195,8 @@ bool is_batch(const RequestBody& body);
 struct ReplyHead {
   std::uint64_t request_id = 0;
   std::uint64_t sequence = 0;  ///< sequence of the answered request
-  /// The record of the request is before this place of the server's log. 0: the reply tells of no
-  /// change, or there is no log.
+  /// The record of the request is before this place of the server's log. 0: the request changes
+  /// nothing, or the server has no log.
   std::uint64_t place = 0;
   bool operator==(const ReplyHead&) const = default;
 };
@@ -206,20 +208,20 @@ struct ErrorReply {
 
 struct HelloReply {
   std::uint64_t session = 0;
-  bool resumed = false;             ///< false: this session is new and knows nothing of an old one
+  bool resumed = false;  ///< false: the session is new, without the state of an older one
   std::uint64_t last_sequence = 0;  ///< all requests up to this number are applied
-  std::uint64_t epoch = 0;          ///< random; another one: the server has another history
+  std::uint64_t epoch = 0;          ///< random; a different epoch means a different history
   std::string_view server{};        ///< program and version, for logs
   SpaceOptions space{};
   bool manual_ticks = false;
   Limits limits{};                    ///< limits.space equals space.space
   std::uint64_t session_idle_ms = 0;  ///< the server forgets a session that is silent for longer
   std::vector<Run> runs{};            ///< the last of the server's log, the newest first
-  /// The session's next number: all before are in the server's tables and log. 0: the server has no
-  /// log, or is older than this field.
+  /// The session's next sequence number: all requests with lower numbers are in the server's tables
+  /// and log. 0: the server has no log, or is older than this field.
   std::uint64_t next_sequence = 0;
-  /// The endpoint on which the results socket listens, as the server was told: its host may be a
-  /// wildcard. Empty: the server is older than this field. See results_of().
+  /// The endpoint on which the results socket listens, as in the server's options: its host may be
+  /// a wildcard. Empty: the server is older than this field. See results_of().
   std::string results{};
 };
 
@@ -252,8 +254,8 @@ struct BatchReply {
 
 /// The reply to PutStream, RemoveStream, EndSession and ReportReceived.
 struct Done {
-  /// In the reply to ReportReceived, the number of the stream's newest message; 0: it has no
-  /// message, the report has another epoch, or the server is older than this field.
+  /// In the reply to ReportReceived, the number of the stream's newest message; 0: the stream has
+  /// no message, the report has another epoch, or the server is older than this field.
   std::uint64_t sequence = 0;
 };
 
@@ -270,7 +272,7 @@ struct SnapshotHead {
   /// from its `lists`.
   ReportWith with{};
   std::vector<Run> runs{};  ///< the last of the server's log, the newest first
-  std::uint64_t place = 0;  ///< all that the lists follow from is before this place of the log
+  std::uint64_t place = 0;  ///< the lists depend only on records before this place of the log
 };
 
 struct SnapshotPage {
@@ -327,7 +329,7 @@ struct StreamInfo {
   ReportWith with{};
   std::uint64_t query_count = 0;
   std::uint64_t subscription_count = 0;
-  std::uint64_t sequence = 0;  ///< sequence of its last message; see SnapshotHead::sequence
+  std::uint64_t sequence = 0;  ///< number of its last message; see SnapshotHead::sequence
   bool operator==(const StreamInfo&) const = default;
 };
 
@@ -357,7 +359,7 @@ struct Objects {
   std::span<const std::int64_t> times_us{};
   std::span<const double> positions{};  ///< three numbers for each object; none in a vector space
   std::span<const std::uint32_t> tags{};
-  /// One name for each object, or none at all; an empty text: no name.
+  /// One name for each object; an empty text means no name. Empty if no object has a name.
   std::vector<std::string_view> names{};
   std::span<const std::uint64_t> missing_ids{};  ///< the requested ids that are not alive
 };

@@ -12,7 +12,7 @@ namespace starling::protocol {
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Query>>> add_queries(
     flatbuffers::FlatBufferBuilder& builder, const std::vector<QuerySpec>& queries);
 
-/// Returns the values of a table whose enums are valid. Copies the vector of a fixed anchor.
+/// Reads a query. The table's enums must be valid. Copies the vector of a fixed anchor.
 QuerySpec query_of(const wire::Query& table);
 
 }  // namespace starling::protocol

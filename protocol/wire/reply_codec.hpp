@@ -29,7 +29,7 @@ Frame encode_snapshot_page(const ReplyHead& head, const SnapshotHead& page,
 Frame encode_neighbors(const ReplyHead& head, const NeighborsHead& answer, const ListSource& lists,
                        std::span<const std::uint32_t> unknown = {});
 
-/// Replaces the place in an encoded reply, which must not be 0.
+/// Replaces the place in an encoded reply. The reply's old place must not be 0.
 void set_place(Frame& frame, std::uint64_t place);
 
 struct DecodedReply {

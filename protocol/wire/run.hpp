@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs and places tell whether a server's log still holds what a client was told. Each start of a
-// server with a log is a run, with a random id, and the log notes where it began. A log that was
-// put back from a copy ends before some of what an earlier run told. Subscribers and producers
-// compare both: docs/decisions/0023-logs-put-back.md.
+// A run is one start of a server with its log. It has a random id, and the log notes the place
+// where it began. A log that was put back from a copy lacks the last records of an earlier run.
+// Subscribers and producers compare runs and places to detect this:
+// docs/decisions/0023-logs-put-back.md.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,26 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// Where in the history of a log something was told.
+/// The point in a log's history at which the server sent a message.
 struct RunPlace {
   Run run{};
-  std::uint64_t run_before = 0;  ///< the id of the run before it in the log; 0: none
-  std::uint64_t place = 0;       ///< all that it follows from is before this place of the log
+  std::uint64_t run_before = 0;  ///< the id of the run before `run` in the log; 0: none
+  std::uint64_t place = 0;  ///< the message depends only on records before this place of the log
   bool operator==(const RunPlace&) const = default;
 };
 
-/// Returns whether the log of the server that sent `now` still holds everything that `held` follows
-/// from. If not, or if a whole run lies between the two, they may belong to different histories.
-/// Returns true if one of them has no run: then only the epochs can tell.
+/// Returns true if the log of the server that sent `now` still has all records on which `held`
+/// depends. Returns false if a record is missing, or if a whole run lies between `held` and `now`,
+/// which then may belong to different histories. Returns true if `held` or `now` has no run: then
+/// only the epochs can show a different history.
 inline bool is_same_history(const RunPlace& held, const RunPlace& now) {
   if (held.run.id == 0 || now.run.id == 0 || held.run.id == now.run.id) return true;
   return now.run_before == held.run.id && held.place <= now.run.begun;
 }
 
-/// The same for a reply that run `id` gave at `place`. `runs` are all runs that the server knows,
-/// the newest first.
+/// Returns true if the log still has all records on which a message of run `id` at `place` depends.
+/// `runs` are all runs that the server knows, the newest first. Returns true if `id` is 0 or `runs`
+/// is empty: then only the epochs can show a different history.
 inline bool is_in_log(std::uint64_t id, std::uint64_t place, std::span<const Run> runs) {
   if (id == 0 || runs.empty() || runs.front().id == id) return true;
   for (std::size_t i = 1; i < runs.size(); ++i)

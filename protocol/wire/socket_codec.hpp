@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages that only a WebSocket carries: requests about the socket, and what a view shows. The
-// server decodes the former and encodes the latter. protocol/README.md describes both for clients.
+// The messages that only a WebSocket carries: requests about the socket itself, which the server
+// decodes, and the contents of a view, which the server encodes. protocol/README.md describes all
+// of them for clients.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace starling::protocol {
 
-/// What a screen shows.
+/// Asks for the objects in a rectangle, or for a raster of their counts if there are too many.
 struct View {
   static constexpr std::uint32_t most_objects = 200'000;
   static constexpr std::uint32_t most_cells = 1u << 18;
@@ -43,19 +44,20 @@ struct EndFollow {
 using SocketBody = std::variant<View, EndView, Follow, EndFollow>;
 
 struct DecodedSocketRequest {
-  std::uint64_t request_id = 0;  ///< 0: the frame is not such a request
+  std::uint64_t request_id = 0;  ///< 0: the frame is not a SocketRequest
   std::optional<Problem> problem{};
   SocketBody body{};  ///< points into the frame; do not use it if there is a problem
 };
 
-/// What a message of a WebSocket is.
+/// The table that a message of a client has, by its file identifier: Request, SocketRequest or
+/// neither.
 enum class SocketMessageKind : std::uint8_t { other, request, socket_request };
 SocketMessageKind kind_of(std::span<const std::byte> message);
 
 /// Decodes a request about the socket, and checks all that does not depend on the server's state.
 DecodedSocketRequest decode_socket_request(const AlignedBytes& frame, Space space);
 
-/// The fields of a message of a view that a ViewTick and a ViewRaster have.
+/// The fields that ViewTick and ViewRaster have in common.
 struct ViewHead {
   std::uint64_t view = 0;    ///< the request id of the View
   std::uint64_t number = 0;  ///< number of the message in its view, counted from 1
@@ -67,8 +69,8 @@ struct ViewHead {
   std::uint64_t in_view = 0;
 };
 
-/// What has changed since the last message. Each span of numbers of positions has two for each
-/// slot.
+/// What has changed in the view since its last message. Spans whose names end in _xy have two
+/// numbers for each slot.
 struct ViewChanges {
   bool is_whole = false;
   std::span<const Slot> left{};
@@ -92,14 +94,14 @@ struct ViewCells {
 Frame encode_view_tick(const ViewHead& head, const ViewChanges& changes);
 Frame encode_view_raster(const ViewHead& head, const ViewCells& cells);
 
-// For clients.
+// Tests and benchmarks call the functions below, as clients.
 
 Frame encode_socket_request(std::uint64_t request_id, const SocketBody& body);
 
 struct DecodedView {
   std::optional<Problem> problem{};
   ViewHead head{};
-  std::variant<ViewChanges, ViewCells> body{};  ///< points into the frame, but for the names
+  std::variant<ViewChanges, ViewCells> body{};  ///< points into the frame; holds no names
   std::vector<std::string_view> names{};        ///< names of the entered objects; may be empty
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See text_id.hpp.
+// Parses decimal ids and hashes all other texts: see text_id.hpp.
 #include "starling/protocol/wire/text_id.hpp"
 
 #include <charconv>

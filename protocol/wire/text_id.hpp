@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users may know an object by a text. This file converts such a text to the 64-bit id that
-// everything else uses. The trace readers, `starling subscribe` and the server's check of PutNames
-// use it.
+// Converts the text by which users know an object to the 64-bit id that everything else uses. The
+// trace readers, `starling subscribe` and the server's check of PutNames call these functions.
 #pragma once
 
 #include <string_view>

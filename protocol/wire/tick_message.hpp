@@ -33,7 +33,7 @@ struct TickHeader {
   /// The number of this message in its stream: 1, 2, 3, ..., one message per tick.
   std::uint64_t sequence = 0;
   bool failed = false;  ///< true: the tick failed; the lists of the tick before stay valid
-  std::uint64_t object_count = 0;   ///< alive in the snapshot; 0 if the tick failed
+  std::uint64_t object_count = 0;   ///< objects alive in the snapshot; 0 if failed
   std::uint32_t chunk_count = 0;    ///< the encoder computes this and the two counts below
   std::uint64_t list_count = 0;     ///< updated lists
   std::uint64_t removal_count = 0;  ///< removed lists

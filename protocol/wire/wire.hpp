@@ -58,7 +58,7 @@ inline flatbuffers::Offset<flatbuffers::String> add_text(flatbuffers::FlatBuffer
   return builder.CreateString(text.data(), text.size());
 }
 
-/// Adds an array of texts. Empty texts, such as the names of objects without one, share one string.
+/// Adds an array of texts. All empty texts share one string.
 inline flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> add_texts(
     flatbuffers::FlatBufferBuilder& builder, std::span<const std::string_view> texts) {
   std::vector<flatbuffers::Offset<flatbuffers::String>> offsets;

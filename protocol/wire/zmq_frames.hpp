@@ -19,7 +19,7 @@ inline AlignedBytes to_aligned(const zmq::message_t& message) {
   return AlignedBytes({static_cast<const std::byte*>(message.data()), message.size()});
 }
 
-/// Calls `call`, and calls it again as long as a signal interrupts it.
+/// Calls `call`, and repeats the call while signals interrupt it.
 template <class Call>
 auto uninterrupted(const Call& call) {
   while (true) {
