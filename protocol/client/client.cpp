@@ -31,8 +31,8 @@ FoundObject object_of(const Objects& page, std::size_t row) {
   return object;
 }
 
-/// Returns the page after `page`. Each page has a greater number than the one before, so that the
-/// pages of a faulty server end too.
+/// Returns the page after `page`. Refuses a number that does not rise, because a faulty server
+/// could otherwise send pages without end.
 Result<std::uint64_t> page_after(std::uint64_t page, std::uint64_t next_page) {
   if (next_page == 0 || next_page > page) return next_page;
   return Problem{ErrorCode::malformed, "The server's next_page is not after page " +
@@ -192,7 +192,7 @@ Result<std::vector<QuerySpec>> Client::queries(std::string_view stream) {
 }
 
 Result<ObjectAnswers> Client::objects(std::span<const std::uint64_t> object_ids) {
-  // A server that is older than GetObjects says 0, and refuses the request.
+  // page_rows_max is 0 if the server is older than GetObjects. It then refuses the request.
   const std::size_t ids_max = std::max<std::size_t>(server().limits.page_rows_max, 1);
   ObjectAnswers answers;
   do {

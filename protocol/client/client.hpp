@@ -33,26 +33,26 @@ namespace starling::protocol {
 struct ClientOptions {
   std::string commands = "tcp://127.0.0.1:7411";
   std::string name = "starling client";  ///< the name that the server logs
-  /// Encrypts the connection, for a server with keys; read_key_file() reads it. Its server_key must
-  /// be given. std::nullopt: the server has no keys.
+  /// The key pair that encrypts the connection to a server with keys, from read_key_file(). It must
+  /// have a server_key. std::nullopt: the server has no keys.
   std::optional<KeyPair> key{};
   std::int64_t timeout_ms = 30'000;  ///< longest wait for one reply, reconnects included
   /// Longest wait for the reply to the first Hello, unless timeout_ms is shorter.
   std::int64_t connect_timeout_ms = 30'000;
-  /// Longest wait if the first connection is refused again and again, because nothing listens. A
-  /// server that is starting needs less.
+  /// Longest wait if the first connection is refused because nothing listens at the endpoint. A
+  /// starting server listens within the default time.
   std::int64_t refused_timeout_ms = 300;
   std::int64_t reconnect_after_ms = 5'000;  ///< reconnects after this long without a reply
 };
 
-/// Thrown if no reply comes within timeout_ms, or within connect_timeout_ms for the first hello;
-/// and earlier if the first connection is refused.
+/// Thrown if no reply comes within timeout_ms, or no reply to the first hello within
+/// connect_timeout_ms. Thrown after refused_timeout_ms if nothing listens at the endpoint.
 class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Thrown if ZeroMQ cannot connect to the endpoint, because the endpoint is malformed or not that
-/// of a server's commands.
+/// Thrown if ZeroMQ cannot connect to the endpoint, because the endpoint is malformed or is not a
+/// server's commands endpoint.
 class EndpointError : public std::runtime_error {
  public:
   explicit EndpointError(const std::string& sentence) : std::runtime_error(sentence) {}
@@ -60,7 +60,7 @@ class EndpointError : public std::runtime_error {
 };
 
 /// Thrown if the client's key and the server do not fit: the key names no server, the server does
-/// not know the key, or one of them has a key and the other has none. The sentence says what to do.
+/// not know the key, or only the client or only the server has a key. The message says what to do.
 class KeyError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -86,7 +86,8 @@ struct NeighborAnswers {
   std::int64_t tau_us = 0;
   std::vector<HeldList> lists{};
   /// Indexes, in ascending order, of the questions that follow an object which the tick does not
-  /// have: it was never put, was removed, or has expired. Servers up to version 0.2 name none.
+  /// have: it was never put, was removed, or has expired. Servers up to version 0.2 leave this
+  /// empty.
   std::vector<std::uint32_t> unknown{};
 };
 
@@ -125,8 +126,9 @@ struct ObjectAnswers {
 using StatValues = std::vector<std::pair<std::string, double>>;
 
 /// A session with one server, which ends with the Client. If the server's log was put back from a
-/// copy and lacks requests that were acknowledged, the requests that are unanswered, or else the
-/// next one that changes something, fail once with ErrorCode::log_put_back. A short example:
+/// copy and lacks acknowledged requests, the unanswered requests that it lacks too fail with
+/// ErrorCode::log_put_back. If there are none, the next request that changes something fails once
+/// instead. A short example:
 ///
 ///     zmq::context_t context;
 ///     Client client(context, {.commands = "tcp://127.0.0.1:7411", .name = "my program"});
@@ -139,15 +141,15 @@ class Client {
   /// client.
   Client(zmq::context_t& context, ClientOptions options);
   /// Ends the session, so that the server forgets it at once, and waits for the server for at most
-  /// 200 ms. If a request that changes something is unanswered, the session stays until the server
-  /// finds it silent.
+  /// 200 ms. Does not end the session if a request that changes something is unanswered; the server
+  /// then forgets the session after session_idle_ms.
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  /// The server's terms from the last hello. A new epoch means that the server has restarted
-  /// without its log, or with one that was put back from a copy, and has lost all or some of what
-  /// it acknowledged before.
+  /// Returns the server's reply to the last hello. A new epoch means that the server has restarted
+  /// without its log, or with a log that was put back from a copy, and has lost all or some of the
+  /// requests that it acknowledged before.
   const HelloReply& server() const;
   std::uint64_t epoch() const { return server().epoch; }
 
@@ -158,9 +160,10 @@ class Client {
   /// Waits until every posted batch is answered. Returns the sums of the replies.
   BatchTotals flush();
 
-  /// Sends AdvanceTick and does not wait for its reply. Rows that are posted afterwards are of the
-  /// next tick. Returns a Problem if the request was not sent. Call finish_tick() before the next
-  /// begin_tick() or advance_tick(), because a server may refuse a second tick meanwhile.
+  /// Sends AdvanceTick and does not wait for its reply. Rows that are posted afterwards belong to
+  /// the next tick. Returns a Problem if the request was not sent. Call finish_tick() before the
+  /// next begin_tick() or advance_tick(), because a server may refuse a second tick while the first
+  /// one runs.
   [[nodiscard]] std::optional<Problem> begin_tick(std::int64_t tau_us);
   /// Waits for the reply to begin_tick().
   Result<TickDone> finish_tick();
@@ -182,9 +185,9 @@ class Client {
   Result<StatValues> get_stats();
 
   Result<Done> remove_stream(std::string_view name);
-  // The next four calls fetch all pages, one after another. The pages are of different instants: a
-  // stream, query or object that is there all the time is in the result once. One that leaves and
-  // comes back meanwhile may be there twice.
+  // The next four calls fetch all pages, one after another, so the pages are of different instants.
+  // A stream, query or object that exists all the time is in the result once. If it leaves and
+  // comes back meanwhile, it may be in the result twice.
   Result<std::vector<ListedStream>> streams();
   /// Returns the queries of the stream, in no particular order.
   Result<std::vector<QuerySpec>> queries(std::string_view stream);
@@ -207,7 +210,7 @@ class Client {
   /// Fetches one page and passes it to `handler`. The page points into the reply's frame and is
   /// valid only while the handler runs. Returns the page's next_page.
   Result<std::uint64_t> get_snapshot_page(const GetSnapshot& request, const PageHandler& handler);
-  /// Fetches all pages, one after another.
+  /// Fetches all pages of a snapshot, one after another, and passes each page to `handler`.
   Result<Done> get_snapshot(GetSnapshot request, const PageHandler& handler);
 
   /// Fetches one page of objects and appends it to `answers`. Returns the page's next_page.

@@ -48,8 +48,9 @@ std::optional<ClientSession::PutBack> ClientSession::on_hello(const HelloReply& 
   return put_back;
 }
 
-/// Whether the server's log ends before some request that was acknowledged. A server without a log,
-/// or an older one, tells no runs: then a new epoch is all that tells of a loss.
+/// Returns true if the server's log lacks a request that was acknowledged. Returns false if the
+/// reply has no runs, because the server has no log or is older than runs: then only a new epoch
+/// shows a loss.
 bool ClientSession::lacks_acknowledged(const HelloReply& reply) const {
   if (acknowledged_sequence_ == 0 || reply.runs.empty()) return false;
   if (reply.resumed) return acknowledged_sequence_ >= reply.next_sequence;

@@ -31,15 +31,15 @@ class ClientSession {
  public:
   explicit ClientSession(std::string client) : client_(std::move(client)) {}
 
-  /// Returns the first frame to send on a new connection. The request id in this frame is 0, which
-  /// no other request has.
+  /// Returns the first frame to send on a new connection. Its request id is 0; every other request
+  /// has a greater id.
   Frame hello() const;
   /// Takes in the reply to hello() and addresses all unanswered() requests to the reply's session.
   /// The caller must then send these requests again.
   ///
   /// If the server's log lacks requests that were acknowledged, the session forgets the unanswered
-  /// requests that the log lacks too, and goes on with the server's next number. Returns then what
-  /// to tell those who wait for them.
+  /// requests that the log lacks too, and goes on with the server's next number. on_hello then
+  /// returns a PutBack: its `problem` is the caller's answer to each of these requests.
   struct PutBack {
     Problem problem{};
     std::vector<std::uint64_t> request_ids{};  ///< ids of the forgotten requests
@@ -88,8 +88,8 @@ class ClientSession {
   std::uint64_t next_request_id_ = 1;
   std::uint64_t next_sequence_ = 1;
   std::deque<Outgoing> unanswered_;  ///< sorted by request_id
-  // These count only replies that told a place of the server's log. 0: no reply has told one.
-  std::uint64_t acknowledged_run_ = 0;       ///< the last run
+  // The next three count only replies with a place of the server's log. 0: no reply had a place.
+  std::uint64_t acknowledged_run_ = 0;       ///< the run of the last of these replies
   std::uint64_t acknowledged_place_ = 0;     ///< the greatest place in that run
   std::uint64_t acknowledged_sequence_ = 0;  ///< the greatest sequence number
   std::uint64_t credit_rows_held_ = 0;

@@ -20,18 +20,20 @@ namespace {
 constexpr std::int64_t back_off_ms_first = 10;
 constexpr std::int64_t back_off_ms_max = 500;
 
-// A server that answers takes less than a millisecond, unless its loop is busy. The server forgets
-// a session that was not ended later.
+// Longest wait for the reply to EndSession, which takes less than a millisecond unless the server
+// is busy. Without EndSession, the server forgets the session after session_idle_ms.
 constexpr std::chrono::milliseconds end_wait_max{200};
 
-// A server that cannot read a handshake ends the connection without a word. libzmq needs about one
-// second for these attempts. A server that starts or stops ends fewer handshakes in a row.
+// A server that cannot read a handshake closes the connection without an error. After this number
+// of closed connections, the key is probably wrong. libzmq needs about one second for these
+// attempts. A server that starts or stops closes fewer connections in a row.
 constexpr int cuts_max = 40;
 
 constexpr std::string_view start_advice =
     "Start a server with `starling serve`, or give the commands endpoint of a running one.";
 
-// When time is over, fewer attempts are enough to name the key as the probable cause.
+// After the timeout, this number of closed connections is enough to name the key as the probable
+// cause.
 constexpr int late_cuts_min = 5;
 
 }  // namespace
@@ -58,7 +60,7 @@ Client::Connection::~Connection() {
 }
 
 void Client::Connection::end_session() {
-  // Without the replies, it is unknown whether the server has the requests yet.
+  // The server may not have received the unanswered requests yet.
   if (std::ranges::any_of(session_.unanswered(), &Outgoing::sequence)) return;
   auto prepared = session_.prepare(EndSession{});
   auto* outgoing = std::get_if<Outgoing>(&prepared);
@@ -149,7 +151,8 @@ void Client::Connection::send(const Frame& frame) {
   const auto sent = uninterrupted([&] {
     return socket_.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::dontwait);
   });
-  // There is no limit to wait for, so libzmq has given up this server: it has refused the key.
+  // The queue has no limit, so a send fails only after libzmq has given up a server that refused
+  // the key.
   if (!sent) is_refused_ = true;
 }
 
@@ -190,8 +193,8 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
   }
 }
 
-/// Those who wait for a forgotten request are told by its reply. If no request was unanswered, the
-/// next one that changes something is refused instead of sent.
+/// Makes a failed reply for each request that the session has forgotten. If the session has
+/// forgotten none, the next request that changes something is refused instead of sent.
 void Client::Connection::fail_forgotten(ClientSession::PutBack put_back) {
   ++put_backs_;
   put_back_ = std::move(put_back.problem);

@@ -49,9 +49,10 @@ class Client::Connection {
   BatchTotals flush();
   /// Sends a request. finish() waits for its reply. Call finish() before the next begin().
   std::optional<Problem> begin(const RequestBody& body);
-  /// An exception ends a request that changes nothing: then begin() may be called again.
+  /// Waits for the reply to the request of begin(). If this throws and the request changes nothing,
+  /// the request is given up, and begin() may be called again.
   Result<ReceivedReply> finish();
-  /// Returns true if a message waits to be received, or the reply to begin() has been.
+  /// Returns true if a message waits to be received, or the reply to begin() was already received.
   bool has_arrival() { return begun_reply_ || wait_until_readable(socket_, Clock::now()); }
   /// Sends a request and waits for its reply. Meanwhile, adds the replies to posted batches to
   /// totals_.
@@ -69,7 +70,8 @@ class Client::Connection {
   void end_session();
   void send(const Frame& frame);
   std::optional<ReceivedReply> receive(Clock::time_point until);
-  /// Returns false if no message comes in time. Throws KeyError.
+  /// Returns false if no message comes in time. Throws KeyError, EndpointError or TimeoutError if
+  /// the connection has failed for good.
   bool wait_for_message(Clock::time_point until);
   [[noreturn]] void refuse_key(HandshakeWatch::Seen why) const;
   /// Throws if the first connection to the server has failed for good.
@@ -97,15 +99,15 @@ class Client::Connection {
   ClientSession session_;
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
-  HandshakeWatch watch_;  ///< watches until a hello is answered
-  int cut_count_ = 0;     ///< connections that ended within their handshake since a hello worked
+  HandshakeWatch watch_;  ///< reports failed handshakes until a hello is answered
+  int cut_count_ = 0;     ///< connections that ended during a handshake since the last HelloReply
   std::optional<Clock::time_point> unreachable_since_{};
   bool is_refused_ = false;  ///< libzmq has given up: only a new socket connects again
   BatchTotals totals_;
   std::optional<std::uint64_t> begun_;  ///< the id of the request that begin() sent
   std::optional<ReceivedReply> begun_reply_;
-  std::deque<ReceivedReply> failed_;  ///< requests that the session has forgotten
-  Problem put_back_{};                ///< the last time that the server's log was put back
+  std::deque<ReceivedReply> failed_;  ///< replies to requests that the session has forgotten
+  Problem put_back_{};                ///< the refusal that fail_forgotten() got last
   std::uint64_t put_backs_ = 0;
   bool must_tell_put_back_ = false;  ///< the next request that changes something must be refused
   std::int64_t back_off_ms_ = 0;

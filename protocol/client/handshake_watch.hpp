@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns from libzmq's monitor why a socket does not reach its server. libzmq itself reports it
-// nowhere else: the socket waits until its user's time is over. Private to connection.cpp.
+// Reads from libzmq's monitor why a socket does not reach its server. libzmq reports the reason
+// nowhere else, and without it a caller could only wait for its timeout. Private to connection.cpp.
 #pragma once
 
 #include <chrono>
@@ -16,23 +16,23 @@ class HandshakeWatch {
     nothing,          ///< the time is over
     message,          ///< the socket has a message
     key_refused,      ///< the server does not know the client's key
-    other_mechanism,  ///< one side has a key, and the other side has none
+    other_mechanism,  ///< only the client or only the server has a key
     cut,              ///< the connection ended within the handshake; libzmq connects again
     unreachable,      ///< the connection was refused, or the name is unknown; libzmq tries again
     other_socket,     ///< a socket of another type listens there; libzmq does not try again
   };
 
   HandshakeWatch() = default;
-  /// Stops. The socket must still be open.
+  /// Calls stop(). The watched socket must still be open.
   ~HandshakeWatch() { stop(); }
   HandshakeWatch(const HandshakeWatch&) = delete;
   HandshakeWatch& operator=(const HandshakeWatch&) = delete;
 
   /// Call before the socket connects. The context must outlive the watch.
   void start(zmq::context_t& context, zmq::socket_t& socket);
-  /// Frees what the watch holds. Call it before the socket closes: libzmq reports a failed
-  /// handshake with a send that blocks, and without the watch that send never returns. wait() may
-  /// still be called.
+  /// Ends the monitoring. Call it before the watched socket closes: libzmq reports a failed
+  /// handshake with a blocking send, and if the report is never received, that send never returns.
+  /// wait() may still be called.
   void stop();
 
   /// Waits for a message or for the next failure to connect.

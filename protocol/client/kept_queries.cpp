@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See kept_queries.hpp.
+// Keeps what was put, and puts it again in batches that the server's limits allow: see
+// kept_queries.hpp.
 #include "starling/protocol/client/kept_queries.hpp"
 
 #include <cstddef>
@@ -21,7 +22,8 @@ void KeptQueries::remove_stream(const std::string& name) {
 
 void KeptQueries::put_queries(const PutQueries& request, Clock::time_point now) {
   const auto stream = streams_.find(std::string(request.stream));
-  // A query of another client's stream is not kept: this client does not know how to put it.
+  // If another client has put the stream, its settings are not known here, so the query is not
+  // kept.
   if (stream == streams_.end()) return;
   for (const QuerySpec& query : request.queries)
     stream->second.queries[to_number(query.id)] = {query, now};

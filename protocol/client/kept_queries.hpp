@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams, queries and names that a client has put, so that it can put them again after a
-// restart of the server. RestoringClient owns it.
+// restart of the server. RestoringClient owns one.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ class KeptQueries {
   void remove_queries(const RemoveQueries& request);
   void put_names(const PutNames& request);
 
-  /// Puts all names, all streams, and all queries whose lease has not ended. Throws RefusedError
-  /// with what the server refuses.
+  /// Puts all names, all streams, and all queries whose lease has not ended. Throws RefusedError if
+  /// the server refuses one of the requests.
   void put_again(Client& client, Clock::time_point now);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides batches, and restores after a restart of the server: see restoring_client.hpp.
+// Divides batches, and puts streams, queries and names again after a restart of the server: see
+// restoring_client.hpp.
 #include "starling/protocol/client/restoring_client.hpp"
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace starling::protocol {
 namespace {
 
-/// Returns a part of an array with `width` numbers a row. An array that is left out stays empty.
+/// Returns rows [first, first + count) of an array with `width` numbers in each row. An empty array
+/// means that the batch leaves it out, and stays empty.
 template <class Number>
 std::span<Number> part_of(std::span<Number> all, std::size_t first, std::size_t count,
                           std::size_t width = 1) {
@@ -51,7 +53,7 @@ std::optional<Problem> check_arrays(const UpdateBatch& batch) {
   return check_none_or_same_length("values", batch.values.size(), rows);
 }
 
-/// Adds the reply to a part whose first row is row `first` of the batch.
+/// Adds the reply to one part to `all`. The part begins at row `first` of the batch.
 void add(const BatchReply& part, std::size_t first, BatchReply& all) {
   all.accepted += part.accepted;
   all.late += part.late;
@@ -218,13 +220,14 @@ Result<BatchReply> RestoringClient::send_parts(std::size_t count, std::size_t at
 }
 
 bool RestoringClient::must_ask_again(const Problem* refusal) {
-  // The epoch may be the old one.
+  // A log that was put back may keep the old epoch.
   if (refusal != nullptr && refusal->code == ErrorCode::log_put_back) must_put_again_ = true;
   return notice_restart() && refusal != nullptr && refusal->code == ErrorCode::unknown_stream;
 }
 
-/// Returns whether the server has restarted since the last call. Restores; if the server does not
-/// answer meanwhile, the next call goes on.
+/// Returns true if the epoch has changed since the last call. Puts streams, queries and names again
+/// if the server lacks them. If the server does not answer meanwhile, this throws, and the next
+/// call goes on.
 bool RestoringClient::notice_restart() {
   const bool has_restarted = client_.epoch() != epoch_;
   while (client_.epoch() != epoch_ || must_put_again_) {

@@ -28,20 +28,20 @@ struct RestoringClientOptions {
   bool restores = true;
 };
 
-/// A server that has restarted without its log, or with one that was put back from a copy, lacks
-/// all or some of what it acknowledged, and epoch() is another one. The call that notices it puts
+/// A server that has restarted without its log, or with a log that was put back from a copy, lacks
+/// all or some of what it acknowledged, and epoch() is new. The call that notices the restart puts
 /// again, before it returns:
 ///
-/// - all names, streams and queries that this client has put and not removed. Leases begin anew;
-///   queries whose lease has ended are left out, and so are queries of other clients' streams.
-/// - not the rows of objects. rows_lost() counts those that the old server acknowledged: send the
+/// - all names, streams and queries that this client has put and not removed. Leases begin anew.
+///   Queries whose lease has ended are left out, and so are queries of other clients' streams.
+/// - no rows of objects. rows_lost() counts the rows that the old server acknowledged: send the
 ///   present positions again.
 ///
-/// A request that the new server refused because of a stream that it did not know yet is then sent
-/// once more. If the server refuses what is put again, the call throws RefusedError, and later
+/// If the new server refused a request because it did not know the stream yet, the request is then
+/// sent once more. If the server refuses what is put again, the call throws RefusedError, and later
 /// calls do not try again. If the server does not answer meanwhile, the call throws TimeoutError,
-/// and the next call goes on. Otherwise calls return and throw what those of Client do.
-/// examples/client.cpp is a complete program. A short example:
+/// and the next call goes on. Apart from this, the calls return and throw what the calls of Client
+/// do. examples/client.cpp is a complete program. A short example:
 ///
 ///     zmq::context_t context;
 ///     RestoringClient client(context, {.client = {.commands = "tcp://127.0.0.1:7411"}});
@@ -49,31 +49,31 @@ struct RestoringClientOptions {
 ///     client.update({.ids = ids, .times_us = times_us, .coordinates = coordinates}).value();
 class RestoringClient {
  public:
-  /// Connects as Client does, and throws what its constructor throws.
+  /// Connects as Client does, and throws what Client's constructor throws.
   RestoringClient(zmq::context_t& context, RestoringClientOptions options);
   ~RestoringClient();
 
   const HelloReply& server() const { return client_.server(); }
   std::uint64_t epoch() const { return client_.epoch(); }
-  /// The server's restarts that this client has noticed.
+  /// Number of the server's restarts that this client has noticed.
   std::uint64_t restarts() const { return restarts_; }
-  /// Rows of objects (updates, tags, removals) that earlier servers acknowledged to this client:
-  /// posted rows count when flush() has counted them. After a log was put back, the server may have
-  /// some of them.
+  /// Number of rows of objects (updates, tags, removals) that the server acknowledged to this
+  /// client before its restarts. Posted rows count only after flush() has counted them. After a log
+  /// was put back, the server may still have some of these rows.
   std::uint64_t rows_lost() const { return rows_lost_; }
 
   // A batch may have any number of rows. Its parts are sent one after another. The reply sums them
   // up, and `first_rejected` has the rows' indexes in the whole batch. If a part is refused, the
-  // call returns the Problem, whose sentence numbers the rows of that part: the parts before it are
-  // applied, and those after it are not sent. A batch whose arrays do not fit together is refused
-  // with ErrorCode::array_mismatch before anything is sent.
+  // call returns the Problem, and its sentence numbers the rows of that part. The parts before it
+  // are applied, and the parts after it are not sent. A batch whose arrays do not fit together is
+  // refused with ErrorCode::array_mismatch before anything is sent.
 
   /// Returns rows [first, first + count) of a batch. The arrays must last until the next call.
   using RowsOf = std::function<UpdateBatch(std::size_t first, std::size_t count)>;
 
   /// Sends nothing if there are no rows.
   Result<BatchReply> update(const UpdateBatch& rows);
-  /// The same for `count` rows that are made part by part.
+  /// Like update(rows), but `rows_of` makes the `count` rows part by part.
   Result<BatchReply> update(std::size_t count, const RowsOf& rows_of);
   Result<BatchReply> update_tags(const UpdateTags& rows);
   Result<BatchReply> remove_objects(const RemoveObjects& rows);
@@ -94,8 +94,9 @@ class RestoringClient {
   Result<NeighborAnswers> get_neighbors(const GetNeighbors& request);
   Result<StatValues> get_stats();
 
-  /// Calls `request` with the Client for a request that this class does not have. `request` must
-  /// return a Result and may be called twice. Streams, queries and names that it puts are not kept.
+  /// Calls `request` with the Client. Use it for requests that have no function in this class.
+  /// `request` must return a Result and may be called twice. Streams, queries and names that it
+  /// puts are not kept.
   ///
   ///     const auto streams = client.ask([](Client& plain) { return plain.streams(); });
   template <class Request>
@@ -108,10 +109,11 @@ class RestoringClient {
  private:
   using Send = std::function<Result<BatchReply>(std::size_t first, std::size_t count)>;
 
-  /// Calls `send` for each part of `count` rows, also once if there are none.
+  /// Calls `send` for each part of at most `at_once` rows. Calls it once, without rows, if `count`
+  /// is 0.
   static Result<BatchReply> send_parts(std::size_t count, std::size_t at_once, const Send& send);
-  /// Restores what a restarted server lacks. Returns whether the request that got `refusal`, or no
-  /// refusal if it is null, may succeed now.
+  /// Restores what a restarted server lacks. `refusal` is the last request's refusal, or null.
+  /// Returns true if the last request may succeed now.
   bool must_ask_again(const Problem* refusal);
   bool notice_restart();
   Result<BatchReply> acknowledged(Result<BatchReply> reply);
@@ -119,8 +121,8 @@ class RestoringClient {
   Client client_;
   bool restores_;
   std::unique_ptr<KeptQueries> kept_;
-  bool must_put_again_ = false;  ///< The server lacks some of what is kept.
-  std::uint64_t epoch_;          ///< the last one that was noticed
+  bool must_put_again_ = false;  ///< true: the server lacks some of what kept_ has
+  std::uint64_t epoch_;          ///< the last epoch that was noticed
   std::uint64_t restarts_ = 0;
   std::uint64_t rows_acknowledged_ = 0;  ///< rows that the server of epoch_ has accepted
   std::uint64_t rows_lost_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See rows_at_once.hpp.
+// Divides the bytes of a frame by the longest possible row: see rows_at_once.hpp.
 #include "starling/protocol/client/rows_at_once.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t updates_at_once_max = 65'536;
 constexpr std::uint64_t update_overhead_bytes = 4096;
 
-/// Returns how many rows of this length fit into half a frame.
+/// Returns how many rows of this length fit into half a frame: at least 1, at most ids_at_once().
 std::size_t rows_in_half_a_frame(const Limits& limits, std::size_t row_bytes) {
   return std::clamp<std::size_t>(limits.frame_bytes_max / (2 * row_bytes), 1, ids_at_once(limits));
 }

@@ -14,9 +14,9 @@ namespace starling::protocol {
 /// Rows of an UpdateBatch: at most 65,536, and at most a quarter of the credit, so that several
 /// requests can be under way.
 std::size_t updates_at_once(const Limits& limits);
-/// Names, even if each has text_bytes_max bytes.
+/// Names of a PutNames, even if each name has text_bytes_max bytes.
 std::size_t names_at_once(const Limits& limits);
-/// Queries, even if each has a vector.
+/// Queries of a PutQueries, even if each query has a vector.
 std::size_t queries_at_once(const Limits& limits);
 /// Rows of all other batches: rows_max.
 std::size_t ids_at_once(const Limits& limits);

@@ -137,7 +137,8 @@ class Subscriber::Sockets {
     }
   }
 
-  /// Does not wait for the reply, so that a server that stands still does not hold poll().
+  /// Sends a report if one is due. Does not wait for the reply, so that a server that hangs does
+  /// not block poll().
   void report() {
     if (reported_at_ || Clock::now() < report_due_) return;
     report_due_ = Clock::now() + report_interval();
@@ -149,8 +150,8 @@ class Subscriber::Sockets {
       reported_at_ = Clock::now();
   }
 
-  /// Takes the reply to the last report if it is there, or waits and connects again if it has been
-  /// due for too long.
+  /// Takes the reply to the last report if it has arrived. If it is overdue, waits for it, and
+  /// reconnects if the server still does not answer.
   void take_reply() {
     if (!reported_at_) return;
     if (!client_.has_arrival() && Clock::now() < *reported_at_ + patience()) return;
@@ -166,8 +167,9 @@ class Subscriber::Sockets {
            client_.server().results + ". Until they come, each list is a second or two old.";
   }
 
-  /// Subscribes anew if libzmq does not, or a restarted server has chosen another port. What was
-  /// published meanwhile is missing, so a snapshot is needed.
+  /// Subscribes with a new socket if libzmq has given up the old one, or if a restarted server
+  /// listens on another endpoint. Messages that were published meanwhile are lost, so a snapshot is
+  /// needed.
   void follow_server() {
     std::string wanted = wanted_endpoint();
     if (!is_refused_ && wanted == endpoint_) return;
@@ -207,12 +209,12 @@ class Subscriber::Sockets {
   zmq::socket_t results_;
   Client client_;
   Clock::time_point report_due_;
-  std::optional<Clock::time_point> reported_at_{};  ///< the reply to this report is awaited
+  std::optional<Clock::time_point> reported_at_{};  ///< send time of an unanswered report
   Clock::time_point retry_at_ = Clock::time_point::min();
-  std::string obstacle_;  ///< why the last request failed; empty: it did not
-  std::string silence_;   ///< why the last report has no answer; empty: it has one
+  std::string obstacle_;  ///< why the last request failed; empty: it succeeded
+  std::string silence_;   ///< says that the stream's messages do not come; empty: they come
   ErrorCode obstacle_code_ = ErrorCode::none;
-  bool is_refused_ = false;  ///< the last request was: libzmq no longer connects results_
+  bool is_refused_ = false;  ///< the server refused the key, so libzmq no longer connects results_
 };
 
 Subscriber::Subscriber(zmq::context_t& context, SubscriberOptions options,

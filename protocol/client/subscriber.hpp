@@ -15,7 +15,8 @@
 namespace starling::protocol {
 
 struct SubscriberOptions {
-  /// The endpoint of the server's results. Empty: the one that the server says, see results_of().
+  /// The endpoint of the server's results. Empty: the endpoint that the server names, see
+  /// results_of().
   std::string results{};
   ClientOptions client{};
   SubscriptionOptions subscription{};
@@ -25,9 +26,9 @@ struct SubscriberOptions {
 };
 
 /// Returns the endpoint of a server's results for a client that has reached it at `commands`: the
-/// port of `server.results` on the host of `commands`, or a socket file if both are. A server
-/// that is older than `server.results` is expected at port 7412. Throws EndpointError if the client
-/// cannot reach the endpoint, such as a socket file of another host.
+/// port of `server.results` on the host of `commands`, or `server.results` itself if both endpoints
+/// are socket files. A server that is older than `server.results` is expected at port 7412. Throws
+/// EndpointError if the client cannot reach the endpoint, such as a socket file of another host.
 std::string results_of(const HelloReply& server, const std::string& commands);
 
 /// Keeps the lists of one stream up to date. examples/client.cpp is a complete program. A short
@@ -38,9 +39,9 @@ std::string results_of(const HelloReply& server, const std::string& commands);
 ///       show(subscriber.state().lists());  // a map of (query, subject) to HeldList
 class Subscriber {
  public:
-  /// Subscribes and says hello, or the other way round if `results` is empty. Throws what Client's
-  /// constructor throws, and EndpointError if `results` is empty and results_of() knows none. The
-  /// context must outlive the subscriber.
+  /// Subscribes and says hello. If `results` is empty, says hello first. Throws what Client's
+  /// constructor throws, and what results_of() throws if `results` is empty. The context must
+  /// outlive the subscriber.
   Subscriber(zmq::context_t& context, SubscriberOptions options,
              SubscriptionHandlers handlers = {});
   ~Subscriber();
@@ -56,15 +57,16 @@ class Subscriber {
   void miss_tick();
 
   const SubscriptionState& state() const;
-  /// The server's terms from the last hello.
+  /// Returns the server's reply to the last hello.
   const HelloReply& server() const;
 
   /// Returns why the last request to the server failed, for example because the stream is unknown
   /// or the server does not answer. If there is no snapshot yet, the text says why. If the server's
   /// messages do not come, the text names the endpoint. Returns an empty text if all is well.
   const std::string& obstacle() const;
-  /// Returns the code of the server's refusal, if the obstacle is one; else ErrorCode::none.
-  /// Waiting does not help against not_allowed: the server's keys file must change.
+  /// Returns the code of the refusal if the obstacle is a refusal by the server; else
+  /// ErrorCode::none. Waiting does not help against not_allowed: the server's keys file must
+  /// change.
   ErrorCode obstacle_code() const;
 
  private:

@@ -67,9 +67,9 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   buffer(std::move(received));
 }
 
-/// Makes the tick's run the current one, and begins a new history if the run belongs to another.
-/// Returns false if the tick is late, from the run before, or if a whole run was missed: then only
-/// a snapshot shows which history it is.
+/// Makes the tick's run the current run, and begins a new history if the run belongs to another
+/// history. Returns false if the tick is a late one of the run before. Also returns false if a
+/// whole run was missed: then only a snapshot shows to which history the tick belongs.
 bool SubscriptionState::enter(const TickHeader& header) {
   const RunPlace& at = header.at;
   if (epoch_ != header.epoch) {
@@ -108,7 +108,7 @@ void SubscriptionState::go_on(std::uint64_t epoch, const RunPlace& at) {
   at_ = {at.run, at.run_before, std::max(at_.place, at.place)};
 }
 
-/// Returns false if the history was remembered already.
+/// Adds a history to histories_seen_. Returns false if it was there already.
 bool SubscriptionState::remember(std::uint64_t epoch, std::uint64_t run) {
   const std::pair history{epoch, run};
   if (std::ranges::find(histories_seen_, history) != histories_seen_.end()) return false;
@@ -120,7 +120,7 @@ bool SubscriptionState::remember(std::uint64_t epoch, std::uint64_t run) {
 /// Ticks and pages arrive on two sockets, so a tick of the old server may arrive after a page of
 /// the new server. Neither epochs nor runs show which of two histories is newer. Therefore a
 /// snapshot is fetched after each change, and the history of that snapshot is the right one. Each
-/// one is reported once.
+/// new history is reported once.
 void SubscriptionState::begin_history(std::uint64_t epoch, const RunPlace& at) {
   const bool is_first = !epoch_;
   epoch_ = epoch;
@@ -251,8 +251,9 @@ std::optional<ReportReceived> SubscriptionState::report() const {
                         .lost = lost_in_epoch_};
 }
 
-/// A message may be on its way. One that was sent before the last report is overdue if nothing has
-/// come since. A subscriber that lags, but receives messages, is not silent.
+/// A message may still be on its way. But a message that was sent before the last report is overdue
+/// if none has come since that report. A subscriber that lags, but receives messages, is not
+/// silent.
 void SubscriptionState::on_reported(std::uint64_t sequence) {
   const bool is_overdue =
       !std::exchange(has_heard_, false) && received_sequence_.value_or(0) < sequence_reported_;

@@ -25,8 +25,7 @@ namespace starling::protocol {
 struct SubscriptionOptions {
   std::string stream{};
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries of the stream
-  /// A query may keep a list for every object. The subscription holds the lists of these objects
-  /// alone; empty: it holds all.
+  /// In queries with a list for every object, the objects whose lists are held; empty: all objects.
   std::vector<std::uint64_t> subject_ids{};
   /// The most bytes of ticks that wait while a snapshot is fetched. Beyond this limit, the oldest
   /// waiting ticks are dropped.
@@ -50,12 +49,12 @@ struct HeldAt {
   std::int64_t tau_us = 0;
   std::uint64_t sequence = 0;
   ReportWith with{};      ///< the columns that the lists have
-  std::uint64_t run = 0;  ///< the run of the server's log that told them; 0: it has no log
+  std::uint64_t run = 0;  ///< the run of the server that sent the lists; 0: it has no log
   bool operator==(const HeldAt&) const = default;
 };
 
-/// Applies a tick to `lists`: first its removals, then its updates. Skips the lists for whose keys
-/// `is_wanted` returns false.
+/// Applies a tick to `lists`: first its removals, then its updates. Skips each list if `is_wanted`
+/// returns false for its key.
 void apply_lists(const DecodedTick& tick, const std::function<bool(const ListKey&)>& is_wanted,
                  ListStore& lists);
 
@@ -64,7 +63,7 @@ struct SubscriptionHandlers {
   std::function<void(const HeldAt&)> replaced{};      ///< a snapshot replaced all lists
   std::function<void(const DecodedTick&)> applied{};  ///< a tick was applied to lists()
   std::function<void(std::uint64_t ticks)> lost{};    ///< messages of `ticks` ticks were lost
-  /// The server goes on with another history: it has restarted without its log, or with one that
+  /// The server goes on with another history: it has restarted without its log, or with a log that
   /// was put back from a copy.
   std::function<void()> restarted{};
 };
@@ -99,8 +98,8 @@ class SubscriptionState {
   /// noticed only when the message of the next tick arrives.
   void on_tick_missed() { needs_snapshot_ = true; }
 
-  /// Returns true if the lists of this key are held. A key without a subject also names
-  /// the removal of a query that keeps a list for every object.
+  /// Returns true if the subscription holds lists with this key. For a query with a list for every
+  /// object, a key without a subject stands for the removal of the query.
   bool is_wanted(const ListKey& key) const;
 
   /// Returns true if lists are held and no tick is known to be missing.
@@ -108,7 +107,7 @@ class SubscriptionState {
   const ListStore& lists() const { return lists_; }
   /// Returns true if the snapshot or a later tick carried votes, even if every vote was no_label.
   bool has_votes() const { return predictions_.votes; }
-  /// The same of means.
+  /// Like has_votes(), but for means.
   bool has_means() const { return predictions_.means; }
   /// Returns the tick whose lists are held; std::nullopt before the first snapshot.
   const std::optional<HeldAt>& held_at() const { return held_at_; }
@@ -116,11 +115,11 @@ class SubscriptionState {
   /// epoch and the number of ticks that were lost in this epoch. Returns std::nullopt before the
   /// epoch's first message or snapshot.
   std::optional<ReportReceived> report() const;
-  /// Call this with the `sequence` of the reply to the report. If no message comes although the
-  /// server has sent some, further lists come as snapshots.
+  /// Call this with the `sequence` of the reply to the report. If the server has sent messages but
+  /// none arrives, further lists come as snapshots.
   void on_reported(std::uint64_t sequence);
-  /// Returns true if the server has sent messages and none has come for two reports. Usually the
-  /// results endpoint is a wrong one.
+  /// Returns true if the server has sent messages, but none has arrived for two reports. Usually
+  /// the results endpoint is wrong then.
   bool is_silent() const { return is_silent_; }
   const SubscriptionCounters& counters() const { return counters_; }
   std::size_t buffered_bytes() const { return buffered_bytes_; }
@@ -159,7 +158,7 @@ class SubscriptionState {
   SubscriptionCounters counters_;
 
   std::optional<std::uint64_t> epoch_;
-  RunPlace at_;  ///< the last run, and the newest place that anything received follows from
+  RunPlace at_;  ///< the current run, and the greatest place received in it
   /// The most recent epochs and runs.
   std::deque<std::pair<std::uint64_t, std::uint64_t>> histories_seen_;
   std::optional<std::uint64_t> received_sequence_;  ///< the newest sequence number in epoch_

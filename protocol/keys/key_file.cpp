@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t name_bytes_max = 255;
 constexpr std::size_t z85_length = 40;
-using Z85Text = std::array<char, z85_length + 1>;  // zmq.h reads and writes a NUL at the end
+using Z85Text = std::array<char, z85_length + 1>;  // with libzmq's NUL at the end
 
 SecretFile named(const std::string& path) {
   return {.kind = "key file", .path = path, .maker = "starling keygen NAME"};
@@ -48,7 +48,7 @@ struct Member {
   std::string_view value;
 };
 
-/// Returns the member that the line holds: name = "value", and perhaps a comment.
+/// Parses a line of the form name = "value", with or without a comment after it.
 std::optional<Member> parse_member(std::string_view line) {
   const auto equals = line.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
@@ -74,7 +74,7 @@ struct Members {
   }
 };
 
-/// Errors name the line and never show it, because it may hold the secret key.
+/// Errors name the number of the line and never show its text, which may be the secret key.
 Members parse(const std::string& path, std::string_view text) {
   Members members;
   for (std::size_t number = 1; !text.empty(); ++number) {

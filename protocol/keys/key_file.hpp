@@ -3,9 +3,9 @@
 // writes the file; clients and `starling serve --keys` read it.
 //
 // A key file is TOML with these members. Keys are text in ZeroMQ's Z85: 40 characters, 32 bytes.
-//   name = "dispatch"       who the key belongs to
-//   public = "..."          others may know it
-//   secret = "..."          a secret of the key's owner
+//   name = "dispatch"       the name of the key's owner
+//   public = "..."          the public key, which others may know
+//   secret = "..."          the secret key, which only its owner may know
 //   server = "..."          optional: the public key of the server to which the client connects
 #pragma once
 
@@ -29,14 +29,14 @@ struct KeyPair {
 /// Returns a new pair from the system's random numbers.
 KeyPair new_key_pair(std::string name);
 
-/// Reads a key file. Throws std::runtime_error with one sentence, which names the file and tells
-/// what to do, if the file cannot be read, is no key file, holds a pair that does not belong
-/// together, or may be read or written by anybody but its owner.
+/// Reads a key file. Throws std::runtime_error if the file cannot be read, is no key file, holds a
+/// public key that does not fit its secret key, or may be read or written by others than its owner.
+/// The sentence of the error names the file and says what to do.
 KeyPair read_key_file(const std::string& path);
 
-/// Returns the public key that `text` is, in Z85, or that the file of this name holds: a key file,
-/// a part of it with the line public = "...", or the key alone. The file's mode is not checked.
-/// Throws std::runtime_error with one sentence, which tells what to do, if the text is neither.
+/// Returns a public key. `text` is the key in Z85, or the name of a file that holds it: a key file,
+/// a part of one with the line public = "...", or the key alone. Does not check the mode of the
+/// file. Throws std::runtime_error if `text` is neither; the sentence says what to do.
 CurveKey public_key_from(const std::string& text);
 
 /// Writes a new file with mode 0600. Throws std::runtime_error with one sentence if the file exists

@@ -24,7 +24,7 @@ std::string cannot_be(const char* what) {
   return std::string("cannot be ") + what + ": " + std::strerror(error);
 }
 
-/// Returns the mode of an open regular file.
+/// Returns the mode of an open file. Throws if it is not a regular file, for example a directory.
 mode_t mode_of(const SecretFile& file, const Descriptor& opened) {
   struct stat status {};
   if (::fstat(opened.number(), &status) != 0) fail(file, cannot_be("read"));
@@ -76,7 +76,7 @@ void write_all(const SecretFile& file, int descriptor, std::string_view text) {
 }  // namespace
 
 SecretText::~SecretText() {
-  text_.resize(text_.capacity());  // the bytes after a text that was cut, too
+  text_.resize(text_.capacity());  // also covers the bytes after a shortened text
   ::explicit_bzero(text_.data(), text_.size());
 }
 

@@ -38,7 +38,7 @@ inline constexpr std::size_t secret_bytes_max = 4096;
 
 /// Reads the file into `secret`, which has room for secret_bytes_max + 1 bytes. Throws
 /// std::runtime_error with one sentence if the file cannot be read, is longer than
-/// secret_bytes_max, or may be read or written by anybody but its owner.
+/// secret_bytes_max, or may be read or written by others than its owner.
 void read_secret(const SecretFile& file, SecretText& secret);
 
 /// Like read_secret, but without the mode check, for files without secrets.

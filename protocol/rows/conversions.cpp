@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See conversions.hpp.
+// Converts row by row, and computes the ends of leases: see conversions.hpp.
 #include "starling/protocol/rows/conversions.hpp"
 
 #include <cstddef>

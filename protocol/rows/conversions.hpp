@@ -20,8 +20,8 @@ RowSet<TagUpdate> convert(const UpdateTags& batch);
 RowSet<ObjectRemoval> convert(const RemoveObjects& batch);
 /// Leaves lease_end_us and owner at their defaults.
 RowSet<QueryDefinition> convert(const PutQueries& batch, const ServedSpace& space);
-/// Sets lease_end_us of the converted queries. Leases count from `base_us`. If it is std::nullopt,
-/// a query with a lease is refused, and this returns why.
+/// Sets lease_end_us of the converted queries. Leases count from `base_us`. If `base_us` is
+/// std::nullopt, returns a Problem for the first query with a lease.
 std::optional<Problem> set_leases(const PutQueries& batch, std::optional<std::int64_t> base_us,
                                   RowSet<QueryDefinition>& set);
 

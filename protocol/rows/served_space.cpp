@@ -170,8 +170,8 @@ QuerySpec ServedSpace::spec_of(const QueryDefinition& query) const {
   return spec;
 }
 
-/// Returns the greatest distance that passes the filter. No inner product may be below every score,
-/// and then this is minus infinity.
+/// Returns the greatest distance that passes the filter. Returns minus infinity if the filter's
+/// limit is below the score of every inner product, so that nothing passes.
 double ServedSpace::to_distance(const Filter& filter) const {
   if (!is_vector()) return lattice_->to_metres(filter.key_max);
   const double distance = distance_of(options_.metric, score_of(filter.key_max));
@@ -189,7 +189,8 @@ LatticeRectangle ServedSpace::on_lattice(const Rectangle& rectangle) const {
 }
 
 std::size_t ServedSpace::objects_walked_max() const {
-  // The latitude of an earth-centred position is found by iteration.
+  // Geodetic positions take longer: the latitude of an earth-centred position is found by
+  // iteration.
   constexpr std::size_t planar = 8192;
   constexpr std::size_t geodetic = 1024;
   return options_.space == Space::wgs84 ? geodetic : planar;

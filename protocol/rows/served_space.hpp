@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The space that a server serves. ServedSpace rounds the positions of requests to the lattice,
-// prepares the vectors of requests for the metric, and makes the lists ready for encoding. No other
-// class of stream/ asks whether the space has positions or vectors. Decode workers, the encoder and
-// the loop share one ServedSpace, which never changes.
+// prepares the vectors of requests for the metric, and makes the lists ready for encoding. Most of
+// stream/ calls it instead of distinguishing positions from vectors. Decode workers, the encoder
+// and the loop share one ServedSpace, which never changes.
 #pragma once
 
 #include <cstddef>
@@ -63,15 +63,15 @@ class ServedSpace {
   std::optional<PlaceFault> place(const QuerySpec& query, LatticePoint& position,
                                   std::vector<float>& components) const;
 
-  /// Returns the query as clients read it, without its lease: with the position or vector that the
-  /// server uses.
+  /// Returns the query in the form that clients receive: without its lease, and with the position
+  /// or vector that the server uses.
   QuerySpec spec_of(const QueryDefinition& query) const;
 
   /// Returns the position of a lattice point as lists carry it; std::nullopt in a vector space.
   std::optional<Position> position_of(const LatticePoint& point) const;
   /// Do not call in a vector space. The result refers to this ServedSpace.
   LatticeRectangle on_lattice(const Rectangle& rectangle) const;
-  /// Returns how many objects may be compared with a rectangle in one go: in about 0.3 ms.
+  /// Returns the number of objects that can be compared with a rectangle in about 0.3 ms.
   std::size_t objects_walked_max() const;
 
   /// Returns a view of the lists in `reports`, for encoding. `reports` and this ServedSpace must
