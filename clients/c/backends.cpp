@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See backends.hpp.
+// Chooses between the CPU and a GPU, and loads the CUDA engine for a GPU: see backends.hpp.
 #include "starling/clients/c/backends.hpp"
 
 #include <algorithm>
@@ -31,8 +31,8 @@ void check(const BackendChoice& choice) {
                                  gpu::with_way_out(std::move(why), "use the cpu backend") + ".");
 }
 
-/// Returns the CUDA engine if the choice means a GPU, or null. Throws FailureError if it asks for a
-/// GPU that is not here.
+/// Returns the functions of the CUDA engine, or null if the CPU is to be used. Throws FailureError
+/// if the caller asks for cuda and the GPU cannot be used.
 const gpu::CudaDoor* find_cuda(const BackendChoice& choice) {
   check(choice);
   if (choice.backend == STARLING_BACKEND_CPU) return nullptr;

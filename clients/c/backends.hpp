@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file of the C interface that names a backend: makes the engine or the searcher that the
-// caller's options ask for.
+// Makes the engine or the searcher that the caller's options ask for. Only backends.cpp includes
+// the backends, so the rest of the C interface does not depend on them.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ struct BackendChoice {
   std::uint32_t threads = 0;  ///< number of the CPU's threads; 0: one per core
 };
 
-/// Throw FailureError if the backend or the device is not here.
+/// Both functions throw FailureError if the backend or the device is not available.
 std::unique_ptr<Engine> make_engine(const BackendChoice& choice, const SpaceOptions& space);
 std::unique_ptr<VectorSearcher> make_searcher(const BackendChoice& choice);
 
-/// Copies from memory of a GPU, as gpu::copy_from_device (gpu/backend.hpp). Throws FailureError if
-/// the CUDA engine is not installed, or if the device is not here.
+/// Copies from a GPU's memory, as gpu::copy_from_device does (gpu/backend.hpp). Throws FailureError
+/// if the CUDA engine is not installed, or if there is no such device.
 void copy_from_device(void* to, const void* from, std::size_t bytes, std::int32_t device);
 
 }  // namespace starling::c

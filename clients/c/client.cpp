@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of a server behind the checks of the interface.
+// The functions of starling.h for a client of a server. They check what the caller gives and call
+// RestoringClient.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,7 +31,7 @@ class ClientHandle final : public Handle, public protocol::RestoringClient {
 
 using Client = Use<ClientHandle>;
 
-/// Throws FailureError with the refusal, if the result is one.
+/// Returns the value. Throws FailureError with the server's refusal if there is no value.
 template <class Value>
 Value value_of(protocol::Result<Value> result) {
   if (!result) fail(result.problem());
@@ -42,12 +43,12 @@ Counts counts_of(protocol::Result<protocol::BatchReply> result) {
   return {.accepted = reply.accepted, .late = reply.late, .rejected = reply.rejected};
 }
 
-/// The parts of an update, as the client asks for them.
+/// Returns a function that makes the parts of an update one by one, as RestoringClient sends them.
 protocol::RestoringClient::RowsOf parts_of(Rows& rows) {
   return [&rows](std::size_t first, std::size_t count) { return rows.batch(first, count); };
 }
 
-/// The limits of standing queries, which the client sends in parts.
+/// Returns the limits without rows_max, because RestoringClient sends standing queries in parts.
 protocol::Limits limits_in_parts(const protocol::Limits& limits) {
   protocol::Limits without_rows_max = limits;
   without_rows_max.rows_max = std::numeric_limits<std::uint32_t>::max();

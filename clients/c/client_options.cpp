@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See client_options.hpp.
+// Checks the options and reads the key file: see client_options.hpp.
 #include "starling/clients/c/client_options.hpp"
 
 #include <stdexcept>

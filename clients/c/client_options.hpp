@@ -16,7 +16,7 @@ namespace starling::c {
 /// after static objects.
 zmq::context_t& zmq_context();
 
-/// The options of starling_client_options that starling_subscription_options has too.
+/// The options that starling_client_options and starling_subscription_options have in common.
 struct GivenOptions {
   const char* commands = nullptr;
   const char* name = nullptr;

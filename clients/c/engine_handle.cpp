@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See engine_handle.hpp.
+// Passes the caller's rows, queries and questions to the Processor, and turns its reports into
+// results: see engine_handle.hpp.
 #include "starling/clients/c/engine_handle.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::int64_t any_time_us = std::numeric_limits<std::int64_t>::max();
 
-// Rows are converted and staged in parts, so that the memory beside the caller's arrays is bounded.
+// Rows are converted and staged in parts, to bound the memory of the converted rows.
 constexpr std::uint64_t rows_at_once_max = std::uint64_t{1} << 16;
 constexpr std::uint64_t part_bytes = std::uint64_t{16} << 20;
 

@@ -23,7 +23,7 @@
 
 namespace starling::c {
 
-/// What came of the rows of a call, for the caller's arrays.
+/// Collects the statuses and counts of a call's rows, and writes them to the caller's memory.
 class Outcomes {
  public:
   Outcomes(starling_row_status* statuses, starling_counts* counts)

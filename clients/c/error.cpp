@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See error.hpp. Also starling_last_error, starling_version and the words of row statuses.
+// Keeps the last error of each thread: see error.hpp. Also implements starling_last_error,
+// starling_version and starling_row_status_text.
 #include "starling/clients/c/error.hpp"
 
 #include <new>
@@ -13,8 +14,8 @@ namespace {
 
 thread_local Failure last_failure{.code = STARLING_OK};
 
-/// Returns the words of an exception as a sentence: they begin with a small letter and have no full
-/// stop, because a program puts its name before them.
+/// Returns the text of an exception as a sentence, with a capital letter and a full stop. Some
+/// exceptions have neither, because a program prints its name before them.
 std::string sentence_of(const char* words) {
   std::string sentence = words;
   if (sentence.empty()) return sentence;
@@ -24,7 +25,8 @@ std::string sentence_of(const char* words) {
   return sentence;
 }
 
-/// Stores without throwing: if there is no memory for the sentence, only the code remains.
+/// Stores this thread's last error without throwing. If there is no memory for the sentence, only
+/// the code is stored.
 starling_code keep(starling_code code, const char* sentence) noexcept {
   last_failure.code = code;
   try {

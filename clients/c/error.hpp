@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boundary of the C interface: no exception leaves it. guard() turns each of them into a code,
-// and keeps its sentence for starling_last_error. Every function of starling.h uses it.
+// The boundary of the C interface: no exception leaves it. guard() turns each exception into a
+// code, and keeps its sentence for starling_last_error. The functions of starling.h run inside
+// guard().
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace starling::c {
 /// A failure as starling_last_error reports it.
 struct Failure {
   starling_code code = STARLING_INTERNAL;
-  std::string name{};  ///< the wire's code of a refusal; else empty
+  std::string name{};  ///< name of a refusal's ErrorCode; else empty
   std::string sentence{};
   std::string limit_name{};
   std::uint64_t limit_value = 0;
@@ -31,13 +32,14 @@ class FailureError : public std::runtime_error {
 };
 
 [[noreturn]] void fail(starling_code code, std::string sentence);
-/// Throws a Failure with the code STARLING_REFUSED.
+/// Throws FailureError with the code STARLING_REFUSED, or STARLING_TICK_FAILED if the engine
+/// failed.
 [[noreturn]] void fail(const protocol::Problem& problem);
 
 /// Keeps the exception that is being handled as this thread's last error. Returns its code.
 starling_code keep_error() noexcept;
 
-/// Runs `body` and returns STARLING_OK, or the code of what it threw.
+/// Runs `body`. Returns STARLING_OK, or the code of the exception that `body` threw.
 template <class Body>
 starling_code guard(Body body) noexcept {
   try {

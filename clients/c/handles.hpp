@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live handles of the process. A call with a handle that is not live, or that another thread
-// uses, is refused instead of touching freed memory. One table for all kinds, because a C program
-// has only pointers to give back.
+// uses, is refused instead of touching freed memory. There is one table for all kinds of handles,
+// because a pointer from a C program does not show its kind.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace starling::c {
 
-/// The base of what handles point to.
+/// The base class of all objects that handles point to.
 struct Handle {
   virtual ~Handle() = default;
   bool in_use = false;  ///< guarded by the table's mutex
@@ -21,14 +21,15 @@ struct Handle {
 
 class HandleTable {
  public:
-  /// Makes the object live and gives it away as a handle.
+  /// Adds an object. Its address is its handle.
   void add(std::unique_ptr<Handle> object) {
     const std::lock_guard lock(mutex_);
     Handle* const address = object.get();
     live_.emplace(address, std::move(object));
   }
 
-  /// Returns the object, which stays in use until release(). Throws FailureError.
+  /// Returns the object, which stays in use until release(). Throws FailureError if the handle is
+  /// not live, of another kind, or in use.
   template <class Object>
   Object& acquire(const void* handle) {
     const std::lock_guard lock(mutex_);
@@ -45,7 +46,7 @@ class HandleTable {
     object.in_use = false;
   }
 
-  /// Takes the object out of the table. Throws FailureError if it is not live or in use.
+  /// Takes the object out of the table. Throws FailureError if it is not live or is in use.
   template <class Object>
   std::unique_ptr<Handle> remove(const void* handle) {
     const std::lock_guard lock(mutex_);
@@ -62,7 +63,7 @@ class HandleTable {
   template <class Object>
   Object& find(const void* handle) {
     if (handle == nullptr) fail(STARLING_BAD_HANDLE, "The handle is NULL.");
-    // Handles are given away as pointers to Handle, so the address alone finds them.
+    // A handle is the address of its Handle, which is the table's key.
     const auto found = live_.find(static_cast<const Handle*>(handle));
     auto* const object =
         found == live_.end() ? nullptr : dynamic_cast<Object*>(found->second.get());
@@ -107,7 +108,8 @@ void give(std::unique_ptr<Handle> object, Name** handle) {
   *handle = reinterpret_cast<Name*>(address);
 }
 
-/// Throws FailureError if there is no place for a handle, and makes it NULL.
+/// Throws FailureError if `handle` is NULL. Otherwise sets *handle to NULL, so that it is NULL if
+/// the call fails.
 template <class Name>
 void check_place(Name** handle, const char* what) {
   if (handle == nullptr) fail(STARLING_INVALID_ARGUMENT, std::string(what) + " is NULL.");

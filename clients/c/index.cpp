@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch k-NN of vectors, and searches by radius: a VectorSearcher behind the checks of the
-// interface.
+// The functions of starling.h for batch k-NN of vectors and searches by radius. They check what the
+// caller gives and call a VectorSearcher.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -30,8 +30,8 @@ namespace {
 
 static_assert(STARLING_NO_ROW == no_row);
 
-// Queries are prepared and searched in parts, so that the memory beside the caller's arrays is
-// bounded: by this many bytes of prepared queries, and of lists.
+// Queries are prepared and searched in parts. The prepared queries and lists of a part take at most
+// this number of bytes, but a part has at least one query.
 constexpr std::size_t part_bytes = std::size_t{16} << 20;
 
 [[noreturn]] void refuse_component(const VectorFault& fault, const char* what) {
@@ -95,7 +95,7 @@ class IndexHandle final : public Handle {
   std::uint32_t dimension() const { return dimension_; }
   std::uint64_t row_count() const { return row_count_; }
   std::uint64_t merged_rows() const { return merged_rows_; }
-  /// Empty: all are 0.
+  /// Returns the offset of each component; empty if all offsets are 0.
   std::span<const double> offset() const { return offset_; }
 
   template <class Number>
@@ -145,8 +145,8 @@ class IndexHandle final : public Handle {
   }
 
  private:
-  /// Lets the progress function of this thread follow a call. While it exists, the index's polls
-  /// report this call.
+  /// Connects a call to the progress function of this thread: while this object exists, the polls
+  /// of the index and its searchers report the progress of the call.
   struct Followed {
     Followed(IndexHandle& index, std::uint64_t total) : progress(total), index_(index) {
       index_.set_poll(progress.poll());
@@ -174,7 +174,7 @@ class IndexHandle final : public Handle {
     if (cpu_searcher_) cpu_searcher_->set_poll(poll);
   }
 
-  /// Chooses the offset, and fills rounded_.
+  /// Chooses the offset, fills rounded_, and counts the rows that rounding made equal.
   void round_points(std::span<const double> rows) {
     OffsetChoice choice(metric_, dimension_);
     for_point_parts(rows, [&](std::size_t, std::span<const double> part) { choice.see(part); });
@@ -191,7 +191,7 @@ class IndexHandle final : public Handle {
     merged_rows_ = merged.count(poll_);
   }
 
-  /// Passes the index of the first number and the numbers of each part of some rows to `take`.
+  /// Calls `take` for each part of `rows`, with the index of the part's first number and the part.
   template <class Number, class Take>
   void for_point_parts(std::span<const Number> rows, Take take) {
     const std::size_t part = std::max<std::size_t>(1, part_bytes / sizeof(Number) / dimension_);
@@ -201,8 +201,9 @@ class IndexHandle final : public Handle {
     }
   }
 
-  /// Returns whether the searcher goes on reading the rows. The rows must also stay if it has no
-  /// search by radius.
+  /// Checks the points and gives them to the searcher. Returns true if the searcher reads `rows` in
+  /// place from now on. `rows` must also stay if the searcher has no search by radius, because
+  /// radius_searcher() reads them.
   bool take_points(std::span<const float> rows, bool may_borrow) {
     for_point_parts(rows, [&](std::size_t first, std::span<const float> part) {
       if (auto fault = find_fault(metric_, {part, dimension_})) {
@@ -238,7 +239,8 @@ class IndexHandle final : public Handle {
     return first_row == STARLING_NOT_A_ROW ? no_row : static_cast<VectorRow>(first_row + first);
   }
 
-  /// Returns the searcher, or one on the CPU over the same rows if it has no search by radius.
+  /// Returns the searcher. If it has no search by radius, returns a searcher of the CPU for the
+  /// same rows.
   VectorSearcher& radius_searcher() {
     if (searcher_->supports_radius()) return *searcher_;
     if (!cpu_searcher_) {
@@ -250,8 +252,8 @@ class IndexHandle final : public Handle {
     return *cpu_searcher_;
   }
 
-  /// Passes the number of the first row and the rows of each part to `take`, in float32 and less
-  /// the offset.
+  /// Calls `take` for each part of `rows`, with the number of the part's first row and the part in
+  /// float32 after the offset is subtracted.
   template <class Number, class Take>
   void for_parts(std::span<const Number> rows, std::uint32_t k, Take take) {
     const std::uint64_t count = rows.size() / dimension_;
@@ -292,7 +294,8 @@ class IndexHandle final : public Handle {
   std::uint32_t dimension_;
   std::uint64_t row_count_;
   std::vector<double> offset_;
-  /// Points of float64, or a copy of the caller's, while a searcher reads them.
+  /// Points rounded from float64, or a copy of the caller's points, if a searcher reads them in
+  /// place.
   std::vector<float> rounded_;
   VectorsView points_;  ///< valid only if the searcher has no search by radius
   std::uint64_t merged_rows_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See inputs.hpp.
+// Names the wrong argument in each refusal: see inputs.hpp.
 #include "starling/clients/c/inputs.hpp"
 
 #include <algorithm>
@@ -35,7 +35,9 @@ void refuse(std::optional<protocol::Problem> problem) {
   if (problem) fail(*problem);
 }
 
-/// Throws FailureError if a vector space's query is not one, or a lattice's query is.
+/// Throws FailureError if the query does not fit the space or the way it is asked: a fixed query
+/// without a vector in a vector space, a vote or mean in any other space, or a question for every
+/// object.
 void check_space(const starling_query& query, const std::string& what, Asked asked,
                  const protocol::Limits& limits) {
   const bool is_vector = limits.space == Space::vector;

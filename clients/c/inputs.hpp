@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the caller's rows, queries and streams, and converts them to the requests of the wire.
-// The engine and the client both take these, so bad input gets the same sentence from both.
+// Checks the caller's rows, queries and streams, and converts them to the requests of the wire. The
+// functions for the engine and for the client both call these, so bad input gets the same sentence
+// from both.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,8 @@ class Rows {
   Rows(const starling_rows* rows, const SpaceOptions& space);
 
   std::uint64_t count() const { return ids_.size(); }
-  /// Returns the rows [first, first + count) as a request. It points to the caller's arrays and to
-  /// memory of this object, until the next call.
+  /// Returns the rows [first, first + count) as a request. The request points to the caller's
+  /// arrays and to memory of this object. It is valid until the next call.
   protocol::UpdateBatch batch(std::uint64_t first, std::uint64_t count);
 
  private:
@@ -85,7 +86,7 @@ struct Counts {
 void check_counts(const starling_counts* counts);
 void write_counts(starling_counts* counts, const Counts& from);
 
-/// Converts a space, a metric and so on. Throws FailureError for other numbers.
+/// The next two functions throw FailureError for a number that starling.h does not define.
 Space space_of(starling_space space);
 Metric metric_of(starling_metric metric);
 

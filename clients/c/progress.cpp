@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See progress.hpp. Also starling_set_progress.
+// Keeps the progress function of each thread: see progress.hpp. Also implements
+// starling_set_progress.
 #include "starling/clients/c/progress.hpp"
 
 #include "starling/clients/c/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a long call for the progress function that its thread has set. Functions of index.cpp use
+// Counts what a long call has done, for the progress function of the call's thread. index.cpp uses
 // it.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace starling::c {
 
-/// What one call has done. `poll` points to it.
+/// The progress of one call. The Poll that poll() returns points to this object.
 class Progress {
  public:
   /// `total` as in starling_progress.
@@ -17,8 +17,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Calls the progress function; empty if this thread has set none. Throws FailureError with
-  /// STARLING_CANCELLED if the function returns not 0.
+  /// Returns a Poll that calls this thread's progress function; empty if the thread has set none.
+  /// The Poll throws FailureError with STARLING_CANCELLED if the function does not return 0.
   Poll poll();
   void set_done(std::uint64_t done) { done_ = done; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See result.hpp. Also the functions of starling.h that read a result.
+// Fills the arrays of lists: see result.hpp. Also implements the functions of starling.h that read
+// a result.
 #include "starling/clients/c/result.hpp"
 
 #include <utility>

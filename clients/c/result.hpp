@@ -30,7 +30,7 @@ class ListArrays {
       : stream_(std::move(stream)), with_(with) {}
 
   void set_last() { is_last_ = true; }
-  /// Call after the last list of the answers to questions.
+  /// Marks the answers to questions about unknown objects. Call it after the last list is added.
   void set_unknown(std::span<const std::uint32_t> lists);
   void reserve(std::size_t lists, std::size_t entries);
 
@@ -49,7 +49,7 @@ class ListArrays {
   void add_state(const Position& position, std::uint32_t tags);
 
   void add(const protocol::ListKey& key, const protocol::HeldList& list);
-  /// Adds the lists for whose keys `is_wanted` returns true.
+  /// Adds each list of the chunk if `is_wanted` returns true for its key.
   void add(const protocol::ListChunk& chunk,
            const std::function<bool(const protocol::ListKey&)>& is_wanted);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes the structs of starling.h, which begin with their size as the caller knows it.
+// Reads and writes the structs of starling.h. Each begins with its size in the caller's header,
+// which may be older or newer than this library.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 
 namespace starling::c {
 
-/// The sizes of the first version. A caller compiled with it must work for ever, so these numbers
-/// never change; a later version has larger structs.
+/// The size of a struct in the first version of starling.h. Programs compiled with that version
+/// must always work, so these numbers never change. Later versions of a struct are larger.
 template <class Struct>
 inline constexpr std::size_t first_size = sizeof(Struct);
 template <>
@@ -25,7 +26,7 @@ inline constexpr std::size_t first_size<starling_lists> = 128;
 template <>
 inline constexpr std::size_t first_size<starling_event> = 32;
 
-/// No struct of starling.h ever gets larger. A larger size is memory that was never set.
+/// No struct of starling.h will be larger. A larger `size` is uninitialized memory.
 inline constexpr std::size_t struct_bytes_max = 4096;
 
 /// Throws FailureError if no caller can have been compiled with this size.
@@ -47,8 +48,8 @@ std::size_t size_of(const Struct* given, const char* what) {
   return size;
 }
 
-/// Copies the caller's struct. Members that the caller's header did not have are zero. Refuses a
-/// longer one whose further members are not zero: they are of a newer header than this library's.
+/// Copies the caller's struct. Members that the caller's header lacks are zero. A struct of a newer
+/// header may be longer: it is refused unless its additional members are zero.
 template <class Struct>
 Struct read_struct(const Struct* given, const char* what) {
   const std::size_t size = size_of(given, what);
@@ -71,7 +72,7 @@ void write_struct(Struct* given, const char* what, Struct value) {
   std::memcpy(static_cast<void*>(given), &value, std::min(value.size, sizeof(Struct)));
 }
 
-/// The same for a struct that the caller may leave out.
+/// Like write_struct, but does nothing if `given` is NULL.
 template <class Struct>
 void write_optional(Struct* given, const char* what, const Struct& value) {
   if (given != nullptr) write_struct(given, what, value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscription to a stream behind the checks of the interface. The events of one poll wait in a
-// queue until the caller has taken them.
+// The functions of starling.h for a subscription to a stream. The events of one poll wait in a
+// queue until the caller takes them.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -64,13 +64,14 @@ class SubscriptionHandle final : public Handle {
   }
 
  private:
-  // The subscriber reports to the server and retries at intervals below this.
+  // Longest wait of one poll. The subscriber reports to the server and retries at longer intervals.
   static constexpr std::int64_t poll_ms_max = 100;
 
   protocol::SubscriptionHandlers handlers() {
     return {.replaced =
                 [this](const protocol::HeldAt& at) {
-                  // What the snapshot holds need not be read before it.
+                  // The snapshot replaces all earlier snapshots and ticks, so the caller need not
+                  // read them.
                   std::erase_if(events_, [](const Event& event) {
                     return event.kind == STARLING_EVENT_TICK ||
                            event.kind == STARLING_EVENT_SNAPSHOT;

@@ -25,8 +25,8 @@ namespace starling {
 inline namespace v0 {
 
 /// Takes objects and standing queries, and at each tick returns the lists that changed. Updates
-/// wait for the next tick. Times are microseconds since any epoch, the same for all: since 1970
-/// where a call names no time.
+/// wait for the next tick. Times are microseconds since an epoch that the program chooses. Calls
+/// without a time use the time since 1970.
 class Engine {
  public:
   explicit Engine(Space space = Space::planar2) : Engine(EngineOptions{.space = space}) {}
@@ -54,8 +54,9 @@ class Engine {
     handle_.reset(made);
   }
 
-  /// Puts an object. Without tags it keeps those that it has. Returns false if the engine holds a
-  /// newer position. Throws Error if the position has no place in the space or a limit is reached.
+  /// Adds or moves an object. Without `tags`, an object keeps its tags. Returns false if the engine
+  /// holds a newer position. Throws Error if the position has no place in the space or a limit is
+  /// reached.
   bool update(std::uint64_t id, const Position& at, std::int64_t time_us = now_us(),
               std::optional<std::uint32_t> tags = {}) {
     detail::check_argument(space_ != Space::vector,
@@ -68,7 +69,7 @@ class Engine {
                    .tags = {tags ? &*tags : nullptr, tags ? 1U : 0U}})
                .late == 0;
   }
-  /// The same in a vector space.
+  /// Adds or changes an object in a vector space. Otherwise like the function above.
   bool update(std::uint64_t id, std::span<const float> vector, std::int64_t time_us = now_us(),
               std::optional<std::uint32_t> tags = {}) {
     return update({.ids = {&id, 1},
@@ -77,9 +78,9 @@ class Engine {
                    .tags = {tags ? &*tags : nullptr, tags ? 1U : 0U}})
                .late == 0;
   }
-  /// Puts many objects. Rows are independent: the others count even if one is refused. Error names
-  /// the first refused row (counted from 0). If `statuses` (n) is given, it receives each refused
-  /// row's reason, and no exception is thrown.
+  /// Adds or changes many objects. If a row is refused, the other rows still count, and the call
+  /// throws Error, which names the first refused row (counted from 0). If `statuses` is given (one
+  /// entry per row), it receives the status of each row, and refused rows throw nothing.
   starling_counts update(const Rows& rows, std::span<starling_row_status> statuses = {}) {
     const std::size_t count = rows.ids.size();
     const bool is_f32 = !rows.coordinates_f32.empty();
@@ -117,7 +118,8 @@ class Engine {
                                                 counts);
            }).late == 0;
   }
-  /// Removes an object. Older rows do not bring it back. Returns false if a newer row has come.
+  /// Removes an object. Older rows do not bring it back. Returns false if the engine holds a newer
+  /// row.
   bool remove(std::uint64_t id, std::int64_t time_us = now_us()) {
     return take(1, {}, "Row", {&id, 1}, [&](auto* told, starling_counts* counts) {
              return starling_engine_remove_objects(handle(), 1, &id, &time_us, told, counts);
@@ -139,9 +141,9 @@ class Engine {
   void remove_stream(const std::string& name) {
     detail::check(starling_engine_remove_stream(handle(), name.c_str()));
   }
-  /// Adds queries to a stream, or replaces those with the same ids. Throws Error if one is
-  /// malformed, and then none is put; or if one has no place in the space or reaches a limit, and
-  /// then the others are put.
+  /// Adds queries to a stream, or replaces the queries with the same ids. If a query is malformed,
+  /// throws Error and puts no query. If a query has no place in the space or reaches a limit,
+  /// throws Error, but puts the other queries.
   void put_queries(const std::string& stream, std::span<const Query> queries) {
     const std::vector<starling_query> given = given_queries(queries);
     std::vector<std::uint64_t> ids;
@@ -160,14 +162,15 @@ class Engine {
     });
   }
 
-  /// Runs a tick, waits for it, and returns the lists that changed. Time does not go back: without
-  /// a tau_us it is now, or that of the last tick if the clock was set back.
+  /// Runs a tick, waits for it, and returns the lists that changed. tau_us must not be less than
+  /// the last tick's. Without tau_us, the time is now, or the last tick's time if the clock was set
+  /// back.
   Result tick(std::int64_t tau_us) {
     begin_tick(tau_us);
     return finish_tick();
   }
   Result tick() { return tick(std::max(now_us(), last_tau_us_)); }
-  /// The same in two steps, between which the program puts rows of the next tick.
+  /// tick() in two steps. Between them, the program may put rows of the next tick.
   void begin_tick(std::int64_t tau_us) {
     detail::check(starling_engine_begin_tick(handle(), tau_us));
     last_tau_us_ = tau_us;
@@ -177,7 +180,7 @@ class Engine {
     detail::check(starling_engine_finish_tick(handle(), &result));
     return Result(result);
   }
-  /// Answers questions from the last finished tick, in their order.
+  /// Answers questions from the last finished tick. The lists are in the order of the questions.
   Result neighbors(std::span<const Query> questions) {
     const std::vector<starling_query> given = given_queries(questions);
     starling_result* result = nullptr;
@@ -202,8 +205,7 @@ class Engine {
   starling_engine* handle() const { return handle_.get(); }
 
  private:
-  /// Calls `function`, and throws for the first row that was refused, unless statuses were asked
-  /// for.
+  /// Calls `function`. Throws Error for the first refused row, unless the caller gave `statuses`.
   template <class Function>
   static starling_counts take(std::size_t count, std::span<starling_row_status> statuses,
                               const char* row, std::span<const std::uint64_t> ids,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exception of starling.hpp, and what turns the codes of starling.h and refused rows into it.
+// The exception of starling.hpp, and the functions that throw it for codes of starling.h and for
+// refused rows.
 #pragma once
 
 #ifdef STARLING_ENGINE_HEADERS
@@ -28,7 +29,7 @@ class Error : public std::runtime_error {
   Error(starling_code code, const std::string& sentence, std::string name = {})
       : std::runtime_error(sentence), code_(code), name_(std::move(name)) {}
   starling_code code() const noexcept { return code_; }
-  /// Returns the wire's code, "unknown_stream" for example; "" without one.
+  /// Returns the code of a refusal, such as "unknown_stream"; "" for other failures.
   const std::string& name() const noexcept { return name_; }
 
  private:
@@ -46,7 +47,8 @@ inline void check(starling_code code) {
   throw Error(code, error.sentence, error.name);
 }
 
-/// Throws Error with a sentence made of the parts, texts and integers, if `holds` is false.
+/// If `holds` is false, throws Error with a sentence that joins `parts`, which are texts and
+/// integers.
 template <class... Parts>
 void check_argument(bool holds, const Parts&... parts) {
   if (holds) return;

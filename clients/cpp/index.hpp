@@ -61,10 +61,10 @@ struct IndexOptions {
   Backend backend = Backend::automatic;
   std::int32_t device = 0;    ///< the number of the GPU
   std::uint32_t threads = 0;  ///< threads that search on the CPU; 0: one per core
-  bool borrows = false;       ///< the points stay as they are as long as the index; saves a copy
+  bool borrows = false;       ///< true: reads the caller's points in place; keep them unchanged
 };
 
-/// The nearest rows of each query.
+/// The result of a search: the nearest rows of each query.
 class NearestRows {
  public:
   /// Returns the list of a query: up to k rows, counted from 0.
@@ -78,7 +78,8 @@ class NearestRows {
 
   std::size_t size() const { return rows_.size() / k_; }  ///< queries
   std::uint32_t k() const { return k_; }
-  /// size() * k() entries; missing ones are STARLING_NO_ROW and NaN.
+  /// Both arrays have size() * k() entries. A missing neighbour is STARLING_NO_ROW, its distance
+  /// NaN.
   std::span<const std::uint32_t> rows() const& { return rows_; }
   std::span<const double> distances() const& { return distances_; }
   void rows() const&& = delete;
@@ -91,7 +92,7 @@ class NearestRows {
   std::vector<double> distances_;
 };
 
-/// The rows within a distance of each query.
+/// The result of Index::within: the rows within a distance of each query.
 class RowsWithin {
  public:
   /// Returns the list of a query, nearest first: rows counted from 0.
@@ -114,8 +115,8 @@ class RowsWithin {
 /// Points that are searched several times.
 class Index {
  public:
-  /// Throws Error with the row and the number, both counted from 1, of a component that the metric
-  /// does not allow.
+  /// Throws Error if the metric does not allow a component. The sentence names its row and column,
+  /// counted from 1.
   explicit Index(const Points& points, const IndexOptions& options = {})
       : dimension_(points.dimension()) {
     starling_index_options given{};
@@ -147,9 +148,9 @@ class Index {
     return found;
   }
 
-  /// Finds all points whose distance to a query is at most the radius, which may be infinite. By
-  /// inner_product it may be negative: -4 means products of 4 or more. `first_row` is that of
-  /// search(). The CPU answers, whatever the backend.
+  /// Finds all points whose distance to a query is at most the radius, which may be infinite. With
+  /// inner_product, the radius may be negative: -4 means products of 4 or more. `first_row` means
+  /// the same as in search(). The CPU answers for every backend.
   RowsWithin within(const Points& queries, double radius,
                     std::uint64_t first_row = STARLING_NOT_A_ROW) {
     check_dimension(queries);

@@ -23,7 +23,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The iterator of a view whose operator[] makes its elements.
+/// An iterator for a view that makes its elements in operator[].
 template <class View>
 class Iterator {
  public:
@@ -72,15 +72,16 @@ struct NeighborList {
   auto end() const { return detail::Iterator<NeighborList>(*this, size()); }
 };
 
-/// A list of a tick or of a question: a range of Neighbor. A list is whole; the result owns it.
+/// A list of a tick or of a question: a range of Neighbor. It is complete, and points into the
+/// Result that owns it.
 struct List : NeighborList<std::uint64_t> {
   std::string_view stream;               ///< "" in answers to questions
   std::uint64_t query = 0;               ///< query id, or the question's index
-  std::optional<std::uint64_t> subject;  ///< the object of this list of an every-object query
+  std::optional<std::uint64_t> subject;  ///< object that owns this list of an every-object query
   bool is_removed = false;               ///< the list is gone
-  bool is_unknown = false;               ///< the tick does not have the object of `follow`
-  std::span<const double> positions;     ///< 3 for each neighbour, if the stream reports them
-  std::span<const std::uint32_t> tags;   ///< likewise
+  bool is_unknown = false;               ///< the followed object is not in the tick
+  std::span<const double> positions;     ///< 3 for each neighbour; empty if not reported
+  std::span<const std::uint32_t> tags;   ///< 1 for each neighbour; empty if not reported
   std::optional<std::int64_t> vote;
   std::optional<double> mean;
 };
@@ -89,7 +90,8 @@ struct List : NeighborList<std::uint64_t> {
 class Lists {
  public:
   Lists() = default;
-  /// The lists [first, end) of these streams, of which stream i has those below ends[i].
+  /// Makes a view of the lists [first, end), counted through all streams. The lists of stream i end
+  /// before ends[i].
   Lists(std::span<const starling_lists> streams, std::span<const std::size_t> ends,
         std::size_t first, std::size_t end)
       : streams_(streams), ends_(ends), first_(first), size_(end - first) {}
@@ -132,7 +134,7 @@ class Lists {
   std::size_t size_ = 0;
 };
 
-/// What a tick changed, or the answers to questions: a range of List. Owns them.
+/// The lists that a tick changed, or the answers to questions: a range of List. Owns their arrays.
 class Result {
  public:
   explicit Result(starling_result* handle) : handle_(handle) {
@@ -152,7 +154,7 @@ class Result {
   List operator[](std::size_t i) const&& = delete;  // name the result
   auto begin() const { return lists().begin(); }
   auto end() const { return lists().end(); }
-  /// Returns the lists of a stream; none if there is no such stream.
+  /// Returns the lists of a stream; empty if the result has no stream of this name.
   Lists of(std::string_view stream) const& {
     for (std::size_t i = 0; i < streams_.size(); ++i)
       if (streams_[i].stream == stream)

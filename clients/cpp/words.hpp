@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs that include starling.hpp fill in: spaces, options, rows, streams and queries.
+// The types that programs fill in and pass to starling.hpp: spaces, options, rows, streams and
+// queries.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,7 @@ enum class Metric : starling_metric {
 };
 
 enum class Backend : starling_backend {
-  automatic = STARLING_BACKEND_AUTO,  ///< cuda where its library and a GPU are here, else cpu
+  automatic = STARLING_BACKEND_AUTO,  ///< cuda if its library and the GPU are available, else cpu
   cpu = STARLING_BACKEND_CPU,
   cuda = STARLING_BACKEND_CUDA,
 };
@@ -54,27 +55,27 @@ enum class Weights : starling_weights {
   distance = STARLING_WEIGHTS_DISTANCE,
 };
 
-/// Returns the wall clock in microseconds since 1970, the time of rows and ticks that name none.
+/// Returns the wall clock in microseconds since 1970, the time of rows and ticks without a time.
 inline std::int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
-/// A position: metres, or in wgs84 degrees of longitude and latitude, and metres of altitude. A
-/// plane does not read z.
+/// A position: metres, or in wgs84 degrees of longitude and latitude, and metres of altitude.
+/// Space::planar2 does not read z.
 struct Position {
   double x = 0;
   double y = 0;
   double z = 0;
 };
 
-/// Without a value, an option is the library's default.
+/// An option without a value has the library's default.
 struct EngineOptions {
   Space space = Space::planar2;
   /// Lattice spacing to which positions are rounded; 1 cm by default.
   std::optional<double> resolution_m{};
-  Position origin{};            ///< metres, subtracted first; zeros for wgs84
+  Position origin{};            ///< metres, subtracted from positions first; zeros for wgs84
   std::uint32_t dimension = 0;  ///< 1 to 4096 in a vector space, else 0
   Metric metric = Metric::l2;   ///< read in vector spaces only
   Backend backend = Backend::automatic;
@@ -83,16 +84,17 @@ struct EngineOptions {
   std::uint32_t update_threads = 1;  ///< threads that take rows
   std::optional<std::uint64_t> objects_max{};
   std::optional<std::uint64_t> queries_max{};
-  std::optional<std::uint64_t> neighbors_max{};    ///< sum over all lists
-  std::optional<std::int64_t> object_ttl_us{};     ///< age at which an object expires (never)
+  std::optional<std::uint64_t> neighbors_max{};  ///< sum over all lists
+  std::optional<std::int64_t> object_ttl_us{};   ///< age at which an object expires; default: never
   std::optional<std::int64_t> tombstone_ttl_us{};  ///< how long a removal keeps late rows out
 };
 
-/// Objects that are updated together. Arrays other than `ids` and one of coordinates may be empty.
+/// Objects that are updated together. All arrays may be empty, except `ids` and one array of
+/// coordinates.
 struct Rows {
   std::span<const std::uint64_t> ids{};   ///< n
   std::span<const double> coordinates{};  ///< n rows of 2 or 3 numbers
-  /// float32 instead of `coordinates`; in a vector space n * dimension.
+  /// float32 coordinates instead of `coordinates`; in a vector space n * dimension components.
   std::span<const float> coordinates_f32{};
   std::span<const std::int64_t> times_us{};  ///< n; empty: now
   std::span<const std::uint32_t> tags{};     ///< n; empty: tags stay as they are
@@ -107,7 +109,7 @@ struct Query {
   std::uint32_t k = 1;   ///< 1 to 1024
   Position at{};
   std::span<const float> vector{};
-  std::optional<std::uint64_t> follow{};  ///< an object, which is not in its list
+  std::optional<std::uint64_t> follow{};  ///< the object to follow; its list excludes it
   bool every_object = false;
   std::uint32_t tags_required = 0;   ///< neighbours have all of these bits
   std::uint32_t tags_forbidden = 0;  ///< neighbours have none of these bits
@@ -117,7 +119,7 @@ struct Query {
   std::uint32_t subject_forbidden = 0;
   std::int64_t lease_us = 0;        ///< how long the query stays; 0: until it is removed
   bool vote = false;                ///< lists have the label that they vote for; in vector spaces
-  Weights regress = Weights::none;  ///< lists have the mean of their objects' values; likewise
+  Weights regress = Weights::none;  ///< lists have the mean of their values; in vector spaces
 };
 
 /// When a stream reports a list, and what lists have beside ids.

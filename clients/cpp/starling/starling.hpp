@@ -4,8 +4,8 @@
 // starling.h, so link libstarling.so: starling::cpp in CMake, starling in pkg-config.
 // docs/embedding.md explains it; examples/ask.cpp and examples/tick.cpp are complete programs.
 //
-// Every failure throws starling::Error. Views and iterators belong to the object that they came
-// from. One thread at a time may use an object.
+// Every failure throws starling::Error. Views and iterators are valid as long as the object that
+// made them. One thread at a time may use an object.
 #pragma once
 
 #if __cplusplus < 202002L
