@@ -24,7 +24,7 @@ import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What every Linux with the wheel's glibc has (PEP 600), and the driver of GPUs.
+# Libraries that every Linux with the wheel's glibc has (PEP 600), and that of the GPU's driver.
 OF_THE_SYSTEM = re.compile(
     r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libgcc_s|libstdc\+\+"
     r"|libcuda)\.so.*")
@@ -52,7 +52,8 @@ def own_name(name):
 
 
 def bundle(library, folder):
-    """Copies a library and all that it needs into a folder. Returns the paths of the others."""
+    """Copies a library and all libraries that it needs into a folder. Returns the paths of the
+    needed libraries."""
     folder.mkdir()
     others = needed_by(library)
     targets = {folder / "libstarling.so.0": library}
@@ -111,7 +112,7 @@ def write(wheel, files):
                 content = ("\n".join([*lines, f"{record},,"]) + "\n").encode()
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             lines.append(f"{name},sha256={digest},{len(content)}")
-            entry = zipfile.ZipInfo(name)  # of 1980, so that the same files give the same bytes
+            entry = zipfile.ZipInfo(name)  # dated 1980, so that the same files give the same bytes
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o100755 if ".so" in name else 0o100644) << 16
             archive.writestr(entry, content)
@@ -135,7 +136,7 @@ def main():
         others = bundle(arguments.library, pathlib.Path(folder, "lib"))
         for path in pathlib.Path(folder, "lib").iterdir():
             files[f"starling/lib/{path.name}"] = path.read_bytes()
-    if arguments.cuda_library:  # where libstarling.so looks for it; it needs nothing but the system's
+    if arguments.cuda_library:  # it may need only libraries of the system
         if needed_by(arguments.cuda_library):
             sys.exit(f"wheel: {arguments.cuda_library} needs libraries that the wheel does not have")
         files["starling/lib/starling/libstarling-cuda.so"] = arguments.cuda_library.read_bytes()

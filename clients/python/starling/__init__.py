@@ -2,8 +2,8 @@
 """Exact k-nearest neighbours: of moving objects at every tick, of vectors in batch.
 
 Engine runs in this process, and Client talks to a server; both return Lists. knn and Index search
-vectors. NearestNeighbors and its kin follow scikit-learn, and are imported when first used.
-docs/python.md explains all of them.
+vectors. The estimators, such as NearestNeighbors, follow scikit-learn, and are imported at their
+first use. docs/python.md explains all of them.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def now_us() -> int:
 
 
 def address(array: Optional[npt.NDArray[Any]]) -> Optional[int]:
-    """Returns where the first entry of a contiguous array is; None for None."""
+    """Returns the address of the first entry of a contiguous array; None for None."""
     return None if array is None else array.ctypes.data
 
 
@@ -47,8 +47,8 @@ def refuse_masked(values: Any, argument: str) -> None:
 
 
 def to_reals(values: Any, argument: str, axes: int) -> Reals:
-    """Returns numbers as contiguous float32 if float32 holds their type, else as contiguous
-    float64."""
+    """Returns numbers as contiguous float32 if float32 holds all numbers of their type, else as
+    contiguous float64."""
     refuse_masked(values, argument)
     if hasattr(values, "toarray"):
         raise TypeError(f"{argument} is sparse; pass a dense array, such as {argument}.toarray().")
@@ -66,14 +66,15 @@ def to_reals(values: Any, argument: str, axes: int) -> Reals:
 
 
 def slices_of(array: npt.NDArray[Any]) -> Iterator[slice]:
-    """Yields slices of the first axis, of a few megabytes each: Ctrl-C acts between two of them."""
+    """Yields slices of the first axis, a few megabytes each, so that Ctrl-C works between
+    slices."""
     step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
     for first in range(0, len(array), step):
         yield slice(first, first + step)
 
 
 def to_copy(array: npt.NDArray[Any], dtype: Any = None) -> npt.NDArray[Any]:
-    """Returns a contiguous copy."""
+    """Returns a contiguous copy, made slice by slice."""
     copied = np.empty(array.shape, array.dtype if dtype is None else dtype)
     for block in slices_of(array):
         copied[block] = array[block]
@@ -93,15 +94,15 @@ def floats_for(dtype: np.dtype[Any]) -> Union[type[np.float32], type[np.float64]
 
 
 def on_the_host(values: Any) -> Any:
-    """Returns arrays of other libraries as numpy's by DLPack, those of GPUs copied to the host, and
-    other values as they are."""
+    """Returns an array of another library as a numpy array by DLPack, copied to the host if it is
+    on a GPU. Returns any other value as it is."""
     if not isinstance(values, np.ndarray) and hasattr(values, "__dlpack_device__"):
         return _dlpack.to_numpy(values)
     return values
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """Returns anything as numpy's array."""
+    """Returns any value as a numpy array on the host."""
     return np.asarray(on_the_host(values))
 
 
@@ -114,7 +115,8 @@ def to_vectors(values: Any, argument: str, dimension: Optional[int] = None) -> R
 
 
 def to_float32(array: Reals) -> npt.NDArray[np.float32]:
-    """Rounds to float32. Finite numbers beyond it become infinite, which the library refuses."""
+    """Rounds to float32. Finite numbers beyond its range become infinite, and the library refuses
+    those."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, dtype=np.float32)
 
@@ -208,7 +210,7 @@ class _Memory:
 def view(
     where: Optional[int], shape: tuple[int, ...], dtype: Any, owner: object
 ) -> npt.NDArray[Any]:
-    """Returns a read-only array of the library's memory, which keeps `owner` alive."""
+    """Returns a read-only array of the library's memory. The array keeps `owner` alive."""
     kind = np.dtype(dtype)
     if not where or 0 in shape:
         empty = np.empty(shape, dtype=kind)

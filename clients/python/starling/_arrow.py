@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives Lists to Arrow libraries by the PyCapsule interface and the C data interface.
+"""Exports Lists to Arrow libraries by the PyCapsule interface and the C data interface.
 
 https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html. A list column is a
 large_list over the library's own offsets and entries, so entries are not copied."""
@@ -51,7 +51,7 @@ class ArrowArrayStream(ctypes.Structure):
 
 
 class _Column(NamedTuple):
-    """A column: its type as Arrow writes it, its buffers, and the columns below it."""
+    """A column: its Arrow format string, its buffers and its child columns."""
 
     name: str
     format: str
@@ -103,8 +103,8 @@ def _columns_of(lists: Lists) -> _Column:
     return _Column("", "+s", len(lists), [None], columns)
 
 
-# What exported structs refer to, until their consumers release them. A consumer may move a child out
-# of its parent, so each struct has an entry of its own.
+# Keeps alive what each exported struct points to, until its consumer releases the struct. A
+# consumer may move a child out of its parent, so each struct has its own entry.
 _kept: dict[int, Any] = {}
 _keys = itertools.count(1)
 
@@ -223,7 +223,7 @@ def _get_schema(where: int, out: int) -> int:
     try:
         _, column = _kept[ArrowArrayStream.from_address(where).private_data]
         _fill_schema(ArrowSchema.from_address(out), column)
-    except Exception:  # must not reach the caller, which is no Python
+    except Exception:  # the caller is C code and takes no exceptions
         return _EIO
     return 0
 
@@ -252,8 +252,8 @@ def _release_stream(where: int) -> None:
     _kept.pop(key, None)
 
 
-# The functions above as pointers for consumers, and where these are. A consumer may call them while
-# Python shuts down, after this module is gone, so each has a reference too many.
+# The functions above as C function pointers, and their addresses. A consumer may call them while
+# Python shuts down, after this module is gone, so one more reference keeps each of them for ever.
 _get_schema_pointer = _GetSchema(_get_schema)
 _get_next_pointer = _GetSchema(_get_next)
 _get_last_error_pointer = _LastError(_get_last_error)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the estimators share: the fitted rows, searches for the k nearest, and searches by radius.
 
-The library answers where it has the metric. _brute.py and _radius.py compute the rest in float64,
-and _precomputed.py takes distances that the caller has computed."""
+The library answers if it has the metric. _brute.py and _radius.py compute the rest in float64, and
+_precomputed.py takes distances that the caller has computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .vectors import DIMENSION_MAX, K_MAX, Index
 
 Array = npt.NDArray[Any]
 
-_BLOCK_BYTES = 64 << 20  # of sparse queries that are dense at a time
+_BLOCK_BYTES = 64 << 20  # bytes of sparse queries that are made dense at a time
 
 
 class NeighborsBase(BaseEstimator):
@@ -54,14 +54,14 @@ class NeighborsBase(BaseEstimator):
         self._fit_X = rows
         self._index: Optional[Index] = None
         self._radius_filter: Optional[RadiusFilter] = None
-        # The names of scikit-learn.
+        # These attributes are named as in scikit-learn.
         self.effective_metric_ = self.metric if callable(self.metric) else metric.name
         self.effective_metric_params_ = dict(metric.parameters)
         if metric.name == "minkowski":
             self.effective_metric_params_["p"] = metric.p
         self.n_samples_fit_ = rows.shape[0]
         self._fit_method = "brute"
-        # A cosine distance to a row without a direction is the library's 1/2 or scikit-learn's 1.
+        # The cosine distance to a row of zeros is 1/2 in the library, and 1 in scikit-learn.
         self._has_zero_row = metric.engine == "cosine" and not _all_have_direction(rows)
         if self._takes_library(rows, 1):
             self._search_index(warns=True)  # refuses rows that the metric does not allow
@@ -98,19 +98,21 @@ class NeighborsBase(BaseEstimator):
                 threads_of(self.n_jobs), warns)
             if RadiusFilter.takes(self._metric):
                 self._radius_filter = RadiusFilter(self._metric, self._fit_X, index)
-            self._index = index  # last, because Ctrl-C may end any line before
+            self._index = index  # set last, because Ctrl-C may raise in any line above
         return self._index
 
     def _candidates(self, queries: Any) -> Optional[RadiusFilter]:
-        """Returns what finds candidates for a search by radius, if the library can."""
+        """Returns the filter that finds candidates for a search by radius; None if the library
+        cannot find them."""
         if not self._takes_library(queries, 1):
             return None
         self._search_index()
-        return getattr(self, "_radius_filter", None)  # a pickle of an older version has none
+        return getattr(self, "_radius_filter", None)  # a pickle of an older version lacks it
 
     def _blocks(self, X: Any) -> Iterator[tuple[Any, Optional[int]]]:
-        """Yields queries and the row number of the first one: the fitted rows if X is None, else
-        dense blocks of X without a number. A function gets all rows as they are."""
+        """Yields blocks of queries, each with the row number of its first query or None. If X is
+        None, yields the fitted rows and 0. Otherwise yields dense blocks of X and None. If the
+        metric is a function, all rows are one block, and stay sparse if they are sparse."""
         if X is None:
             yield self._fit_X, 0
             return
@@ -128,7 +130,7 @@ class NeighborsBase(BaseEstimator):
             yield rows[first:first + size].toarray(), None
 
     def __getstate__(self) -> dict[str, Any]:
-        # The index is memory of the library; it is made again from the rows.
+        # The index is memory of the library and cannot be pickled. It is made again from the rows.
         state = super().__getstate__()
         return {**state, "_index": None, "_radius_filter": None} if "_index" in state else state
 
@@ -159,7 +161,7 @@ class KNeighbors(NeighborsBase):
         Args:
             X: (m, n_features); None: the fitted rows, and no row is its own neighbour. With
                 metric="precomputed" the distances to the fitted rows, (m, n_samples_fit_).
-            n_neighbors: None: that of the constructor. At most n_samples_fit_, less 1 without X.
+            n_neighbors: None: the constructor's. At most n_samples_fit_, or one less if X is None.
             return_distance: whether to return distances too.
 
         Returns Neighbors: distances, float64 (m, n_neighbors), and indices of rows, int64
@@ -217,7 +219,7 @@ class KNeighbors(NeighborsBase):
 
 
 class RadiusNeighbors(NeighborsBase):
-    """Searches for all rows within a radius. Distances are those of the float64 rows."""
+    """Searches for all rows within a radius. Distances are computed from the float64 rows."""
 
     radius: float
 
@@ -230,7 +232,7 @@ class RadiusNeighbors(NeighborsBase):
         Args:
             X: (m, n_features); None: the fitted rows, and no row is its own neighbour. With
                 metric="precomputed" the distances to the fitted rows, (m, n_samples_fit_).
-            radius: None: that of the constructor.
+            radius: None: the constructor's.
             return_distance: whether to return distances too.
             sort_results: True: nearest first, equal distances in the order of rows. False: in the
                 order of rows.
@@ -280,12 +282,12 @@ class RadiusNeighbors(NeighborsBase):
 
 
 def _all_have_direction(rows: Array) -> bool:
-    """Whether no row has only zeros."""
+    """Whether each row has a component other than 0."""
     return all(rows[block].any(axis=1).all() for block in _arrays.slices_of(rows))
 
 
 def check_mode(mode: str) -> None:
-    """Raises ValueError unless this is a mode of a graph."""
+    """Raises ValueError unless `mode` is one of the two modes of a graph."""
     if mode not in ("connectivity", "distance"):
         raise ValueError(
             f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" '

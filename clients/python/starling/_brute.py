@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact nearest rows in float64 for what the library does not answer: all distances of a block of
-queries, and a selection. Equal distances are in the order of rows, as everywhere in Starling."""
+"""Finds exact nearest rows in float64, for what the library does not answer. Computes all distances
+of a block of queries and selects the least. Equal distances are in the order of rows, as everywhere
+in Starling."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ class Nearest(NamedTuple):
 def nearest(
     metric: Metric, queries: Any, points: Any, k: int, first_row: Optional[int] = None
 ) -> Nearest:
-    """Returns the k nearest points of each query. Query i is point first_row + i, and not its own
-    neighbour, if first_row is not None."""
+    """Returns the k nearest points of each query. If first_row is not None, query i is point
+    first_row + i, and is not its own neighbour."""
     count = queries.shape[0]
     found = Nearest(np.empty((count, k)), np.empty((count, k), dtype=np.int64))
     for block in blocks_of(count, points.shape[0]):
@@ -37,8 +38,8 @@ def nearest(
 
 
 def select(all_distances: Floats, k: int, own: Optional[Rows] = None) -> Nearest:
-    """Returns the k least distances of each row and their columns, of equal ones the lower columns.
-    Column own[i] is left out of row i. A distance that is not a number is the largest."""
+    """Returns the k least distances of each row and their columns. Among equal distances, the lower
+    columns come first. Row i leaves out column own[i]. NaN counts as the largest distance."""
     count, width = all_distances.shape
     keys = np.where(np.isnan(all_distances), np.inf, all_distances)
     every = np.arange(count)

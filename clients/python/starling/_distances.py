@@ -17,9 +17,9 @@ from ._metrics import Metric
 
 Floats = npt.NDArray[np.float64]
 
-_PAIR_BYTES = 1 << 19  # of the rows of pairs at a time: a part of the second-level cache
-_BLOCK_BYTES = 4 << 20  # of distances: larger blocks leave the cache
-_EXPONENT_MAX = 900  # of a p-th power of two; float64 ends at 1023
+_PAIR_BYTES = 1 << 19  # bytes of the rows of pairs at a time; fits in the second-level cache
+_BLOCK_BYTES = 4 << 20  # bytes of distances at a time; larger blocks leave the cache
+_EXPONENT_MAX = 900  # greatest exponent of a p-th power of two; float64 ends at 1023
 _LEAST = 2.0**-126  # a smaller component counts as this in a logarithm (docs/vectors.md)
 
 
@@ -33,7 +33,7 @@ def distances(metric: Metric, queries: Any, points: Any) -> Floats:
     """Returns the distances of all queries to all points, float64 (m, n).
 
     Args:
-        queries, points: dense rows; rows of scipy.sparse only for a function.
+        queries, points: dense rows. Rows of scipy.sparse are allowed if the metric is a function.
     """
     if metric.function is not None:
         return _by_function(metric, queries, points)
@@ -111,7 +111,7 @@ def _minkowski(
             if scale is not None:
                 apart /= scale
             apart **= p
-        if p == np.inf:  # a weight's p-th root goes to 1
+        if p == np.inf:  # weights drop out: their p-th roots go to 1
             np.maximum(total, apart, out=total)
             continue
         if weights is not None:
@@ -150,9 +150,9 @@ def _haversine(queries: Any, points: Any) -> Floats:
 
 
 def _by_size(queries: Any, points: Any, each: bool) -> Floats:
-    """Returns sum |x - y| / sum (|x| + |y|), or the sum of these fractions of each component. 0 / 0
-    is 0. SciPy's Bray-Curtis distance has |x + y| instead, which differs for negative components;
-    scikit-learn's searches have this one."""
+    """Returns sum |x - y| / sum (|x| + |y|), or with `each` the sum of |x - y| / (|x| + |y|). 0 / 0
+    is 0. SciPy's Bray-Curtis distance divides by |x + y|, which differs for negative components.
+    scikit-learn's searches divide by |x| + |y|."""
     total = np.zeros((len(queries), len(points)))
     sizes = np.zeros_like(total)
     for x, y in _columns(queries, points):
@@ -167,7 +167,7 @@ def _by_size(queries: Any, points: Any, each: bool) -> Floats:
 
 def _nan_euclidean(queries: Any, points: Any) -> Floats:
     """Returns distances over the components that both rows have, scaled up to all components; NaN
-    where they share none."""
+    if the rows share no component."""
     total = np.zeros((len(queries), len(points)))
     shared = np.zeros_like(total)
     for x, y in _columns(queries, points):
@@ -182,7 +182,7 @@ def _nan_euclidean(queries: Any, points: Any) -> Floats:
 
 
 def _of_library(metric: str, queries: Any, points: Any) -> Floats:
-    """Returns the distances of docs/vectors.md."""
+    """Returns distances by the definitions of docs/vectors.md."""
     x, y = prepared(metric, queries), prepared(metric, points)
     total = np.zeros((len(x), len(y)))
     for a, b in _columns(x, y):
@@ -236,7 +236,7 @@ def _divergence(x: Floats, y: Floats) -> Floats:
 
 def _by_function(metric: Metric, queries: Any, points: Any) -> Floats:
     assert metric.function is not None
-    # A row of a sparse matrix is a sparse matrix.
+    # If the points are a sparse matrix, each of these rows is one, too.
     others = [points[j] for j in range(points.shape[0])]
     found = np.empty((queries.shape[0], len(others)))
     for i in range(queries.shape[0]):

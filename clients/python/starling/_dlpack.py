@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes arrays of other libraries by DLPack, and copies those in the memory of GPUs to the host.
+"""Reads arrays of other libraries by DLPack, and copies arrays in a GPU's memory to the host.
 
 `_arrays` calls it. The structs are those of DLPack's dlpack.h, before its version 1."""
 
@@ -15,10 +15,10 @@ import numpy.typing as npt
 from . import _library
 from .errors import check
 
-# DLPack's numbers of devices. numpy reads the host's memory and CUDA's and ROCm's page-locked one.
+# DLPack's device types. numpy reads the host's memory, and page-locked memory of CUDA and ROCm.
 _HOST = (1, 3, 11)
 _CUDA, _CUDA_MANAGED = 2, 13
-# DLPack's names of number types, and numpy's.
+# numpy's kind of number for each type code of DLPack.
 _KINDS = {0: "i", 1: "u", 2: "f"}
 # The legacy default stream of CUDA, in which libstarling copies.
 _LEGACY_STREAM = 1
@@ -55,7 +55,7 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", _api))
 _set_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_SetName", _api))
-_USED = b"used_dltensor"  # a capsule keeps the pointer to its name
+_USED = b"used_dltensor"  # a global, because the capsule only points to its name
 
 
 def to_numpy(values: Any) -> npt.NDArray[Any]:
@@ -74,7 +74,7 @@ def to_numpy(values: Any) -> npt.NDArray[Any]:
     if not _is_valid(capsule, b"dltensor"):
         raise TypeError("its __dlpack__ returned no DLPack capsule, or one that was used before")
     managed = ctypes.cast(_pointer_of(capsule, b"dltensor"), POINTER(_Managed))
-    # Once renamed, the capsule leaves the deletion to us.
+    # A renamed capsule does not call the deleter, so this function calls it.
     _set_name(capsule, _USED)
     try:
         return _copied(managed.contents.tensor, int(number))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base classes and the validation of the estimators: scikit-learn's own where it is installed,
+"""The base classes and the validation of the estimators: scikit-learn's own if it is installed,
 else small ones with the same names."""
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ try:
 except ImportError:
     _base = None
 
-DENSE_BYTES_MAX = 4 << 30  # of sparse rows that are made dense
+DENSE_BYTES_MAX = 4 << 30  # most bytes of sparse rows that are made dense
 
 
 def keep_parameters(estimator: Any, parameters: dict[str, Any]) -> None:
-    """Makes each argument of a constructor, which passes its locals(), an attribute. That is all
-    that scikit-learn allows a constructor to do."""
+    """Sets each argument of a constructor as an attribute of the estimator. `parameters` is the
+    locals() of the constructor. scikit-learn allows a constructor to do no more."""
     vars(estimator).update({name: value for name, value in parameters.items() if name != "self"})
 
 
 class PlainEstimator:
-    """What scikit-learn's BaseEstimator does for parameters."""
+    """The part of scikit-learn's BaseEstimator that gets and sets parameters."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Returns the parameters of the constructor and their values."""
@@ -101,13 +101,13 @@ else:
 def check_rows(
     estimator: Any, X: Any, fitting: bool, *, fits_float32: bool = True, allows_nan: bool = False
 ) -> Any:
-    """Returns rows as contiguous float32 or float64, or as a CSR matrix of such, and checks or sets
-    n_features_in_ and the names of the features. Raises ValueError or TypeError as scikit-learn
-    does.
+    """Returns rows as contiguous float32 or float64, or as a CSR matrix of these types, and checks
+    or sets n_features_in_ and the names of the features. Raises ValueError or TypeError as
+    scikit-learn does.
 
     Args:
-        fits_float32: whether a number beyond float32 is refused.
-        allows_nan: whether NaN is a missing component.
+        fits_float32: whether a number beyond float32's range is refused.
+        allows_nan: whether NaN is allowed, and means a missing component.
     """
     X = _arrays.on_the_host(X)
     _arrays.refuse_masked(X, "X")
@@ -142,8 +142,8 @@ def is_sparse(rows: Any) -> bool:
 
 
 def to_dense(rows: Any, argument: str) -> Any:
-    """Returns sparse rows as dense ones, and others as they are. Raises MemoryError if they would
-    be too large."""
+    """Returns sparse rows as dense rows, and other rows as they are. Raises MemoryError if the
+    dense rows would be larger than DENSE_BYTES_MAX."""
     if not is_sparse(rows):
         return rows
     bytes_needed = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize

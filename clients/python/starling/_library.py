@@ -2,7 +2,7 @@
 """Loads libstarling.so and declares the structs and functions of starling.h (clients/c).
 
 All other modules call the library through `library()` and check each result with
-`starling.errors.check`. A test holds this file against the header."""
+`starling.errors.check`. A test compares this file with the header."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_ROW = 2**32 - 1
 NOT_A_ROW = 2**64 - 1
 FOREVER = 2**63 - 1
 
-# A starling_list_event.
+# The starling_list_event of a list that is gone.
 LIST_REMOVED = 1
 
 SPACES = ("planar2", "planar3", "wgs84", "vector")
@@ -276,8 +276,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def set_member(options: Sized, name: str, value: Any) -> None:
-    """Sets a number of a struct. Raises TypeError or ValueError if the member cannot hold it:
-    ctypes would cut it off."""
+    """Sets a number of a struct. Raises TypeError or ValueError if the member cannot hold the
+    number, because ctypes would truncate it."""
     kind = type(getattr(options, name))
     if kind is int and (isinstance(value, bool) or not isinstance(value, numbers.Integral)):
         raise TypeError(f"{name} must be an integer, not {value!r}.")
@@ -295,7 +295,7 @@ class Library:
         self.path: str = loaded._name
         self._loaded = loaded
 
-    # Only called for a name that is not an attribute yet.
+    # Python calls this only for a name that is not an attribute yet.
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:
             raise AttributeError(f"starling.h has no function starling_{name}")
@@ -306,7 +306,7 @@ class Library:
 
 
 def _candidates() -> list[str]:
-    """Returns where the library may be, best first."""
+    """Returns the paths of the library to try, in this order."""
     named = os.environ.get("STARLING_LIBRARY")
     if named:
         return [named]
@@ -316,7 +316,8 @@ def _candidates() -> list[str]:
 
 @functools.lru_cache(maxsize=None)
 def library() -> Library:
-    """Returns the library, which the first call loads. Raises ImportError if there is none."""
+    """Returns the library, which the first call loads. Raises ImportError if it cannot be
+    loaded."""
     tried = []
     for path in _candidates():
         try:

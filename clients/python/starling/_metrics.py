@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words for a metric: those of the library, scikit-learn and SciPy.
+"""The names of metrics in the library, in scikit-learn and in SciPy.
 
-knn and Index take the library's metrics by any of their names. The estimators take all of
-scikit-learn's; `choose` says which of them the library answers, and _distances.py computes the
-others."""
+knn and Index take the library's metrics by any of their names. The estimators take all metrics of
+scikit-learn: `choose` says which the library answers, and _distances.py computes the others."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ _PLAIN_P = {"l2": 2.0, "l1": 1.0, "chebyshev": np.inf}  # Minkowski's p of the l
 
 ALGORITHMS = ("auto", "ball_tree", "brute", "kd_tree")
 # A tree needs the triangle inequality, and a k-d tree also distances of single components.
-# scikit-learn refuses the other metrics, and a program may rely on that.
+# scikit-learn refuses a tree with other metrics, and a program may rely on the refusal.
 _KD_TREE = frozenset((
     "chebyshev", "cityblock", "euclidean", "infinity", "l1", "l2", "manhattan", "minkowski", "p"))
 _BALL_TREE = _KD_TREE | {
@@ -49,12 +48,12 @@ class Metric:
     """A metric of an estimator.
 
     Attributes:
-        name: scikit-learn's name of it, or the library's; "callable" of a function.
+        name: scikit-learn's or the library's name of the metric; "callable" for a function.
         engine: the library's metric, or None if the library does not have it.
         is_squared: whether distances are the squares of the library's.
-        p: of Minkowski's distance; None of other metrics.
+        p: the p of Minkowski's distance; None for metrics without one.
         parameters: what else the metric needs: w, V, VI.
-        function: of two rows, or None.
+        function: the metric as a function of two rows, or None.
     """
 
     name: str
@@ -80,7 +79,7 @@ def choose(
     metric: Union[str, Function], p: Optional[float], metric_params: Optional[Mapping[str, Any]],
     algorithm: str,
 ) -> Metric:
-    """Returns the metric of an estimator's parameters. Raises ValueError for wrong ones."""
+    """Returns the metric of an estimator's parameters. Raises ValueError for wrong parameters."""
     if algorithm not in ALGORITHMS:
         raise ValueError(
             f"algorithm is {algorithm!r}; it must be one of {', '.join(ALGORITHMS)}.")
@@ -158,7 +157,7 @@ def _refuse_others(name: Any, parameters: Mapping[str, Any], allowed: tuple[str,
 
 
 def _check_algorithm(metric: Any, chosen: Metric, algorithm: str) -> None:
-    """Raises ValueError where a tree of scikit-learn cannot have the metric."""
+    """Raises ValueError if `algorithm` is a tree that scikit-learn refuses for the metric."""
     if algorithm == "kd_tree":
         is_fit = metric in _KD_TREE and "w" not in chosen.parameters
     else:

@@ -32,7 +32,7 @@ def text_id(text: str) -> int:
 
 
 class Names:
-    """The texts that were given as ids."""
+    """Remembers the texts that were given as ids."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -43,8 +43,8 @@ class Names:
         return len(self._texts)
 
     def id_of(self, name: Id) -> int:
-        """Returns the id of a number or a text. Raises ValueError if the hash of the text is
-        that of another text, TypeError if it is neither a number nor a text."""
+        """Returns the id of a number or a text. Raises ValueError if another text has the same
+        hash, TypeError if `name` is neither a number nor a text."""
         if isinstance(name, str):
             known = self._ids.get(name)
             return self._add(str(name)) if known is None else known

@@ -14,7 +14,7 @@ from ._distances import blocks_of
 from ._radius import keep_entries, sort_lists, starts_of
 from ._results import RadiusLists
 
-_FORMATS = ("csr", "csc", "coo", "lil")  # the others drop entries of 0
+_FORMATS = ("csr", "csc", "coo", "lil")  # other formats drop entries of 0
 
 
 def check_format(graph: Any) -> None:
@@ -63,8 +63,8 @@ def _nearest_of_graph(graph: Any, k: int, skips_own: bool) -> Nearest:
 
 
 def within(matrix: Any, radius: float, is_graph: bool, skips_own: bool) -> RadiusLists:
-    """Returns the distances of each row that are at most the radius: of a dense matrix in the order
-    of columns, of a graph nearest first."""
+    """Returns the distances of each row that are at most the radius. The entries of a dense matrix
+    are in the order of columns, those of a graph nearest first."""
     if is_graph:
         lists = _lists_of(matrix, skips_own)
         return keep_entries(lists, lists.distances <= radius)

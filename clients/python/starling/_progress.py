@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows long calls of the library: runs signal handlers, so that Ctrl-C ends a call, and shows how
-far it is."""
+"""Follows long calls of the library: runs signal handlers, so that Ctrl-C ends a call, and shows
+the progress of the call."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from typing import Any, Callable, Generator, Optional, TextIO, Union
 from . import _library
 from .errors import check
 
-# None: in the main thread a bar on stderr after two seconds, if that is a terminal; True: at once,
-# in any thread; False: none; or a function of two numbers, done and total.
+# None: a bar on stderr after two seconds, in the main thread only. True: a bar at once, in any
+# thread. False: no bar. A function: it is called with two numbers, done and total. A bar is drawn
+# only if stderr is a terminal.
 Progress = Union[None, bool, Callable[[int, int], Any]]
 
 _BAR_AFTER = 2.0  # seconds
@@ -25,7 +26,7 @@ _thread = threading.local()  # .watch: the innermost Watch of the thread
 
 
 class Bar:
-    """Draws one line on stderr again and again in place, if that is a terminal."""
+    """Draws one line on stderr and redraws it in place, if stderr is a terminal."""
 
     def __init__(self, what: str, after: float = 0.0) -> None:
         self._what = what
@@ -63,12 +64,12 @@ def _terminal() -> Optional[TextIO]:
     """Returns stderr if it is a terminal."""
     try:
         return sys.stderr if sys.stderr.isatty() else None
-    except (AttributeError, OSError, ValueError):  # None, closed, or an object without `isatty`
+    except (AttributeError, OSError, ValueError):  # stderr is None, closed, or lacks `isatty`
         return None
 
 
 def to_function(progress: Progress, what: str) -> Callable[[int, int], Any]:
-    """Returns the function to call; a Bar unless the caller has given one. Raises TypeError."""
+    """Returns `progress` if it is a function, else a Bar. Raises TypeError for any other value."""
     if callable(progress):
         return progress
     if progress is not None and not isinstance(progress, bool):
@@ -89,8 +90,9 @@ class Watch:
         self._error: Optional[BaseException] = None
         answers = self._answers()
         next(answers)
-        # A generator: the handlers of signals that wait run where it goes on, within its `try`. In
-        # a function they would run before its first line, and ctypes would lose their exception.
+        # This is a generator and not a function: Python runs the handlers of pending signals where
+        # the generator continues, within its `try`. In a function, they would run before the first
+        # line, and ctypes would lose their exception.
         self._function = _library.ProgressFunction(answers.send)
 
     def _answers(self) -> Generator[int, Any, None]:
@@ -107,8 +109,8 @@ class Watch:
                 self._error, answer = error, 1
 
     def check(self, code: int) -> None:
-        """Raises what ended the call, or else the library's error if `code` is one. Else tells the
-        caller's function that all queries are done."""
+        """Raises the exception that ended the call, or the library's error if `code` is one.
+        Otherwise calls the caller's progress function once more: all queries are done."""
         if self._error is not None:
             raise self._error
         check(code)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All rows within a radius, by distances of the float64 rows. `within` is the only search by radius
-of the estimators. Where RadiusFilter can bound the rounding to float32, the library finds
-candidates, and NumPy computes their distances alone. Otherwise it computes all distances."""
+"""Finds all rows within a radius, by the distances of the float64 rows. All searches by radius of
+the estimators call `within`. If RadiusFilter can bound the rounding to float32, the library finds
+candidates, and NumPy computes only their distances. Otherwise NumPy computes all distances."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _NORM_MAX = 2.0**55  # the library refuses components beyond 2^56
 _NORM_MIN = 2.0**-100  # the components of a shorter row may be subnormal in float32
 _QUERIES_FIRST = 64
 _GROWTH_MAX = 8
-_CANDIDATES = 1 << 21  # of one search by the library, about
+_CANDIDATES = 1 << 21  # about this number of candidates for each search by the library
 
 
 class RadiusFilter:
-    """Finds the points within a radius among those that an Index finds within a larger one.
+    """Finds the points within a radius among the points that an Index finds within a larger radius.
 
     Let x be a row, less the offset of the index, and x' what the index makes of it. By the triangle
-    inequality the distances of x, y and of x', y' differ by at most |x - x'| + |y - y'|, which
-    `_bound` bounds. Decision 6 of the project has the error of the sum."""
+    inequality the distances of x, y and of x', y' differ by at most |x - x'| + |y - y'|, and
+    `_bound` bounds each of these two terms. docs/decisions/0006-vector-sums.md has the error of the
+    sum."""
 
     def __init__(self, metric: Metric, points: Any, index: Index) -> None:
         self._index = index
@@ -38,7 +39,7 @@ class RadiusFilter:
         self._points = points
         self._offset = index._offset()
 
-    # Not made by estimators that never search by radius.
+    # Both properties are computed at the first search by radius, which many estimators never do.
     @functools.cached_property
     def _points_bound(self) -> Optional[float]:
         return self._bound(self._points)
@@ -77,7 +78,7 @@ class RadiusFilter:
         return join(parts)
 
     def _reach(self, queries: Any, radius: float) -> Optional[float]:
-        """Returns a radius for the index; None if there is no bound."""
+        """Returns the larger radius, for the search by the index; None if there is no bound."""
         queries_bound = self._bound(queries)
         if radius < 0 or queries_bound is None or self._points_bound is None:
             return None
@@ -90,7 +91,7 @@ class RadiusFilter:
         return float(reach * reach / 2 * (1 + _STEP) if is_cosine else reach)
 
     def _bound(self, rows: Any) -> Optional[float]:
-        """Returns a number that |x - x'| of no row exceeds; None if rounding has no bound."""
+        """Returns an upper bound of |x - x'| for all rows; None if rounding has no bound."""
         least, most = np.inf, 0.0
         for block in slices_of(rows):
             less = rows[block].astype(np.float64) - self._offset
@@ -100,7 +101,7 @@ class RadiusFilter:
             return None
         if self._metric.engine != "cosine":
             return float(most * _STEP + rows.shape[1] * 2.0**-149)
-        # Rounding before the division by the norm and after it, both in parts of the norm 1.
+        # Rounding before and after the division by the norm, both relative to the norm 1.
         return 3 * _STEP if least >= _NORM_MIN else None
 
 
@@ -108,8 +109,8 @@ def within(
     queries: Any, points: Any, radius: float, metric: Metric, first_row: Optional[int] = None,
     candidates: Optional[RadiusFilter] = None,
 ) -> RadiusLists:
-    """Returns the points whose distance to a query is at most the radius, in the order of rows.
-    Query i is point first_row + i, and not its own neighbour, if first_row is not None."""
+    """Returns the points whose distance to a query is at most the radius, in the order of rows. If
+    first_row is not None, query i is point first_row + i, and is not its own neighbour."""
     found = None if candidates is None else candidates.find(queries, radius, first_row)
     return _within_all(queries, points, radius, metric, first_row) if found is None else found
 
@@ -117,7 +118,7 @@ def within(
 def _within_all(
     queries: Any, points: Any, radius: float, metric: Metric, first_row: Optional[int]
 ) -> RadiusLists:
-    """Does the same from all distances."""
+    """Does what `within` does, from all distances."""
     owners, indices, found = [], [], []
     for block in blocks_of(queries.shape[0], points.shape[0]):
         part = distances(metric, queries[block], points)
@@ -136,7 +137,8 @@ def _within_all(
 
 
 def starts_of(counts: npt.NDArray[Any]) -> Rows:
-    """Returns where each of consecutive parts of these sizes starts, and the end of the last."""
+    """Returns the start of each of consecutive parts of these sizes, and the end of the last
+    part."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
@@ -149,7 +151,7 @@ def sort_lists(lists: RadiusLists) -> RadiusLists:
 
 
 def keep_entries(lists: RadiusLists, is_kept: npt.NDArray[np.bool_]) -> RadiusLists:
-    """Returns the lists with some of their entries."""
+    """Returns the lists without the entries where `is_kept` is False."""
     before = starts_of(is_kept)
     return RadiusLists(before[lists.offsets], lists.indices[is_kept], lists.distances[is_kept])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distances and rows with names."""
+"""The results of searches: distances and row numbers under their names."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ class SearchResult(Tuple[Rows, Distances]):
 
     @property
     def indices(self) -> Rows:
-        """Returns the rows of the points."""
+        """Returns the row numbers of the points, nearest first."""
         indices: Any = super().__getitem__(0)
         return cast(Rows, indices)
 
     @property
     def distances(self) -> Distances:
-        """Returns the distances."""
+        """Returns the distances, nearest first."""
         distances: Any = super().__getitem__(1)
         return cast(Distances, distances)
 

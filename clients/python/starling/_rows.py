@@ -24,8 +24,8 @@ T = TypeVar("T")
 class Handle:
     """Owns a handle of the library. `close` destroys it, and so does leaving a `with` block.
 
-    Threads of the library serve a handle, and a forked child does not have them. There the handle
-    is refused, unless `works_in_child` is set, and never destroyed."""
+    A handle needs threads of the library, which a forked child does not have. In the child, the
+    handle is refused unless `works_in_child` is set, and is never destroyed."""
 
     def __init__(self, what: str, destroy: Any, works_in_child: bool = False) -> None:
         self._what = what
@@ -39,8 +39,8 @@ class Handle:
 
     @contextmanager
     def taking(self) -> Iterator[ctypes.c_void_p]:
-        """Yields a place for a handle, and takes the one that is there at the end, also if a signal
-        handler raises after the library has put it there."""
+        """Yields a pointer for the library to fill, and takes the handle that it holds at the end,
+        even if a signal handler raises after the library has filled it."""
         raw = ctypes.c_void_p()
         try:
             yield raw
@@ -76,7 +76,7 @@ class Handle:
 
 
 class Closing:
-    """Leaving a `with` block closes the object."""
+    """A base class: leaving a `with` block closes the object."""
 
     def __enter__(self: T) -> T:
         return self
@@ -154,7 +154,7 @@ def make_rows(
 def make_stream(
     name: str, on: str, with_distance: bool, with_position: bool, with_tags: bool
 ) -> _library.Stream:
-    """Returns a starling_stream."""
+    """Returns a starling_stream. Raises ValueError for an unknown `on`."""
     wanted = {"distance": with_distance, "position": with_position, "tags": with_tags}
     bits = sum(_library.WITH[what] for what, is_wanted in wanted.items() if is_wanted)
     stream = _library.Stream(name=to_bytes(name, "name"), on=index_of(on, _library.REPORTS, "on"))
@@ -165,8 +165,8 @@ def make_stream(
 def index_of(
     value: str, allowed: tuple[str, ...], argument: str, other_names: Iterable[str] = ()
 ) -> int:
-    """Returns the number of a word. Raises ValueError with the allowed words, and with one of them
-    or of their other names if the value is like it."""
+    """Returns the index of `value` in `allowed`. Raises ValueError, which lists the allowed words
+    and suggests a similar one of them or of `other_names`, if there is one."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(
             f"{argument} is {value!r}; it must be one of {', '.join(allowed)}."
@@ -175,13 +175,15 @@ def index_of(
 
 
 def guess(value: Any, allowed: Iterable[str]) -> str:
-    """Returns a question that ends a sentence, or "" if no word is like the value."""
+    """Returns a question with the allowed word that is most like the value, or "" if there is
+    none."""
     near = difflib.get_close_matches(value, allowed, 1) if isinstance(value, str) else []
     return f" Did you mean {near[0]}?" if near else ""
 
 
 def to_bytes(text: Any, argument: str) -> bytes:
-    """Returns a text for the library. Raises TypeError or ValueError if it cannot be one."""
+    """Returns a text as UTF-8 for the library. Raises TypeError if it is no text, ValueError if it
+    has a NUL."""
     if not isinstance(text, str):
         raise TypeError(f"{argument} must be a text, not {type(text).__name__}.")
     if "\0" in text:

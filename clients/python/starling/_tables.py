@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Engine and Client do alike: they send rows and queries to the tables."""
+"""The methods that Engine and Client share: they send rows and queries to the tables."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .lists import Batch, make_batch
 class Tables(Closing):
     """The base of Engine and Client."""
 
-    _prefix: str  # of the library's functions
+    _prefix: str  # prefix of the library's functions
     _call: Any
     _handle: Handle
-    _has_statuses: bool  # whether the functions say what became of each row
+    _has_statuses: bool  # whether the functions return a status for each row
     names: Names
 
     def _send(self, function: str, count: int, *arguments: Any) -> Batch:
@@ -37,7 +37,7 @@ class Tables(Closing):
     def update_tags(
         self, ids: npt.ArrayLike, times: Any = None, *, set: Any = 0, clear: Any = 0
     ) -> Batch:
-        """Sets and clears tag bits of known objects: (n,) or one for all."""
+        """Sets and clears tag bits of known objects. `set` and `clear` are (n,) or one for all."""
         numbers = self.names.ids_of(ids)
         count = len(numbers)
         moments = _arrays.to_times_us(times, count, "times")

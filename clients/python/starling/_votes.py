@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weights of neighbours, votes for labels and means of values, shared by the estimators of k
-neighbours and of a radius. Entries are flat, and `owners` has the row of each one."""
+neighbours and of a radius. The entries of all lists are flat arrays, and `owners` has the query's
+row of each entry."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def check_weights(weights: Weights) -> None:
 
 def weights_of(weights: Weights, distances: Array) -> Optional[Array]:
     """Returns a weight for each neighbour, (m, k), or None if all are equal. With "distance" a
-    weight is 1 / distance; where a row has neighbours at distance 0, they alone count."""
+    weight is 1 / distance; if a row has neighbours at distance 0, only they count."""
     check_weights(weights)
     if weights in (None, "uniform"):
         return None
@@ -37,8 +38,8 @@ def weights_of(weights: Weights, distances: Array) -> Optional[Array]:
 
 
 def weights_of_lists(weights: Weights, lists: RadiusLists) -> Optional[Array]:
-    """Returns the same for lists of any length, flat. A function gets an array of the distances of
-    each list that is not empty."""
+    """Returns a weight for each entry of lists of any length, or None if all are equal. A function
+    gets an array of arrays: the distances of each list that is not empty."""
     check_weights(weights)
     if weights in (None, "uniform"):
         return None

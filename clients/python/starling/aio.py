@@ -119,8 +119,8 @@ class Subscription:
     def __init__(self, subscription: BlockingSubscription) -> None:
         self._blocking = subscription
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starling")
-        # The wait that is under way. A cancelled `next` leaves it for the next one, so that no
-        # event is lost.
+        # The wait that is under way. If `next` is cancelled, its next call continues this wait, so
+        # that no event is lost.
         self._wait: Optional[asyncio.Future[Optional[Event]]] = None
 
     async def next(self) -> Event:

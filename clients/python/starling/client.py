@@ -21,8 +21,8 @@ from .errors import ErrorCode, TimedOut, check, text_of
 from .lists import Batch, Lists, Result, Tick, make_answers, make_tick
 from .subscription import COMMANDS, TIMEOUT, Path, Subscription, set_key, to_ms
 
-# A server may have two ticks under way when it acknowledges a row, so the third one that finishes
-# after that has the row for certain.
+# A server may have two ticks under way when it acknowledges a row, so the third tick that finishes
+# after that surely has the row.
 _TICKS_UNTIL_SEEN = 3
 _TICK_POLL = 0.005  # seconds
 
@@ -32,14 +32,14 @@ class ServerInfo:
     """Describes a server.
 
     Attributes:
-        epoch: random at each start of the server.
-        session: of this client.
-        space, resolution_m, origin: of its positions.
-        dimension, metric: of its vectors; 0 and None in a space of positions.
+        epoch: a random number; it changes if the server restarts without its log.
+        session: the number of this client's session, which is a secret.
+        space, resolution_m, origin: the server's space, and the lattice of its positions.
+        dimension, metric: those of the server's vectors; 0 and None in a space of positions.
         manual_ticks: whether ticks come from `advance` alone.
-        restarts: of the server, as this client has noticed.
-        rows_lost: rows that earlier servers acknowledged to this client. They are lost with their
-            server: put them again.
+        restarts: how many restarts of the server this client has noticed.
+        rows_lost: how many rows the server acknowledged to this client before its restarts. The
+            restarted server may lack them: put them again.
     """
 
     epoch: int
@@ -59,24 +59,24 @@ class Client(Tables):
 
     After a lost connection a request is sent again, and applied once. After a restart of the
     server, the client puts its names, streams and queries again; `info().rows_lost` says how many
-    rows went with the old server. Arguments are as those of Engine. One thread at a time may use a
-    client.
+    rows the restarted server may lack. Arguments are the same as those of Engine. One thread at a
+    time may use a client.
 
     Args:
         commands: the endpoint of the server's commands.
-        results: the endpoint of its results, for `subscribe`. None: the server says it.
+        results: the endpoint of its results, for `subscribe`. None: the server names it.
         timeout: longest wait for a reply in seconds, reconnections included.
-        name: for the server's log.
+        name: the client's name in the server's log.
         restore: whether to put names, streams and queries again after a restart of the server.
         key: the path of this client's key file, for a server with keys (docs/security.md). None:
-            that of the environment variable STARLING_KEY, if it is set. The connection is then
+            the path in the environment variable STARLING_KEY, if it is set. The connection is then
             encrypted, and `subscribe` uses the same key.
-        server_key: the server's public key, or the path of a file with it, if the key file does not
-            have it, or has another.
+        server_key: the server's public key, or the path of a file with it. It replaces the server's
+            key in the key file. None: the key file has the server's key.
 
     Raises TimedOut if no server answers: at once if nothing listens at `commands`, else after
     `timeout`. Raises StarlingError if `commands` is another endpoint, such as that of results, or
-    if the server refuses, the key too.
+    if the server refuses the client or its key.
     """
 
     _prefix = "client"
@@ -145,8 +145,8 @@ class Client(Tables):
         Engine.update. Texts among the ids become the objects' names.
 
         With `wait`, returns when a tick has taken the rows, so that `neighbors` sees them: up to
-        three ticks later. On a server with keys the client then needs the role stats, without which
-        no row is sent. Raises TimedOut if waiting takes longer than the client's timeout, and
+        three ticks later. On a server with keys, waiting needs the role stats; without this role no
+        row is sent. Raises TimedOut if waiting takes longer than the client's timeout, and
         ValueError if the server's ticks are manual: call `advance` instead."""
         if wait:
             if self.info().manual_ticks:
@@ -192,14 +192,13 @@ class Client(Tables):
 
     def flush(self) -> Batch:
         """Waits for the replies to all posted rows, and returns their sums since the last flush.
-        Raises the first refusal of a whole batch, if there was one."""
+        If the server refused a whole batch, raises StarlingError with the first refusal."""
         batch = self._send("flush", 0)
         self._put_names()
         return batch
 
     def put_names(self, texts: Mapping[int, str]) -> Batch:
-        """Gives objects texts for display. The id of a text that is not decimal is its hash:
-        starling.text_id."""
+        """Gives objects texts for display. The id of each text must be starling.text_id(text)."""
         return self._send_names(list(texts.items()))
 
     def put_stream(
@@ -261,8 +260,8 @@ class Client(Tables):
         regress: Optional[str] = None,
         time: Optional[Time] = None,
     ) -> Lists:
-        """Answers questions from the server's last finished tick, or from the last one at or before
-        `time`, which the server reads from its log. The other arguments are those of
+        """Answers questions from the server's last finished tick, or from the last tick at or
+        before `time`, which the server reads from its log. The other arguments are those of
         Engine.neighbors."""
         questions = make_queries(
             self.names, self._dimension, k, at=at, follow=follow, tags_required=tags_required,
@@ -308,7 +307,7 @@ class Client(Tables):
         Args:
             stream: its name.
             queries: (n,), only the lists of these queries; None: all.
-            subjects: (n,), of every-object queries only the lists of these objects; None: all.
+            subjects: (n,), only the lists of these objects, in every-object queries; None: all.
         """
         return Subscription(
             stream, commands=self._commands, results=self._results,

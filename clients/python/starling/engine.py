@@ -30,15 +30,15 @@ class Engine(Tables):
 
     Args:
         space: "planar2", "planar3", "wgs84" or "vector".
-        resolution_m: of the lattice to which positions are rounded (1 cm).
-        origin: metres, subtracted first; not in wgs84.
-        dimension: of a vector space, 1 to 4096.
-        metric: of a vector space; docs/vectors.md defines the metrics.
-        backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
+        resolution_m: the spacing of the lattice to which positions are rounded (1 cm).
+        origin: metres, subtracted from positions first; not in wgs84.
+        dimension: the number of components in a vector space, 1 to 4096.
+        metric: the metric of a vector space; docs/vectors.md defines the metrics.
+        backend: "cpu", "cuda", or "auto": cuda if its library and the GPU are available, else cpu.
         device: the number of the GPU.
-        threads: that compute on the CPU; 0: one per core.
-        update_threads: that take rows.
-        objects_max, queries_max, neighbors_max: limits, for which memory is taken at once.
+        threads: the number of threads that compute on the CPU; 0: one per core.
+        update_threads: the number of threads that take rows.
+        objects_max, queries_max, neighbors_max: limits. Memory for them is taken at once.
         object_ttl: an object expires if it is older than this; None: never.
         tombstone_ttl: how long a removal keeps late rows out.
 
@@ -122,7 +122,7 @@ class Engine(Tables):
             tags: (n,) or one, 32 bits each; None: tags stay.
             labels: (n,) or one, int64, NO_LABEL for none; None: labels stay; vector spaces only.
             values: (n,) or one, float64, NaN for none; None: values stay; vector spaces only.
-            time_max: rows that are later are rejected; None: any time.
+            time_max: rows with a later time are rejected; None: any time.
 
         Returns what became of the rows; a bad row does not stop the others. Raises StarlingError,
         ValueError or TypeError if the call as a whole is wrong.
@@ -144,8 +144,8 @@ class Engine(Tables):
 
         Args:
             name: 1 to 255 bytes.
-            on: when a list is reported: "membership": an object entered or left; "order": or two
-                swapped places; "distance": or a distance changed.
+            on: when a list is reported: "membership": if an object entered or left; "order": also
+                if two objects swapped places; "distance": also if a distance changed.
             with_distance, with_position, with_tags: what lists carry besides ids.
         """
         stream = make_stream(name, on, with_distance, with_position, with_tags)
@@ -174,14 +174,15 @@ class Engine(Tables):
         vote: bool = False,
         regress: Optional[str] = None,
     ) -> Batch:
-        """Adds standing queries to a stream, or replaces those with the same ids.
+        """Adds standing queries to a stream, or replaces the queries with the same ids.
 
         Args:
             stream: its name.
             ids: (n,), integers or texts, unique within the stream.
             k: (n,) or one, 1 to 1024.
-            at: (n, 2 or 3), or in a vector space (n, dimension): where each query stands. Or:
-            follow: (n,), the object around which it stands, which is not in its list. Or:
+            at: (n, 2 or 3), or in a vector space (n, dimension): the place of each query. Give one
+                of at, follow and every_object.
+            follow: (n,), the object that each query follows. The query's list excludes it.
             every_object: True: one list for each object.
             tags_required, tags_forbidden: (n,) or one; bits that neighbours must or must not have.
             distance_max: (n,) or one, in metres or by the metric; inclusive, so a distance that was
@@ -190,9 +191,9 @@ class Engine(Tables):
             subject_required, subject_forbidden: bits of the objects that get a list.
             lease: (n,) or one; how long the query stays; None: until it is removed.
             vote: lists carry the label for which they vote; vector spaces only.
-            regress: "uniform" or "distance": lists carry the mean of values; likewise.
+            regress: "uniform" or "distance": lists carry the mean of values; vector spaces only.
 
-        Returns which queries were accepted. Raises StarlingError if one is malformed.
+        Returns which queries were accepted. Raises StarlingError if a query is malformed.
         """
         queries = make_queries(
             self.names, self._dimension, k, ids=ids, at=at, follow=follow,
@@ -211,7 +212,7 @@ class Engine(Tables):
         return make_tick(Result(raw, self.names))
 
     def begin_tick(self, tau: Optional[Time] = None) -> None:
-        """Begins a tick. Until finish_tick, the program puts rows of the next one."""
+        """Begins a tick. Rows that are put before finish_tick belong to the next tick."""
         check(self._call.engine_begin_tick(self._handle.raw, _tau_us(tau)))
 
     def finish_tick(self) -> Tick:
@@ -235,12 +236,12 @@ class Engine(Tables):
     ) -> Lists:
         """Answers questions from the last finished tick.
 
-        Takes `at` or `follow`, and the filters, vote and regress of put_queries. The result has
-        one list for each question, in their order.
+        Takes `at` or `follow`, and the filters, vote and regress of put_queries. The result has one
+        list for each question, in the order of the questions.
 
         An object of `follow` is unknown if that tick does not have it: it was never put, was
         removed, or has expired. Raises UnknownObject if `follow` is one id; for an array,
-        `is_unknown` of the result says which."""
+        `is_unknown` of the result has True for the question."""
         questions = make_queries(
             self.names, self._dimension, k, at=at, follow=follow, tags_required=tags_required,
             tags_forbidden=tags_forbidden, distance_max=distance_max, age_max=age_max, vote=vote,

@@ -11,7 +11,7 @@ from . import _library
 
 
 class ErrorCode(enum.IntEnum):
-    """The kinds of errors."""
+    """The kinds of errors: the codes of starling.h."""
 
     INVALID_ARGUMENT = 1
     BAD_HANDLE = 2
@@ -37,7 +37,7 @@ class StarlingError(Exception):
 
     Attributes:
         code: the kind of error.
-        name: the error of the wire, such as "unknown_stream"; "" if there is none.
+        name: the code of a refusal, such as "unknown_stream"; "" for other errors.
         sentence: what is wrong, where, and what is allowed.
         limit: the limit that was reached, or None.
     """
@@ -88,14 +88,14 @@ def text_of(raw: Optional[bytes]) -> str:
 
 
 def check(code: int) -> None:
-    """Raises the error of the last call of this thread if `code` is one."""
+    """Raises this thread's last error if `code` is not 0."""
     if code == 0:
         return
     error = _library.Error()
     _library.library().last_error(ctypes.byref(error))
     try:
         kind = ErrorCode(code)
-    except ValueError:  # of a later library
+    except ValueError:  # the library is newer than this package
         kind = ErrorCode.INTERNAL
     limit_name = text_of(error.limit_name)
     raise _CLASSES.get(kind, StarlingError)(

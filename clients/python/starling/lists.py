@@ -60,7 +60,8 @@ class NeighborList:
         positions: float64 (n, 3), or None.
         tags: uint32 (n,), or None.
         vote: the label that the list votes for, or None.
-        mean: the mean of the objects' values; NaN if none has one; None if not asked for.
+        mean: the mean of the objects' values; NaN if no object has a value; None if the query asks
+            for no mean.
     """
 
     query: int
@@ -87,16 +88,16 @@ class NeighborList:
 class Lists:
     """The lists of one stream or of questions.
 
-    `len(lists)` is the number of lists, and iterating yields each as a NeighborList.
-    `lists[query]` is the list of a query, by its id or its text, and `lists[query, subject]` that
-    of one object of an every-object query; both raise KeyError if there is no such list. The
-    "query" of a question is its index. List i has the entries offsets[i] to offsets[i + 1].
+    `len(lists)` is the number of lists, and iterating yields each as a NeighborList. `lists[query]`
+    is the list of a query, by its id or its text, and `lists[query, subject]` is the list of one
+    object of an every-object query; both raise KeyError if there is no such list. The "query" of a
+    question is its index. List i has the entries offsets[i]:offsets[i + 1].
 
     There are n lists and m entries. All arrays are read-only. An optional array is None if the
-    stream does not report it; without entries it is always there, and empty.
+    stream does not report it. If there are no entries, it is an empty array in any case.
 
     Attributes:
-        stream: its name; "" of questions.
+        stream: the name of the stream; "" in answers to questions.
         is_last: whether the stream was removed, and these are its last lists.
         query_ids: uint64 (n,).
         subject_ids: uint64 (n,), 0 where has_subject is False.
@@ -168,7 +169,7 @@ class Lists:
         return True
 
     def at(self, place: int) -> NeighborList:
-        """Returns the list at a place, 0 to len - 1. Raises IndexError beyond these."""
+        """Returns the list at a place, 0 to len - 1. Raises IndexError for other places."""
         if not 0 <= place < len(self):
             raise IndexError(f"There are {len(self)} lists, and none at {place}.")
         entries = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
@@ -199,8 +200,8 @@ class Lists:
         object_id (nullable), object_text if texts were used as ids, and what the stream reports:
         distance, x, y, z (in wgs84 degrees of longitude and latitude, and metres) and tags
         (nullable). An empty list has one row of rank 0, where object_id and all that follows are
-        missing. A removed list, and that of a question about an unknown object, has one row
-        where rank is missing too. Needs pandas."""
+        missing. A removed list, or the list of a question about an unknown object, has one row
+        where rank is missing, too. Needs pandas."""
         import pandas
 
         counts = self.counts.astype(np.intp)
@@ -284,8 +285,8 @@ class Lists:
 
 
 def make_answers(result: Result, follow: Any) -> Lists:
-    """Returns the lists of questions. Raises UnknownObject if `follow` is one id, and not an array,
-    and the tick does not have this object."""
+    """Returns the lists of questions. Raises UnknownObject if `follow` is a single id and the tick
+    does not have its object."""
     lists = result.lists(0)
     if follow is not None and np.ndim(follow) == 0 and lists.is_unknown.any():
         tick = int(result.info().tick)
@@ -308,8 +309,8 @@ class Tick:
         object_count: how many objects there are.
         streams: the changed lists of each stream, by its name.
         build_ms, search_ms, diff_ms: how long the stages took.
-        warning: why queries were removed because of a limit; "" if none were.
-        epoch: random at each start of a server; 0 of an Engine.
+        warning: says which limit removed queries; "" if no query was removed.
+        epoch: the epoch of the server; 0 from an Engine.
     """
 
     tick: int
@@ -329,7 +330,7 @@ class Tick:
 
 
 def make_tick(result: Optional[Result], info: Optional[_library.TickInfo] = None) -> Tick:
-    """Returns a tick. `info` is that of the result if it is None."""
+    """Returns a Tick. If `info` is None, the info of the result is used."""
     if info is None:
         assert result is not None
         info = result.info()

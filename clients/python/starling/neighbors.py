@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators of the k nearest rows with scikit-learn's conventions; those of a radius are in
-radius.py.
+"""Estimators of the k nearest rows with scikit-learn's conventions. radius.py has the estimators of
+a radius.
 
-The library answers in float32 where it has the metric, as starling.Index does, and distances are
+The library answers in float32 if it has the metric, as starling.Index does, and distances are
 float64, as docs/vectors.md defines them. scikit-learn is optional: without it, only sparse graphs
 (SciPy), some metrics and pipelines are missing."""
 
@@ -28,10 +28,10 @@ class NearestNeighbors(RadiusNeighbors, _Neighbors):
     """Finds nearest rows, as scikit-learn's NearestNeighbors.
 
     Args:
-        n_neighbors: how many, if kneighbors does not say.
-        radius: how far, if radius_neighbors does not say.
+        n_neighbors: the number of neighbours if kneighbors gets none.
+        radius: the radius if radius_neighbors gets none.
         algorithm: "auto", "brute", "kd_tree" or "ball_tree": all are exact, and give the same
-            answer. As in scikit-learn, a tree refuses metrics that it cannot have.
+            answer. As in scikit-learn, a tree refuses metrics that it does not support.
         leaf_size: has no effect.
         metric: docs/python.md lists the names. "precomputed": rows are distances. A function of two
             rows is called for each pair.
@@ -63,7 +63,7 @@ class NearestNeighbors(RadiusNeighbors, _Neighbors):
 
 
 class GraphTransformerMixin(TransformerMixin):
-    """What the transformers by k and by radius share."""
+    """The methods that the transformers by k and by radius share."""
 
     mode: str
 

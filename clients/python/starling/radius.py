@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators of all rows within a radius, with scikit-learn's conventions. Distances are those of
-the float64 rows."""
+"""Estimators of all rows within a radius, with scikit-learn's conventions. Distances are computed
+from the float64 rows."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class RadiusNeighborsClassifier(LabelsMixin, RadiusNeighbors):
     If several labels have equally many votes, the first in `classes_` wins.
 
     Args:
-        radius: how far, inclusive.
+        radius: the greatest distance of a neighbour, inclusive.
         weights: "uniform", "distance", None or a function, which gets an array of the distances of
             each row.
         outlier_label: what a row without neighbours gets: a label, a list with one for each output,
-            "most_frequent", or None: such a row is refused.
+            "most_frequent", or None: a row without neighbours is refused.
         The others are those of NearestNeighbors.
 
     Attributes after `fit`: classes_, an array, or a list of them for several outputs; outputs_2d_;

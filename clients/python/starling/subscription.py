@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows a stream of a server. Gaps and restarts are mended in the library."""
+"""Follows a stream of a server. The library repairs gaps and restarts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def set_key(
     key: Optional[Path],
     server_key: Optional[Path],
 ) -> None:
-    """Sets the members of a key. Without `key`, the key file is that of STARLING_KEY, if that is
-    set."""
+    """Sets key_file and server_key of the options. If `key` is None, the key file is the path in
+    the environment variable STARLING_KEY, if it is set."""
     path = os.environ.get("STARLING_KEY") or None if key is None else os.fspath(key)
     if path is not None:
         options.key_file = to_bytes(path, "key")
@@ -46,8 +46,8 @@ class Event:
         kind: "snapshot": `lists` replaces all lists held so far; "tick": `lists` are those that
             changed; "lost": `lost` ticks were lost, and a snapshot follows; "restarted": the
             server has restarted, and a snapshot follows.
-        lists: of a snapshot or a tick, else None.
-        tick: of a snapshot or a tick, else None.
+        lists: the lists of a snapshot or a tick, else None.
+        tick: the tick of a snapshot or a tick event, else None.
         lost: how many ticks were lost.
     """
 
@@ -60,7 +60,7 @@ class Event:
 class Subscription(Closing):
     """Follows a stream. Iterating yields its events without end; each step waits for the next.
 
-    Gaps and restarts of the server are mended inside: a program that applies each event holds the
+    The library repairs gaps and restarts of the server: a program that applies each event holds the
     server's exact answer, and `lists` returns it at any time. Client.subscribe makes one.
     """
 
@@ -91,7 +91,7 @@ class Subscription(Closing):
         options.stream = to_bytes(stream, "stream")
         options.timeout_ms = to_ms(timeout)
         set_key(options, key, server_key)
-        kept = []  # alive until the library has copied them
+        kept = []  # keeps the arrays alive until the library has copied them
         for what, ids in (("query", queries), ("subject", subjects)):
             if ids is not None:
                 numbers = self.names.ids_of(ids)
@@ -107,8 +107,8 @@ class Subscription(Closing):
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
         """Waits for the next event: at most `timeout` seconds, or without end if it is None.
 
-        Returns None if the time is up. `obstacle` says then why the last request to the server
-        failed, or that no messages come from `results`; it is "" if all is well.
+        Returns None if the time is up. Then `obstacle` says why the last request to the server
+        failed, or that no messages come from `results`. It is "" if all is well.
 
         Raises StarlingError with the name "unknown_stream" if the server has no such stream and
         this subscription has never had a snapshot of it. A later call asks again."""
@@ -158,7 +158,8 @@ class Subscription(Closing):
 
 
 def to_ms(seconds: float) -> int:
-    """Returns whole milliseconds. Raises TypeError or ValueError if it is no time."""
+    """Returns whole milliseconds. Raises TypeError or ValueError if `seconds` is no time to
+    wait."""
     if not isinstance(seconds, (int, float)):
         raise TypeError(f"timeout must be a number of seconds, not {seconds!r}.")
     if not 0 <= seconds < 2**40:

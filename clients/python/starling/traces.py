@@ -23,7 +23,7 @@ from .errors import ErrorCode, InvalidArgument, StarlingError
 if TYPE_CHECKING:
     import pandas
 
-_READ_BYTES = 1 << 16  # what a pipe holds
+_READ_BYTES = 1 << 16  # capacity of a pipe
 _PATIENCE = 0.1  # seconds between two calls of `progress`
 
 
@@ -35,21 +35,22 @@ def replay(
     Args:
         traces: paths of files and folders; together they are one trace. docs/traces.md says which
             files are read.
-        program: the path of `starling`; None: the variable STARLING_PROGRAM, else that on PATH.
+        program: the path of `starling`; None: the path in STARLING_PROGRAM, else the program on
+            PATH.
         progress: a function that gets two numbers a few times a second, `done` and `total` ticks;
-            both are 0 while rows are read. What it raises ends the program. None, True and False
-            are those of `knn`.
-        flags: those of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s",
-            object_ttl="3s", changes=True. A duration may be a timedelta, and a list is several
-            words.
+            both are 0 while rows are read. An exception that it raises ends the program. None, True
+            and False mean the same as for `knn`.
+        flags: the flags of `starling replay`, with _ for -, and with_ for --with: k=5, tick="1s",
+            object_ttl="3s", changes=True. A duration may be a timedelta. A list is passed as words
+            with commas between them.
 
     Returns a frame with the columns tick, time (datetime64), query_id and object_id (texts), rank
     from 1 (Int64), and distance_m. An empty list has one row of rank 0, where object_id and
     distance_m are missing. With changes=True, a removed list has one row where rank is missing too.
-    Distances have three decimals; with exact=True they are those of the engine, and each keeps its
-    neighbour as distance_max. Needs pandas. Raises StarlingError with the program's words if it
-    fails, and FileNotFoundError if there is no program. The program's warnings, and the first row
-    that it skips for each reason, are a UserWarning each.
+    Distances have three decimals. With exact=True they are the engine's exact numbers, so that each
+    keeps its neighbour if it is used as distance_max. Needs pandas. Raises StarlingError with the
+    program's message if it fails, and FileNotFoundError if there is no program. Each warning of the
+    program is a UserWarning, and so is the first row that it skips for each reason.
     """
     import pandas
 
@@ -85,7 +86,7 @@ def replay(
     for warning in _warnings_in(sentence):
         warnings.warn(warning, stacklevel=2)
     times = pandas.to_datetime(frame.pop("time_us"), unit="us")
-    frame = frame.drop(columns="time", errors="ignore")  # of --with time, the same times as texts
+    frame = frame.drop(columns="time", errors="ignore")  # --with time adds the same times as texts
     frame.insert(1, "time", times)
     return frame
 
@@ -149,7 +150,7 @@ class _Output(io.RawIOBase):
             return 0
 
     def _follow(self) -> None:
-        """Reads lines of what, done and total. Rows that are read have no total."""
+        """Reads lines of progress: what, done and total. The total is 0 while rows are read."""
         read = self._told.read(4096)
         if not read:
             self._selector.unregister(self._told)
@@ -160,7 +161,7 @@ class _Output(io.RawIOBase):
             self._state = (done, total) if total else (0, 0)
 
     def check(self) -> None:
-        """Raises what has ended the program, if anything has."""
+        """Raises the exception that ended the program, if there was one."""
         if self._error is not None:
             raise self._error
 

@@ -41,22 +41,23 @@ def knn(
     """Finds the exact k nearest points of each query.
 
     Args:
-        points: (n, dimension). Contiguous float32 is taken as it is and not copied. Everything
-            else is rounded from float64 to float32; by l2, l1 and chebyshev, a column whose numbers
-            are far from 0 and near each other loses an offset first, and so do the queries
-            (docs/vectors.md). A RoundingWarning says how many points that differ became equal.
+        points: (n, dimension). Contiguous float32 is taken as it is and not copied. Everything else
+            is rounded from float64 to float32; with l2, l1 and chebyshev, an offset is first
+            subtracted from each column whose numbers are far from 0 and near each other, and from
+            the queries (docs/vectors.md). A RoundingWarning says how many points that differ became
+            equal.
         queries: (m, dimension); None: each point, and no point is its own neighbour.
         k: 1 to 2048.
         metric: docs/vectors.md defines the metrics; "euclidean", "manhattan", "cityblock",
             "correlation" and "jensenshannon" are other names.
-        backend: "cpu", "cuda", or "auto": cuda where its library and a GPU are here.
+        backend: "cpu", "cuda", or "auto": cuda if its library and the GPU are available, else cpu.
         device: the number of the GPU.
-        threads: that search on the CPU; 0: one per core.
+        threads: the number of threads that search on the CPU; 0: one per core.
         progress: a function that gets two numbers a few times a second and at the end, `done` and
-            `total` queries; both are 0 while points are prepared. What it raises ends the search.
-            It must not use the index. None: a bar on stderr in searches of the main thread that
-            take more than two seconds, if that is a terminal; True: in each search that takes more
-            than 0.05 seconds; False: none.
+            `total` queries; both are 0 while points are prepared. An exception that it raises ends
+            the search. The function must not use the index. None: a bar on stderr in searches of
+            the main thread that take more than two seconds, if stderr is a terminal; True: in each
+            search that takes more than 0.05 seconds; False: none.
 
     Returns a result with .indices, the rows of points, int64 (m, k), and .distances, float64
     (m, k), nearest first. Equal scores are in the order of rows. If there are fewer than k points,
@@ -78,9 +79,9 @@ def knn(
 class Index(Closing):
     """Points that are searched several times. The arguments are those of `knn`.
 
-    The index holds a copy of the points, and what the metric needs beside it. Several threads take
-    turns. It can be pickled, copied and saved; an index that is made again from its points gives
-    the same answers.
+    The index holds a copy of the points, and the data that the metric needs. Threads that use the
+    same index take turns. An index can be pickled, copied and saved; an index that is made again
+    from its points gives the same answers.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Index(Closing):
         self, rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int,
         warns: bool = True, progress: Progress = None,
     ) -> None:
-        """Makes the index of rows that nothing changes any more."""
+        """Makes the index. `rows` must not change afterwards."""
         self._settings = (backend, device, threads)
         self._lock = threading.Lock()
         self._caller: Optional[int] = None  # the thread that has the lock
@@ -139,7 +140,7 @@ class Index(Closing):
     ) -> None:
         call = _library.library()
         options = make_options(metric, *self._settings)
-        options.borrows = 1  # the rows stay as long as the handle
+        options.borrows = 1  # self._rows keeps the rows as long as the handle
         create = call.index_create if rows.dtype == np.float32 else call.index_create_f64
         handle = Handle("index", call.index_destroy, works_in_child=True)
         with handle.taking() as raw, Watch(progress, "preparing the points") as watch:
@@ -161,10 +162,10 @@ class Index(Closing):
         progress: Progress = None,
     ) -> SearchResult:
         """Returns the rows and the distances of the k nearest points, as `knn`: .indices and
-        .distances, (m, k) each. `progress` is that of `knn`.
+        .distances, (m, k) each. `progress` works as in `knn`.
 
-        If the queries are the points first_row, first_row + 1, ..., say so: then no point is its
-        own neighbour."""
+        If the queries are the points first_row, first_row + 1, ..., pass first_row: then no point
+        is its own neighbour."""
         _check_queries(queries)
         rows = _arrays.to_vectors(queries, "queries", self.dimension)
         count = to_count(k, "k", K_MAX)
@@ -195,13 +196,13 @@ class Index(Closing):
 
         Args:
             queries, first_row: as for `search`. Distances are those that `search` returns.
-            radius: a distance of the metric, at least 0, or infinity; by "inner-product" it may be
-                negative: -4 means products of 4 or more.
+            radius: a distance of the metric, at least 0, or infinity; with "inner-product" it may
+                be negative: -4 means products of 4 or more.
             sort_results: True: nearest first, equal scores in the order of rows. False: in the
                 order of rows.
-            progress: that of `knn`.
+            progress: as in `knn`.
 
-        The CPU answers, whatever the backend.
+        The CPU answers for every backend.
         """
         rows = _arrays.to_vectors(queries, "queries", self.dimension)
         if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)):
@@ -307,7 +308,7 @@ class Index(Closing):
             return _remade, (type(self), self._rows, self.metric, *self._settings)
 
     def close(self) -> None:
-        """Frees the copy of the points."""
+        """Frees the index and its copy of the points."""
         with self._turn():
             self._handle.close()
             self._rows = self._rows[:0].copy()
@@ -325,7 +326,8 @@ def _check_queries(queries: Any) -> None:
 def _remade(
     kind: type[Index], rows: _arrays.Reals, metric: str, backend: str, device: int, threads: int
 ) -> Index:
-    """Returns the index of a pickle. The points that rounding makes equal were told before."""
+    """Returns the index of a pickle. Does not warn of points that rounding makes equal: the first
+    index has warned."""
     return kind._made(rows, metric, backend, device, threads, warns=False)
 
 
