@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds the live page, and the script that the reports of a simulation hold: installs npm's packages if the lock file has changed since the last time,
-# turns the wire's schema into TypeScript, and bundles. If the packages cannot be had, it warns and
-# leaves the page out, and the build goes on; the next build tries again.
+# Builds the live page and the script of a simulation's reports. Installs npm's packages if the lock file has
+# changed since the last build, turns the wire's schema into TypeScript, and bundles. If the packages cannot
+# be installed, warns and leaves the page out; the build goes on, and the next build tries again.
 cmake_minimum_required(VERSION 3.25)
 set(installed ${WORK_DIR}/installed.txt)
 file(SHA256 ${SOURCE_DIR}/package-lock.json lock)
@@ -27,7 +27,7 @@ ${WORK_DIR}/npm.log.")
   file(WRITE ${installed} ${lock})
 endif()
 
-# Links, so that imports of packages are looked for beside the installed ones.
+# Links the sources into WORK_DIR, so that their imports find the packages that are installed there.
 foreach(name src tests tsconfig.json)
   file(CREATE_LINK ${SOURCE_DIR}/${name} ${WORK_DIR}/${name} SYMBOLIC)
 endforeach()
@@ -41,8 +41,8 @@ file(COPY ${SOURCE_DIR}/src/index.html ${WORK_DIR}/node_modules/world-atlas/land
      DESTINATION ${PAGE_DIR})
 file(TOUCH ${PAGE_DIR}/index.html ${PAGE_DIR}/land-50m.json)
 
-# What a browser loads has a limit, so that the page stays quick to load and a server may hold it.
-# A report holds its script as a whole.
+# The size of a script is limited, so that the page loads quickly and a server can keep it in memory. Each
+# report contains its whole script.
 foreach(script page.js:300000 report.js:60000)
   string(REPLACE ":" ";" script ${script})
   list(GET script 0 name)

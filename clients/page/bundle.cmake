@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How esbuild joins modules into one file. Its command works without npm's install scripts.
+# Joins modules into one file with esbuild, whose command works without npm's install scripts.
 
 # bundle(<entry in WORK_DIR> <output> [flags...])
 function(bundle entry output)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is there at run time and not in a type of its own.
+// Declares what exists at run time but has no type: style sheets, and a name that flatc writes.
 declare module "*.css";
 
 /** flatc 2.0 writes a default of infinity as this name; esbuild replaces it by Infinity. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A World without a server, for tests and development: objects wander from a seed. It is not part
-// of page.js.
+// A World without a server, for tests and development. A seed decides how its objects move. It is
+// not part of page.js.
 import { distanceBetween, type Point } from "../world/distance";
 import { passes } from "../world/filter";
 import { quantise } from "../world/quantise";
@@ -68,7 +68,7 @@ export class FakeWorld implements World {
     const width = this.extent.xMax - this.extent.xMin;
     const height = this.extent.yMax - this.extent.yMin;
     for (let i = 0; i < count; ++i) {
-      // Half of the objects crowd around the middle, as a city's do.
+      // Half of the objects crowd around the middle, as in a city.
       const spread = i % 2 === 0 ? 1 : 0.25;
       this.x[i] = this.extent.xMin + width * (0.5 + (random() - 0.5) * spread);
       this.y[i] = this.extent.yMin + height * (0.5 + (random() - 0.5) * spread);
@@ -90,7 +90,7 @@ export class FakeWorld implements World {
     this.timer = null;
   }
 
-  /** Stops or starts the pretended server. */
+  /** Pretends that the server has stopped, or has started again. */
   setGone(isGone: boolean): void {
     this.isGone = isGone;
     if (isGone) this.listener?.onGone("The server does not answer.");
@@ -119,7 +119,7 @@ export class FakeWorld implements World {
     this.view = rectangle;
   }
 
-  /** Moves all objects by one tick and tells the listener. */
+  /** Moves all objects by one tick and passes the new frame to the listener. */
   advance(): void {
     if (this.isGone) return;
     const { xMin, yMin, xMax, yMax } = this.extent;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies under the objects: the coastline in wgs84, a metric grid in a planar space.
+// Draws what is under the objects: the coastline in wgs84, a metric grid and roads in a planar
+// space.
 import { geoMercator, geoPath } from "d3-geo";
 import { feature } from "topojson-client";
 import type { Topology } from "topojson-specification";
@@ -7,7 +8,10 @@ import type { Road } from "../world/types";
 import { planar, type Zoom } from "./projection";
 import type { Theme } from "./theme";
 
-/** The coastline's square in units of its path; a power of two keeps the projection exact. */
+/**
+ * The side of the coastline's square, in units of its path. A power of two keeps the projection
+ * exact.
+ */
 const COAST_SIZE = 65536;
 const GRID_LINES_MIN_PX = 90;
 const ROAD_WIDTH_M = 8;
@@ -28,7 +32,7 @@ export async function loadCoast(): Promise<Path2D> {
   return path;
 }
 
-/** Returns the roads in the metres of the plane. */
+/** Returns the roads as a path in the plane's metres. */
 export function roadsPath(roads: readonly Road[]): Path2D {
   const path = new Path2D();
   for (const road of roads)
@@ -40,7 +44,9 @@ export function roadsPath(roads: readonly Road[]): Path2D {
   return path;
 }
 
-/** From afar a road is a hair; from near it is as wide as one, but never wider than a finger. */
+/**
+ * Returns ROAD_WIDTH_M in pixels of the screen, but at least 1 and at most ROAD_PX_MAX CSS pixels.
+ */
 export function roadWidthPx(pxPerMetre: number, pixelRatio: number): number {
   return Math.min(Math.max(ROAD_WIDTH_M * pxPerMetre, pixelRatio), ROAD_PX_MAX * pixelRatio);
 }
@@ -94,8 +100,8 @@ export function metresText(metres: number): string {
 }
 
 /**
- * Returns the numbers of the grid's lines on a screen, on which line 0 is at `offset` pixels. Far
- * from line 0 doubles cannot hold each number, so some lines may be missing.
+ * Returns the numbers of the grid's lines on a screen. Line 0 is at `offset` pixels. Far from line
+ * 0, doubles cannot hold each number, so some lines may be missing.
  */
 export function linesAcross(offset: number, length: number, spacing: number): number[] {
   const first = Math.ceil(-offset / spacing);

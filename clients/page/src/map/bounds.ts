@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rectangle in which the objects of a frame are, a little wider.
+// Finds the rectangle around a frame's objects, with a margin. The map fits its zoom to it.
 import { dequantise } from "../world/quantise";
 import type { Frame, Rectangle } from "../world/types";
 
 const MARGIN = 0.08;
 
-/** With fewer steps across, the frame's own rectangle is too wide to say where the objects are. */
+/**
+ * If the objects are within fewer steps than this, the frame is too coarse to show where they are.
+ */
 const STEPS_MIN = 40;
 
 export interface Bounds {
   rectangle: Rectangle;
-  /** The frame was fine enough; else look again at a frame of about this rectangle. */
+  /** False: the frame was too coarse. Call boundsOf again with a frame of about this rectangle. */
   isFine: boolean;
 }
 
-/** Returns null if the frame is empty; each side is at least `sideMin`. */
+/** Returns null if the frame is empty. Each side of the rectangle is at least `sideMin`. */
 export function boundsOf(frame: Frame, sideMin: number): Bounds | null {
   const [columns, rows] = frame.kind === "raster" ? [frame.columns, frame.rows] : [65535, 65535];
   let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];
@@ -41,7 +43,7 @@ export function boundsOf(frame: Frame, sideMin: number): Bounds | null {
   return { rectangle, isFine };
 }
 
-/** Returns the rectangle around places, with room; null if there are none. */
+/** Returns the rectangle around places, with a margin; null if there are no places. */
 export function boundsOfPlaces(places: [number, number][], sideMin: number): Rectangle | null {
   if (places.length === 0) return null;
   const xs = places.map(([x]) => x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The map: three canvases (ground, objects, overlay), zoom and pan, picking. It draws at most once
-// a frame of the screen, and only if something has changed.
+// per refresh of the screen, and only if something has changed.
 import { select } from "d3-selection";
 import { zoom as d3Zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import type { Link } from "../model/link";
@@ -23,9 +23,9 @@ import { readTheme, type Theme } from "./theme";
 import { ViewAsker } from "./view_asker";
 
 const PICK_REACH_PX = 6;
-/** A place nearer to an edge than this is moved to where it can be seen. */
+/** reveal() centres the map on a place that is nearer to an edge than this. */
 const EDGE_PX = 24;
-/** Half the side of the square that a planar server's objects are looked for in at first. */
+/** Half the side of the square in which the objects of a planar server are first looked for. */
 const PLANAR_REACH_M = 10_000_000;
 const WORLD: Rectangle = { xMin: -180, yMin: -85, xMax: 180, yMax: 85 };
 
@@ -54,7 +54,7 @@ export class LiveMap {
     private readonly ground: HTMLCanvasElement,
     private readonly dots: HTMLCanvasElement,
     private readonly over: HTMLCanvasElement,
-    /** How many CSS pixels of the right and of the lower edge are under panels. */
+    /** Returns how many CSS pixels at the right and at the lower edge are under panels. */
     private readonly covered: () => { right: number; bottom: number },
   ) {
     this.asker = new ViewAsker(model.world);
@@ -151,7 +151,7 @@ export class LiveMap {
     this.jump(zoomTo(this.projection, rectangle, width - right, height - bottom));
   }
 
-  /** Shows all of some places, with room around them. */
+  /** Zooms so that all places are visible, with a margin. */
   showPlaces(places: [number, number][]): void {
     const sideMin = this.space === "wgs84" ? 0.002 : 20;
     const bounds = boundsOfPlaces(places, sideMin);
@@ -187,7 +187,7 @@ export class LiveMap {
     select(this.over).call(this.zooming.translateTo, ...place, this.middle());
   }
 
-  /** Moves a place to where no panel covers it, if it is not there already. */
+  /** Centres the map on a place, unless the place is visible and no panel covers it. */
   reveal(x: number, y: number): void {
     const { width, height } = this.size();
     const { right, bottom } = this.covered();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies over the objects: the chosen one, links to its neighbours with their ranks, and the
-// object under the pointer.
+// Draws over the objects: marks of standing queries, a ring around the chosen object, lines to its
+// neighbours with their ranks, and a ring around the object under the pointer.
 import type { Model } from "../model/model";
 import type { Place } from "../model/places";
 import { distanceText } from "../model/why_not";
@@ -11,7 +11,7 @@ import type { Theme } from "./theme";
 
 /** Half the width of the diamond that marks a standing query. */
 const QUERY_MARK_PX = 7;
-/** The names of neighbours are drawn while there are few of them. */
+/** With more neighbours than this, their ranks and names are not drawn. */
 const LABELS_MAX = 12;
 
 export function drawOverlay(
@@ -35,7 +35,8 @@ export function drawOverlay(
     const [x, y] = projection.toPlane(...place);
     return [x * zoom.k + zoom.x, y * zoom.k + zoom.y];
   };
-  // Where the map shows an object, the next frame has it. Its other place is of another tick.
+  // An object whose place is on the map will be in the next frame. Until then it is hidden, because
+  // its place from the server is of another tick.
   const hides = (place: Place) => {
     const [x, y] = pixelOf(place) as Pixel;
     return x >= 0 && x <= width && y >= 0 && y <= height;
@@ -78,7 +79,7 @@ export function drawOverlay(
 
 /**
  * Returns the lines that join two places on a map that is `worldPx` wide. If the way over the map's
- * edges is shorter, as at the antimeridian, one line leaves the map and another one comes in.
+ * edges is shorter, as at the antimeridian, one line leaves the map and another line enters it.
  */
 export function linesBetween(from: Pixel, to: Pixel, worldPx: number): [Pixel, Pixel][] {
   const apart = to[0] - from[0];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines, rings and labels of the overlay.
+// Draws the lines, rings and labels of the overlay.
 import type { Theme } from "./theme";
 
 export type Pixel = [number, number];
 
-/** Draws in CSS pixels on a canvas of the screen's pixels. */
+/** Takes positions in the canvas's pixels, and widths and radii in CSS pixels. */
 export class Pen {
   private readonly labels: { x: number; y: number; width: number; height: number }[] = [];
 
@@ -53,7 +53,7 @@ export class Pen {
     context.stroke();
   }
 
-  /** Writes beside a ring, unless an earlier label is there; so draw the important ones first. */
+  /** Writes beside a ring, unless an earlier label is there. Write the important labels first. */
   label(at: Pixel, text: string): void {
     const { context, pixelRatio, theme } = this;
     const [x, y] = [at[0] + 13 * pixelRatio, at[1]];

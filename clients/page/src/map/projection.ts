@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From positions to the map's plane and back. The plane's y grows downwards, as a screen's does. In
+// Converts positions to the map's plane and back. The plane's y grows downwards, as on a screen. In
 // wgs84 it is Mercator's square, 0 to 1; in a planar space it is metres.
 import type { Rectangle, Space } from "../world/types";
 
@@ -12,7 +12,7 @@ export interface Projection {
   scales: [number, number];
 }
 
-/** Mercator's square ends here. */
+/** The latitude at the edge of Mercator's square, in degrees. */
 export const LATITUDE_MAX = 85.0511287798066;
 /** No planar server has objects farther from 0. */
 const PLANAR_EDGE_M = 1e11;
@@ -54,7 +54,10 @@ export interface Zoom {
   y: number;
 }
 
-/** Returns the rectangle of positions that a screen shows, wider by `margin` of it on each side. */
+/**
+ * Returns the rectangle of positions that a screen shows, plus `margin` times its size on each
+ * side.
+ */
 export function rectangleOf(
   projection: Projection,
   zoom: Zoom,
@@ -89,7 +92,10 @@ export function zoomTo(
   };
 }
 
-/** Returns the zoom that has a place of the plane in the middle of a screen, within the limits. */
+/**
+ * Returns the zoom that shows a place of the plane in the middle of a screen. Clamps the place and
+ * the scale to the projection's limits.
+ */
 export function zoomAround(
   projection: Projection,
   [planeX, planeY]: [number, number],

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws objects by writing pixels, and beside each pixel which object it shows, so that picking is
-// exact. 100,000 objects take a few milliseconds on one core, without a GPU.
+// Draws objects by writing pixels, and keeps for each pixel the object that it shows, so that
+// picking is exact. 100,000 objects take a few milliseconds on one core, without a GPU.
 import { STEPS_MAX } from "../world/quantise";
 import type { ObjectFrame, RasterFrame, Rectangle } from "../world/types";
 import type { Projection, Zoom } from "./projection";
 import { spriteOf } from "./sprites";
 
 export interface Colours {
-  /** Packed as ImageData has them: the first without tags, then by the lowest tag bit. */
+  /**
+   * Packed as in ImageData. The first colour is for objects without tags, the others for the lowest
+   * tag bit.
+   */
   ofTags: Uint32Array;
   /** From few objects in a cell to many. */
   ofCounts: Uint32Array;
@@ -15,7 +18,7 @@ export interface Colours {
 
 export const NOTHING = -1;
 
-/** Returns the colour's index of an object's tags. */
+/** Returns the index in Colours.ofTags for an object's tags. */
 export function tagColour(tags: number, colourCount: number): number {
   if (tags === 0) return 0;
   const lowest = 31 - Math.clz32(tags & -tags);
@@ -47,14 +50,14 @@ export class Splat {
   width = 0;
   height = 0;
   pixels: Uint32Array = new Uint32Array(0);
-  /** For each pixel the index within the frame plus one; 0 where there is nothing. */
+  /** For each pixel, its object's index in the frame plus one; 0 if it shows no object. */
   owners = new Uint32Array(0);
   private readonly columnOf = new Int32Array(STEPS_MAX + 1);
   private readonly rowOf = new Int32Array(STEPS_MAX + 1);
   private rowsFor = "";
   private readonly planeRows = new Float64Array(STEPS_MAX + 1);
 
-  /** Takes the pixels of an image; the image shows what the last draw wrote. */
+  /** Takes the pixels of an image, into which all later calls draw. */
   resize(width: number, height: number, data: Uint8ClampedArray): void {
     this.width = width;
     this.height = height;
@@ -116,7 +119,7 @@ export class Splat {
     }
   }
 
-  /** Paints each pixel by the cell of the raster that it lies in. */
+  /** Gives each pixel the colour of its raster cell. */
   drawRaster(frame: RasterFrame, projection: Projection, zoom: Zoom, colours: Colours): void {
     this.clear();
     const { xMin, xMax, yMin, yMax } = frame.rectangle;
@@ -138,7 +141,10 @@ export class Splat {
     }
   }
 
-  /** Returns the frame's index of the object drawn nearest to a pixel, or NOTHING. */
+  /**
+   * Returns the index in the frame of the object that is drawn nearest to a pixel, or NOTHING if no
+   * object is within `reach` pixels.
+   */
   pick(x: number, y: number, reach: number): number {
     let best = NOTHING;
     let bestSq = reach * reach + 1;

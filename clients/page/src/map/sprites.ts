@@ -4,7 +4,7 @@ type Offset = [number, number];
 
 const sprites = new Map<number, Offset[]>();
 
-/** Returns a disc of an odd diameter. */
+/** Returns the offsets of a disc's pixels. The diameter must be odd. */
 export function spriteOf(diameter: number): Offset[] {
   let sprite = sprites.get(diameter);
   if (sprite) return sprite;
@@ -18,7 +18,7 @@ export function spriteOf(diameter: number): Offset[] {
   return sprite;
 }
 
-/** Fewer objects get larger dots; `pixelRatio` is of the screen. The diameter is odd. */
+/** Returns an odd diameter. Fewer objects get larger dots. `pixelRatio` is the screen's. */
 export function diameterFor(objectCount: number, pixelRatio: number): number {
   const steps: [number, number][] = [
     [50000, 1],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the server for a rectangle a little larger than the screen shows, so that panning does not
-// wait. Asks again only if the screen shows something else or much less.
+// wait. Asks again only if the screen leaves this rectangle, or shows a much smaller part of it.
 import { contains } from "../world/quantise";
 import type { Rectangle, World } from "../world/types";
 
@@ -14,7 +14,10 @@ export class ViewAsker {
 
   constructor(private readonly world: World) {}
 
-  /** Asks in a moment; `rectangle` tells what the screen then shows, with a margin of itself. */
+  /**
+   * Asks after ASK_EVERY_MS. `rectangle` then returns what the screen shows, with a margin in parts
+   * of its size.
+   */
   askSoon(rectangle: (margin: number) => Rectangle): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;

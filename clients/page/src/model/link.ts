@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the page's address after "#": the place, the question and the time that it shows.
+// The part of the page's address after "#": the place, the question and the time that the page
+// shows.
 import { NO_FILTER, type Anchor, type Filter } from "../world/types";
 
 export interface Link {
@@ -19,7 +20,7 @@ export function clampK(k: number): number {
   return Number.isFinite(k) ? Math.min(K_MAX, Math.max(1, Math.round(k))) : K_DEFAULT;
 }
 
-/** Returns a number with as many digits as a place on a map needs. */
+/** Returns a number with 9 digits, as many as a place on a map needs. */
 function short(value: number): string {
   return String(Number(value.toPrecision(9)));
 }
@@ -75,7 +76,7 @@ function parsePlace(text: string | null): Anchor | null {
   return z ? { kind: "place", x, y, z } : { kind: "place", x, y };
 }
 
-/** Reads a link; what cannot be read is as if it were not there. */
+/** Reads a link. A field that cannot be read counts as absent. */
 export function parseLink(hash: string): Link {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const at = numbersOf(fields.get("at"), 2);

@@ -19,7 +19,7 @@ function change(row: Neighbor, kind: Change, rankBefore: number, rankAfter: numb
 
 /**
  * Returns the objects that entered, left, or have another rank among the objects that stayed. An
- * object that only moved up because one before it left is not a change.
+ * object that only moved up because an object before it left is not included.
  */
 export function changesBetween(before: Neighbor[], after: Neighbor[]): ListChange[] {
   const rankBefore = new Map(before.map((row, i) => [row.id, i + 1]));
@@ -67,7 +67,7 @@ export class ListLog {
     return this.entries.find(({ list }) => list.tick === tick)?.list ?? null;
   }
 
-  /** Returns the changes of a time's last `windowUs`, the newest first, with their times. */
+  /** Returns the changes of the `windowUs` before a time, the newest first, with their times. */
   changesUntil(timeUs: number, windowUs: number): (ListChange & { timeUs: number })[] {
     const found: (ListChange & { timeUs: number })[] = [];
     for (let i = this.entries.length - 1; i >= 0; --i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists from a frame's rounded positions: for moments of which the page has no list of the server.
-// The page says that they are approximate.
+// Computes lists from a frame's rounded positions, for moments without a list of the server. The
+// page says that these lists are approximate.
 import { distanceBetween, type Point } from "../world/distance";
 import { positionAt } from "../world/quantise";
 import { passes } from "../world/filter";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's state: what the server has sent, what the user has chosen, and what is shown of it.
-// The map and the panels read it and are told when it changes.
+// The map and the panels read it and subscribe to its changes.
 import {
   Forbidden,
   NO_FILTER,
@@ -23,10 +23,10 @@ import { type Place, Places } from "./places";
 import { Ring } from "./ring";
 import { type WhyNot, whyNot } from "./why_not";
 
-/** Locked: the server wants a token. */
+/** In the state "locked", the server wants a token. */
 export type Connection = { state: "connecting" | "live" | "gone" | "locked"; sentence: string };
 
-/** What the user may not see. */
+/** What the user may not see, because a role is missing. */
 export type Hidden = "positions" | "queries";
 
 export interface ShownList {
@@ -38,7 +38,7 @@ export interface ShownList {
   isApart: boolean;
 }
 
-/** What is shown live of a question. */
+/** What the live page shows of a question. */
 interface Moment {
   frame: Frame | null;
   list: NeighborList | null;
@@ -47,12 +47,15 @@ interface Moment {
 }
 
 const CONNECTING: Connection = { state: "connecting", sentence: "Connecting to the server …" };
-/** The map and the list of a question change at most this often; faster ones cannot be read. */
+/** The map and the list of a question change at most this often; faster changes cannot be read. */
 const ASK_EVERY_MS = 120;
-/** While the pointer is on an object, because answers are long then: see Answer. */
+/** The same while the pointer is on an object: answers are long then, see Answer.wide. */
 const ASK_WIDE_EVERY_MS = 250;
 const PLACES_EVERY_MS = 200;
-/** After this time without a frame and a list of one tick, the last of each are shown apart. */
+/**
+ * After this time without a frame and a list of the same tick, the last frame and the last list are
+ * shown, although their ticks differ.
+ */
 const APART_AFTER_MS = 1000;
 const REFRESH_AFTER_MS = 900;
 const CHANGES_SHOWN_US = 4_000_000;
@@ -67,14 +70,14 @@ export class Model {
   anchorInfo: ObjectInfo | null = null;
   k = K_DEFAULT;
   filter: Filter = NO_FILTER;
-  /** The standing query that was chosen, if it was one. */
+  /** The chosen standing query; null: an object, a place or nothing was chosen. */
   query: StandingQuery | null = null;
   queries: StandingQuery[] = [];
   /** Null: live. */
   pausedAtUs: number | null = null;
-  /** What the server said to the last question, if it was an error. */
+  /** The server's error for the last question; null: there was none. */
   refusal: string | null = null;
-  /** The server's sentences about what the user has no role for. */
+  /** The server's sentence about each thing that the user may not see. */
   readonly hidden = new Map<Hidden, string>();
   hovered: ObjectId | null = null;
   whyNot: WhyNot | null = null;
@@ -91,10 +94,10 @@ export class Model {
   /** Null: the last frame is shown, and no list. */
   private moment: Moment | null = null;
   private shownPair: Pair | null = null;
-  /** Since when frames or lists have come, and no pair. */
+  /** When frames or lists began to come without a pair; null: pairs come. */
   private apartSinceMs: number | null = null;
   private apartShownMs = -Infinity;
-  /** Counts the runs of the server: an answer of an earlier one is not shown. */
+  /** Counts the runs of the server: an answer of an earlier run is not shown. */
   private run = 0;
 
   /** Tests give their own clock. */
@@ -132,7 +135,7 @@ export class Model {
     return this.anchor && this.questionOf(this.anchor);
   }
 
-  /** Calls `listener` at each change. The returned function ends that. */
+  /** Calls `listener` at each change. The returned function unsubscribes it. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -173,7 +176,7 @@ export class Model {
   async logIn(token: string | null): Promise<void> {
     const before = this.connection;
     await this.world.logIn(token);
-    if (this.connection !== before) return; // the world has told the outcome
+    if (this.connection !== before) return; // the listener has changed it already
     this.connection = CONNECTING;
     this.tell();
   }
@@ -182,7 +185,7 @@ export class Model {
     this.world.logOut();
   }
 
-  /** The server has started anew, and its ticks begin again: forgets what is of the old run. */
+  /** The server has started anew, and its ticks begin again. Forgets everything of the old run. */
   private forget(): void {
     this.ring.clear();
     this.lists.clear();
@@ -223,7 +226,7 @@ export class Model {
     this.apartSinceMs = null;
   }
 
-  /** Chooses what is shown live of the question: the newest frame and list of one tick. */
+  /** Chooses what the live page shows: the newest frame and list of the same tick. */
   private choose(): void {
     const { anchor, answer, latest } = this;
     const { last: pair } = this.pairs;
@@ -246,7 +249,7 @@ export class Model {
     void this.explain();
   }
 
-  /** Returns what is shown if pairs cease to come, as on a slow network. */
+  /** Returns what to show when pairs no longer come, as on a slow network. */
   private apartMoment(frame: Frame): Moment | null {
     const list = this.answer?.list;
     if (!list) return null;
@@ -266,7 +269,7 @@ export class Model {
     return this.moment ? this.moment.frame : this.latest;
   }
 
-  /** Another object as soon as another list or frame is shown; null: nothing is chosen. */
+  /** Identifies what is shown: each list or frame has another object. Null: nothing is chosen. */
   get shownMoment(): object | null {
     if (!this.anchor) return null;
     return this.pausedAtUs === null ? this.moment : this.shownFrame();
@@ -295,8 +298,8 @@ export class Model {
   }
 
   /**
-   * Returns where objects are in the shown frame. Objects outside of it are where they were when
-   * the server was asked, unless `hides` is true of that place.
+   * Returns where objects are in the shown frame. An object outside of the frame is where it was
+   * when the server was asked, unless `hides` returns true for that place.
    */
   positions(ids: ObjectId[], hides?: (place: Place) => boolean): Map<ObjectId, Place> {
     return this.places.find(this.shownFrame(), ids, hides);
@@ -339,7 +342,7 @@ export class Model {
     else this.select({ kind: "object", id });
   }
 
-  /** Asks the same as a standing query. */
+  /** Chooses a standing query and asks its question. */
   selectQuery(query: StandingQuery): void {
     this.k = query.question.k;
     this.select(query.question.anchor, query.question.filter);
@@ -395,7 +398,9 @@ export class Model {
     if (this.nowMs() - this.askedMs > REFRESH_AFTER_MS) void this.ask();
   }
 
-  /** Whether answers shall tell why the object under the pointer is not in the list. */
+  /**
+   * Whether answers must be long, to explain why the object under the pointer is not in the list.
+   */
   private get wantsWide(): boolean {
     const { anchor, hovered } = this;
     return hovered !== null && !(anchor?.kind === "object" && anchor.id === hovered);
@@ -405,7 +410,7 @@ export class Model {
     const { anchor, k, run, terms, wantsWide } = this;
     const nowMs = this.nowMs();
     const everyMs = wantsWide ? ASK_WIDE_EVERY_MS : ASK_EVERY_MS;
-    // A place is asked for in the coordinates of the server's space.
+    // Without terms, the space is not known, and so neither are the coordinates of a place.
     if (!anchor || !terms || this.isAsking || nowMs - this.askedMs < everyMs) return;
     this.isAsking = true;
     this.askedMs = nowMs;
@@ -434,7 +439,7 @@ export class Model {
     await this.places.ask(this.latest, ids);
   }
 
-  /** Shows the ring at a time; null: live again. */
+  /** Shows the frame that the ring has for a time; null: shows live frames again. */
   pause(timeUs: number | null): void {
     this.pausedAtUs = timeUs === null ? null : (this.ring.at(timeUs)?.timeUs ?? null);
     this.whyNot = null;
@@ -458,7 +463,7 @@ export class Model {
     await this.ask();
   }
 
-  /** Says why the object under the pointer is not in the shown list. */
+  /** Finds out why the object under the pointer is not in the shown list. */
   private async explain(): Promise<void> {
     const { anchor, hovered: id, k, terms, moment } = this;
     if (!id || !anchor || !terms || !this.wantsWide || this.pausedAtUs !== null) return;

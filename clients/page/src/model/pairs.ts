@@ -5,7 +5,7 @@ import type { Frame, NeighborList } from "../world/types";
 
 export interface Answer {
   list: NeighborList;
-  /** As many neighbours of the same tick as the server tells; null: they were not asked for. */
+  /** The K_MAX nearest of the same tick; null: they were not asked for. */
   wide: NeighborList | null;
 }
 
@@ -13,13 +13,13 @@ export interface Pair extends Answer {
   frame: Frame;
 }
 
-/** 1.6 s of frames: an answer that takes longer finds no frame. */
+/** 1.6 s of frames. An answer that takes longer gets no frame. */
 const FRAMES_MAX = 32;
 const ANSWERS_MAX = 8;
 
 export class Pairs {
   private frames: Frame[] = [];
-  /** Newer than all frames. */
+  /** Answers that are newer than all frames. */
   private answers: Answer[] = [];
   private newest: Pair | null = null;
 

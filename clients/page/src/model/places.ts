@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the objects of a list are: in the shown frame, or, if they are outside of it, where the
-// server said when it was asked for each.
+// Finds where the objects of a list are: in the shown frame, or, for objects outside of it, at the
+// place in the last answer of the server.
 import { positionsOf } from "../world/quantise";
 import type { Frame, ObjectId, World } from "../world/types";
 
@@ -28,7 +28,7 @@ export class Places {
     return this.missingSinceMs.has(id);
   }
 
-  /** Leaves out an object outside of the frame where `hides` is true of its place. */
+  /** Leaves out an object outside of the frame if `hides` returns true for its place. */
   find(
     frame: Frame | null,
     ids: ObjectId[],
@@ -42,7 +42,7 @@ export class Places {
     return places;
   }
 
-  /** Asks the server for objects outside of the frame. The old places stand until it answers. */
+  /** Asks the server for objects outside of the frame. The old places are kept until it answers. */
   async ask(frame: Frame | null, ids: ObjectId[]): Promise<void> {
     const known = this.inFrame(frame, ids);
     for (const id of known.keys()) this.missingSinceMs.delete(id);

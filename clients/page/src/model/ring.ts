@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last minutes of what the page saw, for scrubbing back. Bounded in time and in bytes: if all
-// frames of five minutes would not fit, it keeps fewer of them, evenly.
+// The frames of the last minutes, for scrubbing back. Limited in time and in bytes: if not all
+// frames of five minutes fit, the ring keeps fewer, evenly spaced.
 import type { Frame } from "../world/types";
 
 export const RING_MS = 5 * 60 * 1000;
@@ -44,7 +44,10 @@ export class Ring {
     return this.entries.at(-1)?.frame ?? null;
   }
 
-  /** Keeps a frame, unless its bytes at this rate would not fit; returns whether it was kept. */
+  /**
+   * Keeps a frame, unless frames of this size at this rate would not fit. Returns whether it was
+   * kept.
+   */
   push(frame: Frame, receivedMs: number): boolean {
     const bytes = bytesOf(frame);
     const last = this.entries.at(-1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates, stage times and limits near their end, from two readings of /v1/stats.
+// Rates, stage times and limits that are nearly reached, from two readings of /v1/stats.
 export interface LimitUse {
   name: string;
   used: number;
@@ -15,7 +15,7 @@ export interface ServerNumbers {
   rowsPerS: number;
   /** Rows per second that were not accepted, by their reason. */
   refused: [string, number][];
-  /** Milliseconds of a tick's stages, the mean since the reading before. */
+  /** Mean milliseconds of each stage of a tick since the earlier reading. */
   stagesMs: Record<string, number>;
   lostTicks: number;
   overruns: number;

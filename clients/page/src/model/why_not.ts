@@ -7,11 +7,11 @@ import { K_MAX } from "./link";
 
 export interface WhyNot {
   id: ObjectId;
-  /** 0: beyond the ranks that the server tells. */
+  /** 0: not among the K_MAX nearest. */
   rank: number;
   /** Null: the server does not have the object any more. */
   distance: number | null;
-  /** The rank and the distance of the last in the list. */
+  /** The rank and the distance of the last object in the list. */
   k: number;
   kthDistance: number;
   /** The filter's text if the object does not pass it, else the empty text. */
@@ -19,8 +19,8 @@ export interface WhyNot {
 }
 
 /**
- * Returns null if the object is among the k nearest. `list` has the K_MAX nearest; the server is
- * asked where an object is that it lacks.
+ * Returns null if the object is among the k nearest. `list` has the K_MAX nearest. If it lacks the
+ * object, the server is asked where the object is.
  */
 export async function whyNot(
   world: World,

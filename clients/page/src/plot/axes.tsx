@@ -31,7 +31,7 @@ interface AxesProps {
   yTickText?: TickText | undefined;
 }
 
-/** The left side is as wide as the longest label of the y axis. */
+/** The space at the left is as wide as the longest label of the y axis. */
 export function makeBox(
   width: number,
   height: number,
@@ -51,7 +51,10 @@ export function scalesOf(box: Box, x: Range, y: Range): { x: Scale; y: Scale } {
   return { x: makeScale(x, box.left, box.right), y: makeScale(y, box.bottom, box.top) };
 }
 
-/** The place of the drawing inside the axes, which keeps the pixels of the whole. */
+/**
+ * Returns the attributes of a nested svg inside the axes. Its coordinates are those of the whole
+ * plot.
+ */
 export function innerSize({ left, right, top, bottom }: Box) {
   const [width, height] = [right - left, bottom - top];
   return { x: left, y: top, width, height, viewBox: `${left} ${top} ${width} ${height}` };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all plots have around their drawing: a title, the read-out, a way back from a zoom, and the
-// same numbers as a table.
+// What all plots have around their drawing: a title, the read-out, a button that ends the zoom, and
+// the same numbers as a table.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -9,7 +9,7 @@ export interface Table {
   rows: string[][];
 }
 
-/** What the drawing does with keys and the pointer, besides its own acts. */
+/** Handlers for the element around the drawing. The drawing has pointer handlers of its own. */
 interface Acts {
   onKeyDown: (event: KeyboardEvent) => void;
   onDblClick: () => void;
@@ -20,7 +20,9 @@ interface Props {
   title: string;
   showsTitle: boolean;
   readOut: ComponentChildren;
-  /** Keeps two lines for the read-out on a phone, so that the plot stays under the finger. */
+  /**
+   * Keeps two lines for the read-out on a phone, so that the plot does not move under the finger.
+   */
   isLong: boolean;
   /** What a screen reader says after a key. */
   spoken: string;
@@ -28,7 +30,7 @@ interface Props {
   onReset: () => void;
   table: () => Table;
   acts: Acts;
-  /** Draws into the width that there is. */
+  /** Draws the plot at a width in CSS pixels. */
   children: (width: number) => ComponentChildren;
 }
 
@@ -77,7 +79,7 @@ export function Frame(props: Props) {
   );
 }
 
-/** The rows are made while the table is open only. */
+/** Makes the rows only while the table is open. */
 function Numbers({ title, table }: { title: string; table: () => Table }) {
   const [isOpen, setIsOpen] = useState(false);
   return (

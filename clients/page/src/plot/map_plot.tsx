@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map of squares that are stronger where they count more, for the unmet demand of a simulation. A
-// drag zooms, a double-click shows all, and the pointer or the arrow keys read squares.
+// A map of squares that are more opaque the more they count, for the unmet demand of a simulation.
+// A drag zooms, a double-click shows all, and the pointer or the arrow keys read squares.
 import { useState } from "preact/hooks";
 import { Axes, innerSize, makeBox, scalesOf, type Box } from "./axes";
 import { niceStep, tickText, ticks } from "./axis";
@@ -113,7 +113,7 @@ function tableOf(plot: MapPlot): Table {
   return { head: ["square", "unmet requests"], rows };
 }
 
-/** The map keeps its shape: it is as wide as there is room for, and as high as that makes it. */
+/** Keeps the shape of the map: returns the largest box that fits in `width` and HEIGHT_PX_MAX. */
 function fitBox(plot: MapPlot, width: number, yLabels: string[]): { box: Box; height: number } {
   const space = makeBox(width, 0, yLabels, true);
   const around = space.top - space.bottom;

@@ -38,7 +38,7 @@ export function zoomed(
   return within({ low, high: low + length }, whole);
 }
 
-/** Moves `range` just so far that it holds `value` and `margin` on both sides. */
+/** Moves `range` as little as needed to contain `value` with `margin` on both sides. */
 export function moved(range: Range, value: number, margin: number, whole: Range): Range {
   let { low, high } = range;
   if (value - margin < low) [low, high] = [value - margin, high + (value - margin - low)];

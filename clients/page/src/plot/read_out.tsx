@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a plot: of one point as a line above it and as a sentence, of all as a table.
+// Writes the values of a plot: one point as a line above the plot and as a sentence, all points as
+// a table.
 import type { Table } from "./frame";
 import { colourOf, type XPlot } from "./series";
 
-/** Without a pointer, it is the legend. */
+/** Shows the values of a point, or the legend while no point is read. */
 export function ReadOut({ plot, index }: { plot: XPlot; index: number }) {
   const isNamed = plot.series.length > 1;
   const read = index < 0 && plot.readsLast ? plot.x.length - 1 : index;

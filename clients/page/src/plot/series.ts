@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plot over one axis shows: its points, those in view, and the one nearest the pointer.
+// The data of a plot over one axis: its points, the highest value in view, and the point nearest
+// the pointer.
 import { lengthOf, type Range } from "./range";
 
 export interface Series {
@@ -9,7 +10,7 @@ export interface Series {
 }
 
 export interface XPlot {
-  /** `stack` draws each series on top of those before it. `bars` has one series. */
+  /** `stack` draws each series on top of the series before it. `bars` has one series. */
   kind: "lines" | "stack" | "bars";
   title: string;
   xTitle: string;
@@ -20,16 +21,16 @@ export interface XPlot {
   width: number;
   whole: Range;
   series: Series[];
-  /** Shows the last values while none is pointed at. */
+  /** Shows the last point's values while no other point is read. */
   readsLast?: boolean;
-  /** What a point's place and value are called in the read-out and in the table. */
+  /** xText and valueText write a point's x and value for the read-out and the table. */
   xText: (x: number) => string;
   valueText: (value: number) => string;
   xTickText?: (value: number, step: number) => string;
   yTickText?: (value: number, step: number) => string;
 }
 
-/** Returns the class of a series' colour. A series that stands alone is blue. */
+/** Returns the class of a series' colour. A single series is blue. */
 export function colourOf(plot: XPlot, series: number): string {
   const alone = 4;
   return `tag-${plot.series.length === 1 ? alone : series + 1}`;

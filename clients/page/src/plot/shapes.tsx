@@ -32,7 +32,7 @@ export function Shapes({ plot, x, y }: Shown) {
               d={points.length === 1 ? `${line}h0` : line}
             />
           );
-        // What is drawn later covers the lower part of what was drawn before.
+        // An area that is drawn later covers the lower part of the areas before it.
         const ends = [plot.x[0], plot.x[plot.x.length - 1]].map((end) => x.toPx(end).toFixed(1));
         const floor = y.toPx(0);
         const area = points.length ? `${line}L${ends[1]} ${floor}L${ends[0]} ${floor}Z` : "";
@@ -64,7 +64,7 @@ function Bars({ plot, x, y }: Shown) {
   );
 }
 
-/** Where the values of the read-out are. */
+/** Marks the values that the read-out shows. */
 export function Mark({ plot, index, x, y, box }: Shown & { index: number; box: Box }) {
   const atPx = x.toPx(plot.x[index]);
   return (

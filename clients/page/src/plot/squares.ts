@@ -39,7 +39,7 @@ export function isWholeView(view: MapView, plot: MapPlot): boolean {
   return isWhole(view.x, whole.x) && isWhole(view.y, whole.y);
 }
 
-/** Returns the least view of the map's shape that holds what was dragged over. */
+/** Returns the smallest view of the map's shape that contains the dragged area. */
 export function draggedView(from: Square, to: Square, plot: MapPlot): MapView {
   const whole = wholeView(plot);
   const share = Math.max(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plot over one axis shows, and the point that is read, as keys and the pointer change them.
+// The view of a plot over one axis, and the point that is read. Keys and the pointer change both.
 import { useState } from "preact/hooks";
 import type { Scale } from "./axis";
 import { dragged, isWhole, moved, ZOOM_FACTOR, zoomed, type Range } from "./range";
@@ -25,7 +25,7 @@ export interface Zoom {
   reset: () => void;
   leave: () => void;
   onKeyDown: (event: KeyboardEvent) => void;
-  /** The acts of the pointer on a drawing with this scale. */
+  /** Returns the pointer handlers of a drawing with this scale. */
   pointer: (x: Scale, lowPx: number, highPx: number) => PointerActs;
 }
 
@@ -37,7 +37,10 @@ interface PointerActs {
   onPointerLeave: (event: PointerEvent) => void;
 }
 
-/** Calls the act of the key, if there is one, and keeps the key from the rest of the page. */
+/**
+ * Calls the act of the key, if it has one, and stops the event, so that no other part of the page
+ * gets it.
+ */
 export function actOnKey(event: KeyboardEvent, acts: Record<string, () => void>): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const act = acts[event.key];
@@ -115,7 +118,7 @@ export function useZoom(plot: XPlot): Zoom {
           show(dragged(x.toValue(from), x.toValue(to), plot.whole, lengthMin));
       },
       onPointerCancel: () => setDrag(null),
-      // A finger that was lifted leaves, and what it pointed at stays readable.
+      // A finger also leaves when it is lifted. The point that it read stays readable.
       onPointerLeave: (event) => event.pointerType === "mouse" && leave(),
     };
   };

@@ -15,7 +15,7 @@ const PX_PER_Y_TICK = 36;
 interface Props {
   plot: XPlot;
   height: number;
-  /** The live page has its own headings. */
+  /** False on the live page, which has its own headings. */
   showsTitle?: boolean;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The script inside report.html and compare.html, which `starling simulate` writes. It replaces the
-// drawings, which a browser without scripts shows, by plots, and adds the switch for the dark.
+// drawings, which are for browsers without scripts, by plots, and adds the switch between light and
+// dark.
 import { render } from "preact";
 import { MapPlotView } from "../plot/map_plot";
 import { XPlotView } from "../plot/x_plot";

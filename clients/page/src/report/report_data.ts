@@ -12,7 +12,7 @@ interface LineData {
   y_title: string;
   x_unit: string;
   y_unit: string;
-  /** The length of the bucket in whose middle a point lies. */
+  /** The length of a bucket. Each point is in the middle of its bucket. */
   bucket: number;
   series: { name: string; points: [number, number][] }[];
 }
@@ -54,12 +54,12 @@ function bucketText(width: number, unit: string): (middle: number) => string {
     withUnit(`${endText(middle - width / 2)} to ${endText(middle + width / 2)}`, unit);
 }
 
-/** Writes a number without what adding and halving leaves behind the last digit that matters. */
+/** Writes a number without the rounding errors of adding and halving. */
 function endText(value: number): string {
   return numberText(Number(value.toPrecision(12)));
 }
 
-/** Every series gets a value for each x that one of them has. */
+/** Each series gets a value, or null, for each x of any series. */
 function toLines(data: LineData): XPlot {
   const { title, x_title: xTitle, y_title: yTitle, bucket } = data;
   const x = [...new Set(data.series.flatMap(({ points }) => points.map(([at]) => at)))];

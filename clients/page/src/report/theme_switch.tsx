@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses light or dark. Until it is used, the page is as the system wants it.
+// The button that chooses light or dark. Until it is used, the page follows the system's choice.
 import { useEffect, useState } from "preact/hooks";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Returns the rules of colours.css that hold where the system wants dark pages. */
+/** Returns the rules of colours.css that apply if the system wants dark pages. */
 function darkRules(): CSSMediaRule[] {
   return [...document.styleSheets]
     .flatMap((sheet) => [...sheet.cssRules])
@@ -12,7 +12,9 @@ function darkRules(): CSSMediaRule[] {
     .filter((rule) => rule.conditionText.includes("prefers-color-scheme"));
 }
 
-/** Changes the rules' condition, so that the dark colours stand in the style sheet once. */
+/**
+ * Changes the condition of the dark rules, so that the style sheet has the dark colours only once.
+ */
 function choose(rules: CSSMediaRule[], isDark: boolean): void {
   for (const rule of rules) rule.media.mediaText = isDark ? "all" : "not all";
   document.documentElement.style.colorScheme = isDark ? "dark" : "light";

@@ -54,7 +54,8 @@ export function App({ model }: { model: Model }) {
   }, [model, writeLink]);
 
   useEffect(() => {
-    // Another link in the address bar does not load the page anew.
+    // A link that is typed into the address bar changes only the hash, and the browser does not
+    // reload.
     const follow = () => setLink(parseLink(location.hash));
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);

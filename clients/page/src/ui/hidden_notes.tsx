@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says on the map what is not on it because the user has no role for it.
+// Notes on the map: what the map does not show, because the user lacks a role.
 import type { Hidden, Model } from "../model/model";
 
 const NAMES: Record<Hidden, string> = {

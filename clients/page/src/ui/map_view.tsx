@@ -12,7 +12,10 @@ interface Props {
 
 const HOVER_AFTER_MS = 80;
 
-/** The panels stand at the right, or on a phone at the bottom (panels.css). */
+/**
+ * Returns how much of the map is under panels: at the right, or on a phone at the bottom
+ * (panels.css).
+ */
 function covered(): { right: number; bottom: number } {
   const panels = document.querySelector(".panels")?.getBoundingClientRect();
   const canvas = document.getElementById("map")?.getBoundingClientRect();

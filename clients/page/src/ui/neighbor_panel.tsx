@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k nearest of the chosen object or place: ranks, what changed, why another is not among them.
+// The k nearest of the chosen object or place: ranks, changes, and why another object is not among
+// them.
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { LiveMap } from "../map/map";

@@ -36,7 +36,7 @@ export function useRecording(model: Model): Recording {
         setPlayback(now);
         setRefusal(null);
       },
-      // A server that is moved back ends, perhaps before it has answered.
+      // A server whose recording is moved back ends, perhaps before it has answered.
       (error: unknown) => error instanceof Forbidden && setRefusal(error.message),
     );
   };

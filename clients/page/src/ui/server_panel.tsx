@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's rates, the stages of its tick, and limits near their end, read once a second.
+// The server's rates, the stages of its tick, and limits that are nearly reached, read once a
+// second.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Model } from "../model/model";
 import { serverNumbers, type ServerNumbers } from "../model/server_numbers";

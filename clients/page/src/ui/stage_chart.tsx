@@ -6,7 +6,7 @@ import type { XPlot } from "../plot/series";
 import { XPlotView } from "../plot/x_plot";
 import { msText } from "./text";
 
-/** In the order of a tick; the last holds the stages that are not named. */
+/** In the order of a tick. The last sums up all stages that are not named. */
 const STAGES = ["build", "search", "diff", "publish", "other"];
 const HEIGHT_PX = 120;
 const SHOWN_S = 60;
@@ -21,7 +21,7 @@ function stagesOf(numbers: ServerNumbers): number[] {
 
 const agoText = (s: number) => (s === 0 ? "now" : `${s} s`);
 
-/** A reading is a second after the one before. */
+/** Readings are a second apart. */
 function stagePlot(history: ServerNumbers[]): XPlot {
   const shown = history.slice(-SHOWN_S - 1);
   const stages = shown.map(stagesOf);

@@ -50,7 +50,10 @@ function agoText(agoUs: number, timeUs: number): string {
   return `${timeText(timeUs)} (−${(agoUs / 1e6).toFixed(1)} s)`;
 }
 
-/** Goes to the time of a link if the ring has it; returns whether it has not. */
+/**
+ * Goes to the time of a link if the ring has it. Returns true while the page is live because the
+ * ring lacks it.
+ */
 function useLinkTime(model: Model, link: Link): boolean {
   const [isMissed, setIsMissed] = useState(false);
   const followed = useRef<Link | null>(null);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redraws a component when the model changes, at most some times a second: text that changes faster
-// cannot be read. A list is redrawn at once, together with the map.
+// Redraws a component when the model changes, at most every REDRAW_EVERY_MS: text that changes
+// faster cannot be read. A list is redrawn at once, together with the map.
 import { useEffect, useState } from "preact/hooks";
 import type { Model } from "../model/model";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distance that Starling ranks by: the straight line, in wgs84 through the earth. Here in
-// doubles, so that the page can explain; the server's answers are exact.
+// The distance that Starling ranks by: the straight line, in wgs84 through the earth. The page
+// computes it in doubles for its explanations; the server's answers are exact.
 import type { Space } from "./types";
 
 const SEMI_MAJOR_M = 6378137;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters of questions: whether tags pass, and how a person reads one.
+// Filters of questions: whether tags pass a filter, and its text for the user.
 import type { Filter } from "./types";
 
 export function passes(filter: Filter, tags: number): boolean {

@@ -17,7 +17,7 @@ const TIMEOUT_MS = 5000;
 /** Roads are some megabytes, and come once. */
 const ROADS_TIMEOUT_MS = 60_000;
 
-/** The token gate's answers; 429 is for wrong tokens that come too fast. */
+/** Status codes of the token gate. 429 means too many wrong tokens in a short time. */
 const TOKEN_REFUSED = [401, 429];
 const NOT_FOUND = 404;
 const FORBIDDEN = 403;
@@ -118,7 +118,7 @@ const playbackOf = (body: PlaybackBody): Playback => ({
 
 /** Asks the server, with the keeper's token. */
 export class HttpApi {
-  /** Refusals by route, which stand until begin(). The token gate's has the empty name. */
+  /** Refusals by route, kept until begin(). The refusal of the token gate has the empty route. */
   private readonly refusals = new Map<string, Error>();
 
   /** Calls `refused` for each 401, 429 and 403, unless the token has changed since the request. */
@@ -127,14 +127,14 @@ export class HttpApi {
     private readonly refused: (error: HttpError | Forbidden) => void,
   ) {}
 
-  /** Asks again what was refused for lack of a token or of a role. */
+  /** Forgets all refusals, so that refused routes are asked again. */
   begin(): void {
     this.refusals.clear();
   }
 
   /**
-   * Asks what every principal may ask. Returns null if the server does not answer, else its
-   * sentence if it refuses.
+   * Sends a request that every principal may send. Returns null if the server does not answer.
+   * Otherwise `sentence` is the server's refusal, or null if it did not refuse.
    */
   async probe(): Promise<{ sentence: string | null } | null> {
     try {

@@ -88,12 +88,12 @@ export function viewMessage(requestId: bigint, terms: ViewTerms): Uint8Array<Arr
   return builder.asUint8Array().slice();
 }
 
-/** Bytes 4 to 7 say what a message is. */
+/** Returns a message's file identifier: bytes 4 to 7. */
 export function identifierOf(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes.subarray(4, 8));
 }
 
-/** Reads a reply's error, if it is one. */
+/** Returns the error in a reply; null if it has another body. */
 export function errorOf(reply: Reply): Error | null {
   if (reply.bodyType() !== ReplyBody.Error) return null;
   const error = reply.body(new WireError()) as WireError | null;

@@ -54,7 +54,7 @@ const SILENT_READINGS_MAX = 3;
 const OBJECTS_MAX = 2_000_000;
 const QUERIES_MAX = 1000;
 const STREAMS_MAX = 20;
-/** A close code for messages that cannot be read. */
+/** The close code of the page: it hangs up, or cannot use a message. */
 const CLOSED_BY_PAGE = 4000;
 /** The server's close code for clients that break a rule, and for tokens that were revoked. */
 const CLOSED_BY_RULE = 1008;
@@ -92,7 +92,7 @@ export class SocketWorld implements World {
   private requestId = 0n;
   private retryMs = RETRY_MS_MIN;
   private silentReadings = 0;
-  /** Counts what ends a wait for the next connection. */
+  /** Counts connections and hang-ups. A change ends the wait for the next connection. */
   private attempt = 0;
   /** The server has refused the view, and would again. */
   private isViewForbidden = false;
@@ -201,7 +201,7 @@ export class SocketWorld implements World {
     this.listener?.onGone(why);
     if (!wasOpen || code === CLOSED_BY_RULE) {
       const answer = await this.api.probe();
-      if (attempt !== this.attempt) return; // it has refused the token
+      if (attempt !== this.attempt) return; // the server has refused the token
       if (answer && !wasOpen) this.listener?.onGone(answer.sentence ?? FULL);
     }
     this.later(() => {

@@ -30,7 +30,7 @@ export class TokenKeeper {
     this.kept = stored !== null && faultOfToken(stored) === null ? stored : null;
   }
 
-  /** Null: there is none. */
+  /** Null: there is no token. */
   get token(): string | null {
     return this.kept;
   }

@@ -27,7 +27,7 @@ export interface ObjectFrame {
   inView: number;
 }
 
-/** How many objects each cell of a rectangle holds: row by row from yMin, from xMin in each. */
+/** How many objects each cell of a rectangle has, row by row from yMin. A row begins at xMin. */
 export interface RasterFrame {
   kind: "raster";
   tick: number;
@@ -73,7 +73,7 @@ export type Anchor =
   | { kind: "object"; id: ObjectId }
   | { kind: "place"; x: number; y: number; z?: number };
 
-/** What a neighbour must be; 0 and Infinity ask for nothing. */
+/** What a neighbour must fulfil; 0 and Infinity are no condition. */
 export interface Filter {
   tagsRequired: number;
   tagsForbidden: number;
@@ -108,7 +108,7 @@ export interface ServerTerms {
   space: Space;
 }
 
-/** Where the recording is that the server plays. */
+/** The state of the recording that the server plays. */
 export interface Playback {
   timeUs: number;
   beginUs: number;
@@ -118,7 +118,7 @@ export interface Playback {
   paused: boolean;
 }
 
-/** What is absent stays. */
+/** A member that is absent stays as it is. */
 export type PlaybackChange = Partial<Pick<Playback, "timeUs" | "speed" | "paused">>;
 
 /** A refusal for lack of a role; the message is the server's sentence. */
@@ -129,7 +129,7 @@ export interface Access {
   /** The server has refused something for lack of a token or of a role. */
   hasKeys: boolean;
   hasToken: boolean;
-  /** The server has let in the page without a token. */
+  /** The server has accepted the page without a token. */
   worksWithoutToken: boolean;
 }
 
@@ -141,7 +141,7 @@ export interface WorldListener {
   onForget(): void;
   /** The connection is lost; the world tries again by itself. */
   onGone(sentence: string): void;
-  /** The server wants a token, or another one. The world waits for logIn(). */
+  /** The server wants a token, or another token. The world waits for logIn(). */
   onLocked(sentence: string): void;
   /** The server sends no frames, because the user may not see them. */
   onForbidden(sentence: string): void;
@@ -170,7 +170,7 @@ export interface World {
   stats(): Promise<Map<string, number>>;
   /** The recording that the server plays; null if it plays none. */
   playback(): Promise<Playback | null>;
-  /** The roads under a planar server's map; none if the server was given none. */
+  /** The roads under a planar server's map; empty if the server was given no roads. */
   roads(): Promise<Road[]>;
   changePlayback(change: PlaybackChange): Promise<Playback>;
 }

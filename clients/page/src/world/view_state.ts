@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page holds of its view: applies the changes of each ViewTick, and copies the whole into
-// a frame. protocol/README.md describes the message.
+// The objects that the page holds of its view. Applies the changes of each ViewTick, and copies all
+// objects into a frame. protocol/README.md describes the message.
 import type { ByteBuffer } from "flatbuffers";
 import { Rectangle as WireRectangle } from "../../generated/starling/wire/rectangle";
 import { ViewRaster } from "../../generated/starling/wire/view-raster";
 import { ViewTick } from "../../generated/starling/wire/view-tick";
 import type { ObjectFrame, ObjectTable, RasterFrame, Rectangle } from "./types";
 
-/** Slots are small numbers; a larger one is of a broken message. */
+/** Slots are small numbers. A larger number means that the message is broken. */
 const SLOT_MAX = 1 << 28;
 const NO_PLACE = -1;
 
@@ -27,7 +27,7 @@ export class ViewState {
     this.count = 0;
   }
 
-  /** Applies a message; throws if it does not fit what is held. */
+  /** Applies a message. Throws if it is broken, or changes a slot that is not held. */
   apply(message: ViewTick): ObjectFrame {
     if (message.isWhole()) this.clear();
     for (const slot of message.leftArray() ?? []) this.leave(slot);
@@ -91,7 +91,7 @@ export class ViewState {
     return place;
   }
 
-  /** The last object takes the place of the one that leaves. */
+  /** The last object takes the place of the leaving object. */
   private leave(slot: number): void {
     const place = this.held(slot);
     const last = --this.count;

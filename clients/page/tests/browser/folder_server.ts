@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves the files of one folder to the browser, and passes requests to /v1 on to a server, also
-// WebSockets, as if the page came from that server.
+// Serves the files of one folder to the browser. Passes requests and WebSockets for /v1 on to a
+// server, as if the page came from that server.
 import { createReadStream, existsSync } from "node:fs";
 import { createServer, request as ask, type IncomingMessage } from "node:http";
 import { connect, type AddressInfo } from "node:net";
@@ -18,7 +18,10 @@ export interface FolderServer {
   close(): void;
 }
 
-/** `behind` is the port of the server that answers /v1. If it is 0, no server does. */
+/**
+ * `behind` is the port of the server that answers /v1. If it is 0, requests for /v1 are not passed
+ * on.
+ */
 export function serveFolder(folder: string, behind = 0): Promise<FolderServer> {
   const host = `127.0.0.1:${behind}`;
   const headersOf = (request: IncomingMessage) => ({

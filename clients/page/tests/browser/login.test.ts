@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs in to the page of a real server with keys, which gives the page itself. Without a browser it
-// is skipped.
+// Logs in to the page that a real server with keys serves. The test is skipped without a browser.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +16,7 @@ const executable = findBrowser();
 const program = process.env["STARLING_PROGRAM"] ?? "";
 const builtPage = process.env["STARLING_BUILT_PAGE"] ?? "";
 
-/** A server whose keys file has some of these principals. */
+/** A server with a keys file that has some of the principals in `roles`. */
 class KeyedServer {
   readonly work = mkdtempSync(join(tmpdir(), "starling-login-"));
   private readonly roles = { full: '"publish", "query", "subscribe", "stats"', narrow: '"tick"' };
@@ -40,7 +39,7 @@ class KeyedServer {
     execFileSync(program, ["keygen", ...flags], { cwd: this.work, stdio: "ignore" });
   }
 
-  /** The server knows these alone from now on. */
+  /** From now on, the server knows only these principals. */
   know(...names: (keyof typeof this.roles)[]): void {
     const lines = ["[server]", 'key = "server.key"'];
     for (const name of names) {
@@ -84,7 +83,7 @@ async function enter(page: Page, token: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-/** The token must be nowhere but in the tab's storage. */
+/** Returns what is in the tab's storage, and asserts that the token is nowhere else. */
 async function findToken(page: Page, token: string): Promise<string[]> {
   const kept = await page.evaluate(() => ({
     tab: Object.values({ ...sessionStorage }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a recording at 20 times its speed and compares, each time the map is drawn, what is drawn
-// with what the table says. The drawing is read from the calls of the canvas.
+// Plays a recording at 20 times its speed. Each time the map is drawn, the test compares the
+// drawing with the table. It reads the drawing from the calls to the canvas.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -31,15 +31,15 @@ interface Sample {
   tick: number;
   rows: { name: string; distance: string }[];
   centre: Mark | null;
-  /** By its label: "1 · name". */
+  /** The mark of each label, such as "1 · name". */
   marks: Record<string, Mark>;
   status: string;
   recording: string;
-  /** The table says that it is of another tick, as where a machine is too slow. */
+  /** The table says that it is of another tick, for example because the machine is too slow. */
   isApart: boolean;
 }
 
-/** Runs in the page before its scripts: keeps a sample of each time the map was drawn. */
+/** Runs in the page before its scripts: keeps a sample each time the map is drawn. */
 function watch(): void {
   const EDGE_PX = 8; // a dot that is cut by an edge is not drawn
   const samples: Sample[] = [];
@@ -97,7 +97,7 @@ function metresOf(text: string): number {
   return Number(number) * (unit === "km" ? 1000 : 1);
 }
 
-/** Throws what contradicts itself. At a zoom of 0 a pixel is a metre. */
+/** Throws if the map and the table contradict each other. At a zoom of 0, a pixel is a metre. */
 function check({ tick, rows, centre, marks, status, recording, isApart }: Sample): void {
   const hasFrame = !status.includes("waiting for positions");
   if (!hasFrame || isApart) return assert.deepEqual(marks, {});

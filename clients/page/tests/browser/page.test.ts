@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the page over a FakeWorld in a headless browser. Without a browser it is skipped.
+// Drives the page over a FakeWorld in a headless browser. The tests are skipped without a browser.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -28,7 +28,7 @@ after(async () => {
 
 interface Opened {
   page: Page;
-  /** What the page should not have said or asked. */
+  /** Errors and warnings of the page, and its requests to other servers. */
   complaints: string[];
 }
 
@@ -49,7 +49,7 @@ async function open(query: string, width = 1280, colorScheme: "light" | "dark" =
   return { page, complaints } satisfies Opened;
 }
 
-/** Where a place of a wgs84 map is on the screen. The link in the address has the map's middle. */
+/** Returns the pixel of a place on a wgs84 map. The link in the address has the map's middle. */
 async function pixelOf(page: Page, lon: number, lat: number): Promise<[number, number]> {
   const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
   const [atLon, atLat] = (hash.get("at") ?? "").split(",").map(Number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page's table says, what its world answers for the same tick, and what keeps people from
-// using a page.
+// Reads the page's table, asks the page's world about the same tick, and lists violations of
+// accessibility.
 import type { Page } from "playwright-core";
 
 export interface Answer {
@@ -19,7 +19,7 @@ export function table(page: Page): Promise<Answer> {
   });
 }
 
-/** Asks until the table and the world speak of the same tick. */
+/** Asks until the table and the world's answer are of the same tick. */
 export async function neighborsAtTick(
   page: Page,
   id: string,

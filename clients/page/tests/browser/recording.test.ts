@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the page of `starling view` itself: its server gives the page and plays a recording.
+// Drives the page that `starling view` serves, while its server plays a recording.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

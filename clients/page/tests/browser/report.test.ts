@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the report.html of a real simulation as a file, and compares what it says with the run's
-// own files. Without a browser it is skipped.
+// Opens the report.html of a real simulation as a file, and compares its numbers with the run's
+// other files. The tests are skipped without a browser.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -41,7 +41,7 @@ after(async () => {
   if (work) rmSync(work, { recursive: true });
 });
 
-/** Reads a CSV file of the run, whose fields have no quotes. */
+/** Reads a CSV file of the run. Its fields must have no quotes. */
 function rowsOf(name: string): Row[] {
   const [head, ...lines] = readFileSync(join(work, "batch", name), "utf8").trim().split("\n");
   const names = head.split(",");
@@ -95,14 +95,14 @@ function waitsByMinute(): Map<number, number> {
   return new Map([...sums].map(([minute, [sum, count]]) => [minute, sum / count]));
 }
 
-/** Where the drawing of a plot is on the screen. */
+/** Returns where a plot's drawing is on the screen. */
 async function boxOf(of: Locator) {
   const drawing = of.locator(".plot-drawing");
   await drawing.scrollIntoViewIfNeeded();
   return (await drawing.boundingBox())!;
 }
 
-/** Moves the pointer until the read-out is of the wanted place. */
+/** Moves the pointer until the read-out shows the wanted place. */
 async function pointAt(page: Page, of: Locator, place: string): Promise<string> {
   const box = await boxOf(of);
   for (let x = box.width; x > 0; x -= 3) {

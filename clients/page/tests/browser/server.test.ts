@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the page of a real server, into which a recording is replayed. Without a browser, or with
-// a server that has no WebSocket, it is skipped.
+// Drives the page of a real server while a recording is replayed into it. The test is skipped
+// without a browser, or if the server has no WebSocket.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ function nearest(server: Starling, id: string, k: number): Promise<{ neighbors: 
   return server.get(`/v1/neighbors?object=${id}&k=${k}`);
 }
 
-/** Where an object is on the screen: the link in the address has the map's middle and scale. */
+/** Returns the pixel of an object. The link in the address has the map's middle and scale. */
 async function pixelOf(page: Page, server: Starling, id: string): Promise<[number, number]> {
   const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
   const [atX, atY] = (hash.get("at") ?? "").split(",").map(Number);
@@ -44,7 +44,10 @@ async function follow(page: Page, server: Starling): Promise<void> {
   await page.waitForTimeout(800);
 }
 
-/** The object near the middle that no other is drawn over. */
+/**
+ * Returns the object near the middle that is farthest from its neighbours, so that none is drawn
+ * over it.
+ */
 async function loneliest(server: Starling): Promise<string> {
   const { neighbors } = await server.get("/v1/neighbors?k=10&x=600&y=600");
   let best = { id: "", distance_m: -1 };
@@ -70,7 +73,10 @@ async function lists(page: Page, server: Starling): Promise<void> {
   server.freeze(false);
 }
 
-/** Points at one after the other until one is told: some are under a panel or another object. */
+/**
+ * Points at the objects one after another until the page explains one. Some are under a panel or
+ * under another object.
+ */
 async function whyNot(page: Page, server: Starling, all: Row[]): Promise<void> {
   for (let rank = RANKS; rank > K; --rank) {
     const { id, distance_m } = all[rank - 1];

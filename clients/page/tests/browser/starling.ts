@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server of Starling that a recording is replayed into, for tests of the page.
+// A Starling server and a replay that sends it a recording, for tests of the page.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SocketWorld whose sockets, clock and storage are the test's, with a record of what it tells.
+// A SocketWorld with the test's sockets, clock and storage, and a record of the events that it
+// reports.
 import assert from "node:assert/strict";
 import { ByteBuffer } from "flatbuffers";
 import { SocketBody } from "../../generated/starling/wire/socket-body";
@@ -25,7 +26,7 @@ export class FakeSocket {
     this.sent.push(bytes);
   }
 
-  /** Both ends close it so. */
+  /** Called by SocketWorld, and by tests in the place of the server. */
   close(code = 1006): void {
     this.readyState = 3;
     this.onclose({ code });
@@ -51,7 +52,7 @@ export class FakeSocket {
 
 Object.assign(globalThis, { WebSocket: FakeSocket });
 
-/** A sessionStorage. */
+/** A sessionStorage in memory. */
 export class FakeStorage implements TokenStorage {
   readonly items = new Map<string, string>();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why not, lists of the past, distances and the server's numbers.
+// Why an object is not in a list, lists of the past, places, distances and the server's numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeWorld } from "../../src/dev/fake_world";
@@ -93,7 +93,7 @@ test("an anchor that the frame lacks has no list", () => {
 });
 
 test("the distance in wgs84 is the straight line", () => {
-  // A quarter of the equator: the chord of two semi-major axes.
+  // A quarter of the equator: the chord between the ends of two semi-major axes.
   const chord = distanceBetween("wgs84", [0, 0, 0], [90, 0, 0]);
   assert.ok(Math.abs(chord - 6378137 * Math.SQRT2) < 1e-6);
   assert.equal(distanceBetween("planar2", [0, 0, 0], [3, 4, 0]), 5);

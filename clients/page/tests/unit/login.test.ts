@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs in and out at a server with keys: an HTTP server that knows some tokens, and sockets of the
-// test.
+// Logs in and out at a server with keys. Gate answers HTTP requests, and FakeSockets stand for
+// WebSockets.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { FakeWorld } from "../../src/dev/fake_world";
@@ -15,9 +15,9 @@ const NO_TOKEN = "This server has keys.";
 const NO_ROLE = '"narrow" may not do this. It needs the role stats.';
 const rectangle = { xMin: 1, yMin: 2, xMax: 3, yMax: 4 };
 
-/** A server's part of HTTP; fetch() asks it. */
+/** Answers HTTP requests in the place of a server. fetch() calls it. */
 class Gate {
-  /** The right tokens. With "" among them, requests without a token are right, too. */
+  /** The right tokens. If "" is among them, requests without a token are accepted, too. */
   tokens = new Set(["right"]);
   /** The paths that need a role that no token has. */
   forbidden = new Set<string>();
@@ -50,12 +50,12 @@ afterEach(() => {
   globalThis.fetch = realFetch;
 });
 
-/** Lets the answers of a few requests come. */
+/** Waits until the answers to a few requests have come. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 10; ++i) await new Promise((next) => setImmediate(next));
 }
 
-/** A page that the server has let in. */
+/** Returns a world that is logged in with the right token. */
 async function loggedIn(storage = new FakeStorage()) {
   const opened = openWorld(storage);
   opened.last().close();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the map, its grid, and links over its edges.
+// The limits of the map, its grid, and lines over its edges.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { linesAcross } from "../../src/map/base_layer";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where standing queries are marked, and which one a click on an object chooses.
+// Where standing queries are marked, and which query a click on an object chooses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeWorld } from "../../src/dev/fake_world";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies messages that are built here as a server builds them.
+// Applies messages that the tests build as a server does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readRaster, ViewState } from "../../src/world/view_state";
