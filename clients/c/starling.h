@@ -8,8 +8,8 @@
  * and no abort crosses this interface.
  *
  * Structs. Every struct that the caller fills or gets filled begins with `size`, its sizeof in the
- * caller's program. Set it before each use. The functions named _init set it and the defaults. By
- * these sizes, a later library works with today's programs.
+ * caller's program. Set it before each use. The functions named _init set it and the defaults. The
+ * sizes let a later library work with today's programs.
  *
  * Handles. The program that made a handle destroys it once. A handle may move between threads, but
  * one thread at a time may use it: a second call at the same time returns STARLING_IN_USE.
@@ -41,7 +41,7 @@ enum {
   STARLING_OK = 0,
   STARLING_INVALID_ARGUMENT = 1, /* an argument is wrong; the sentence names it */
   STARLING_BAD_HANDLE = 2,       /* not a live handle of this kind */
-  STARLING_IN_USE = 3,           /* another thread is in a call with the handle */
+  STARLING_IN_USE = 3,           /* another call with the handle is under way */
   STARLING_REFUSED = 4,          /* the engine or the server refused; `name` says why */
   STARLING_TIMED_OUT = 5,        /* no answer in time; the server may have applied the request */
   STARLING_OUT_OF_MEMORY = 6,    /* the first rows of an update may be staged; send it again */
@@ -81,10 +81,10 @@ typedef struct starling_progress {
 typedef int32_t (*starling_progress_function)(const starling_progress* progress);
 
 /* Sets the progress function of this thread; NULL removes it. starling_index_create,
- * starling_index_search, starling_index_radius, their _f64 forms and starling_knn call it on their
- * own thread about every 50 ms. A shorter call need not call it. If a search is cancelled, the
- * index stays usable, and the entries of `rows` and `distances` are undefined. On a GPU, the
- * function is called between batches of queries. */
+ * starling_index_search, starling_index_radius, their _f64 forms and starling_knn call it about
+ * every 50 ms, on the thread that called them. A shorter call need not call it. If a search is
+ * cancelled, the index stays usable, and the entries of `rows` and `distances` are undefined. On a
+ * GPU, the function is called between batches of queries. */
 STARLING_API starling_code starling_set_progress(starling_progress_function function,
                                                  void* context);
 
@@ -145,7 +145,7 @@ enum {
   STARLING_ROW_TOO_MANY_NAME_BYTES = 18,
   STARLING_ROW_COMPONENT_NOT_FINITE = 19,
   STARLING_ROW_COMPONENT_TOO_LARGE = 20, /* beyond +-2^56 */
-  STARLING_ROW_COMPONENT_NEGATIVE = 21,  /* the metric allows none below 0 */
+  STARLING_ROW_COMPONENT_NEGATIVE = 21,  /* the metric allows no component below 0 */
   STARLING_ROW_VALUE_INFINITE = 22,
   STARLING_ROW_NOT_ALLOWED = 23, /* the id is outside the ranges of the client's key */
   STARLING_ROW_NOT_OWNER = 24,   /* the query or name is another client's */
@@ -259,7 +259,7 @@ typedef struct starling_tick_info {
 
 typedef uint8_t starling_list_event;
 enum {
-  STARLING_LIST_UPDATED = 0, /* the list is whole */
+  STARLING_LIST_UPDATED = 0, /* the list is complete */
   STARLING_LIST_REMOVED = 1  /* the query is gone, or its list for this subject */
 };
 
@@ -312,8 +312,8 @@ typedef struct starling_engine_options {
   uint32_t update_threads; /* threads that take rows; their number changes no answer */
   uint64_t objects_max;
   uint64_t queries_max;
-  uint64_t neighbors_max;   /* of all lists together; each takes 20 bytes in several copies */
-  int64_t object_ttl_us;    /* an object expires when tau - time exceeds it; INT64_MAX: never */
+  uint64_t neighbors_max;   /* neighbours of all lists; 20 bytes each, in several copies */
+  int64_t object_ttl_us;    /* an object expires when tau - time exceeds this; INT64_MAX: never */
   int64_t tombstone_ttl_us; /* how long a removal keeps late rows out */
 } starling_engine_options;
 
@@ -365,8 +365,8 @@ STARLING_API starling_code starling_engine_remove_queries(starling_engine* engin
                                                           starling_row_status* statuses,
                                                           starling_counts* counts);
 
-/* Runs a tick and waits for it. tau_us must not be less than that of the last tick. The result has
- * one set of lists for each stream, with the lists that changed. */
+/* Runs a tick and waits for it. tau_us must not be less than the last tick's. The result has one
+ * set of lists for each stream, with the lists that changed. */
 STARLING_API starling_code starling_engine_tick(starling_engine* engine, int64_t tau_us,
                                                 starling_result** result);
 /* starling_engine_tick in two steps. Between them, the program may stage rows of the next tick. At
@@ -627,7 +627,7 @@ typedef struct starling_event {
   /* Why the last request to the server failed, such as an unknown stream, or that no messages come
    * from `results`; or "". Lives until the next call with the subscription. */
   const char* obstacle;
-  const char* obstacle_name; /* the code of the wire, such as "unknown_stream"; or "" */
+  const char* obstacle_name; /* code of a refusal, such as "unknown_stream"; or "" */
 } starling_event;
 
 STARLING_API starling_code

@@ -69,7 +69,7 @@ class Engine {
                    .tags = {tags ? &*tags : nullptr, tags ? 1U : 0U}})
                .late == 0;
   }
-  /// Adds or changes an object in a vector space. Otherwise like the function above.
+  /// Adds or changes an object in a vector space. Otherwise like update() of a Position.
   bool update(std::uint64_t id, std::span<const float> vector, std::int64_t time_us = now_us(),
               std::optional<std::uint32_t> tags = {}) {
     return update({.ids = {&id, 1},
@@ -187,7 +187,8 @@ class Engine {
     detail::check(starling_engine_neighbors(handle(), given.data(), given.size(), &result));
     return Result(result);
   }
-  /// Answers one question. Throws Error if it follows an object that the tick does not have.
+  /// Answers one question. Throws Error if it follows an object that the last finished tick does
+  /// not have.
   std::vector<Neighbor<std::uint64_t>> neighbors(const Query& question) {
     const Result result = neighbors(std::span(&question, 1));
     const List list = result[0];

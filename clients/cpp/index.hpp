@@ -74,9 +74,9 @@ class NearestRows {
         static_cast<std::size_t>(std::ranges::find(all, STARLING_NO_ROW) - all.begin());
     return {all.first(found), std::span(distances_).subspan(query * k_, found)};
   }
-  NeighborList<std::uint32_t> operator[](std::size_t query) const&& = delete;  // name the result
+  NeighborList<std::uint32_t> operator[](std::size_t query) const&& = delete;  // would dangle
 
-  std::size_t size() const { return rows_.size() / k_; }  ///< queries
+  std::size_t size() const { return rows_.size() / k_; }  ///< number of queries
   std::uint32_t k() const { return k_; }
   /// Both arrays have size() * k() entries. A missing neighbour is STARLING_NO_ROW, its distance
   /// NaN.
@@ -101,10 +101,10 @@ class RowsWithin {
     const std::uint64_t count = lists_.offsets[query + 1] - first;
     return {{lists_.rows + first, count}, {lists_.distances + first, count}};
   }
-  NeighborList<std::uint32_t> operator[](std::size_t query) const&& = delete;  // name the result
+  NeighborList<std::uint32_t> operator[](std::size_t query) const&& = delete;  // would dangle
 
-  std::size_t size() const { return lists_.list_count; }          ///< queries
-  std::size_t entry_count() const { return lists_.entry_count; }  ///< neighbours of all queries
+  std::size_t size() const { return lists_.list_count; }          ///< number of queries
+  std::size_t entry_count() const { return lists_.entry_count; }  ///< all neighbours
 
  private:
   friend class Index;

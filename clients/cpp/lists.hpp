@@ -146,12 +146,13 @@ class Result {
     }
   }
 
-  /// Number and time of the tick, objects, milliseconds of its stages, and a warning or "".
+  /// Returns the number and time of the tick, the number of objects, the milliseconds of the
+  /// stages, and a warning or "".
   const starling_tick_info& info() const { return info_; }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
   bool empty() const { return size() == 0; }
   List operator[](std::size_t i) const& { return lists()[i]; }
-  List operator[](std::size_t i) const&& = delete;  // name the result
+  List operator[](std::size_t i) const&& = delete;  // would dangle
   auto begin() const { return lists().begin(); }
   auto end() const { return lists().end(); }
   /// Returns the lists of a stream; empty if the result has no stream of this name.

@@ -84,7 +84,7 @@ struct EngineOptions {
   std::uint32_t update_threads = 1;  ///< threads that take rows
   std::optional<std::uint64_t> objects_max{};
   std::optional<std::uint64_t> queries_max{};
-  std::optional<std::uint64_t> neighbors_max{};  ///< sum over all lists
+  std::optional<std::uint64_t> neighbors_max{};  ///< neighbours of all lists together
   std::optional<std::int64_t> object_ttl_us{};   ///< age at which an object expires; default: never
   std::optional<std::int64_t> tombstone_ttl_us{};  ///< how long a removal keeps late rows out
 };
@@ -122,7 +122,7 @@ struct Query {
   Weights regress = Weights::none;  ///< lists have the mean of their values; in vector spaces
 };
 
-/// When a stream reports a list, and what lists have beside ids.
+/// When a stream reports a list, and what lists have besides ids.
 struct StreamOptions {
   ReportOn on = ReportOn::order;
   bool with_distance = true;

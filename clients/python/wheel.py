@@ -24,7 +24,7 @@ import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Libraries that every Linux with the wheel's glibc has (PEP 600), and that of the GPU's driver.
+# Libraries that every Linux with the wheel's glibc has (PEP 600), and the GPU driver's library.
 OF_THE_SYSTEM = re.compile(
     r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libutil|libgcc_s|libstdc\+\+"
     r"|libcuda)\.so.*")

@@ -192,7 +192,7 @@ Result<std::vector<QuerySpec>> Client::queries(std::string_view stream) {
 }
 
 Result<ObjectAnswers> Client::objects(std::span<const std::uint64_t> object_ids) {
-  // page_rows_max is 0 if the server is older than GetObjects. It then refuses the request.
+  // A server that is older than GetObjects has a page_rows_max of 0, and refuses the request.
   const std::size_t ids_max = std::max<std::size_t>(server().limits.page_rows_max, 1);
   ObjectAnswers answers;
   do {

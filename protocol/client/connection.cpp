@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's socket: see connection.hpp.
+// Sends requests, receives replies, resends and reconnects: see connection.hpp.
 #include "starling/protocol/client/connection.hpp"
 
 #include <algorithm>

@@ -38,7 +38,7 @@ bool receive_event(zmq::socket_t& events, Event& event) {
 }  // namespace
 
 void HandshakeWatch::start(zmq::context_t& context, zmq::socket_t& socket) {
-  static std::atomic<std::uint64_t> count{0};  // the address is unique in any context
+  static std::atomic<std::uint64_t> count{0};  // makes the address unique in any context
   const std::string address = "inproc://starling-handshake-" + std::to_string(++count);
   events_ = zmq::socket_t(context, zmq::socket_type::pair);
   events_.set(zmq::sockopt::linger, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams, queries and names that a client has put, so that it can put them again after a
-// restart of the server. RestoringClient owns one.
+// restart of the server. RestoringClient owns a KeptQueries.
 #pragma once
 
 #include <chrono>

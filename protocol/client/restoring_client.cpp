@@ -18,8 +18,8 @@
 namespace starling::protocol {
 namespace {
 
-/// Returns rows [first, first + count) of an array with `width` numbers in each row. An empty array
-/// means that the batch leaves it out, and stays empty.
+/// Returns rows [first, first + count) of an array with `width` numbers in each row. An empty
+/// array, which the batch leaves out, stays empty.
 template <class Number>
 std::span<Number> part_of(std::span<Number> all, std::size_t first, std::size_t count,
                           std::size_t width = 1) {

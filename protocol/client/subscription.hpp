@@ -159,7 +159,7 @@ class SubscriptionState {
 
   std::optional<std::uint64_t> epoch_;
   RunPlace at_;  ///< the current run, and the greatest place received in it
-  /// The most recent epochs and runs.
+  /// The most recent pairs of epoch and run id.
   std::deque<std::pair<std::uint64_t, std::uint64_t>> histories_seen_;
   std::optional<std::uint64_t> received_sequence_;  ///< the newest sequence number in epoch_
   std::uint64_t lost_in_epoch_ = 0;

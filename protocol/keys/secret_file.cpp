@@ -24,7 +24,8 @@ std::string cannot_be(const char* what) {
   return std::string("cannot be ") + what + ": " + std::strerror(error);
 }
 
-/// Returns the mode of an open file. Throws if it is not a regular file, for example a directory.
+/// Returns the mode of an open file. Throws for anything but a regular file, for example for a
+/// directory.
 mode_t mode_of(const SecretFile& file, const Descriptor& opened) {
   struct stat status {};
   if (::fstat(opened.number(), &status) != 0) fail(file, cannot_be("read"));

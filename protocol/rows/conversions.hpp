@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the rows, queries and questions of a request into what the tables and the engine take.
-// Whole positions and vectors are converted by ServedSpace. The server and the C interface call
-// these functions.
+// ServedSpace converts positions and vectors. The server and the C interface call these functions.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that check single values and arrays of a request. A Problem's sentence tells the
-// client's author what is allowed. decode_request, decode_reply, ClientSession and RestoringClient
-// call these functions.
+// Functions that check single values and arrays of a request. A Problem's sentence says what is
+// allowed, for the author of the client. decode_request, decode_reply, ClientSession and
+// RestoringClient call these functions.
 #pragma once
 
 #include <cstddef>

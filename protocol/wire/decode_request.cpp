@@ -202,7 +202,7 @@ Refusal read(const QueryTables* tables, std::string_view what, const ReachedLimi
   if (tables == nullptr) return std::nullopt;
   if (auto refusal = check_row_count("queries", tables->size(), count_max)) return refusal;
   // In a frame, several query tables may share one array. Each decoded query gets a copy of its
-  // array, so the frame's length does not limit the memory of the copies. This check limits it.
+  // array, so the frame's length does not limit the memory of the copies. This check does.
   std::uint64_t components = 0;
   for (const wire::Query* table : *tables)
     components += table->vector() == nullptr ? 0 : table->vector()->size();

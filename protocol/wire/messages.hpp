@@ -216,7 +216,7 @@ struct HelloReply {
   bool manual_ticks = false;
   Limits limits{};                    ///< limits.space equals space.space
   std::uint64_t session_idle_ms = 0;  ///< the server forgets a session that is silent for longer
-  std::vector<Run> runs{};            ///< the last of the server's log, the newest first
+  std::vector<Run> runs{};            ///< latest runs of the log, the newest first
   /// The session's next sequence number: all requests with lower numbers are in the server's tables
   /// and log. 0: the server has no log, or is older than this field.
   std::uint64_t next_sequence = 0;
@@ -271,7 +271,7 @@ struct SnapshotHead {
   /// The columns that the lists have. encode_snapshot_page does not read this: it takes the columns
   /// from its `lists`.
   ReportWith with{};
-  std::vector<Run> runs{};  ///< the last of the server's log, the newest first
+  std::vector<Run> runs{};  ///< latest runs of the log, the newest first
   std::uint64_t place = 0;  ///< the lists depend only on records before this place of the log
 };
 
@@ -329,7 +329,7 @@ struct StreamInfo {
   ReportWith with{};
   std::uint64_t query_count = 0;
   std::uint64_t subscription_count = 0;
-  std::uint64_t sequence = 0;  ///< number of its last message; see SnapshotHead::sequence
+  std::uint64_t sequence = 0;  ///< number of the last message; see SnapshotHead::sequence
   bool operator==(const StreamInfo&) const = default;
 };
 

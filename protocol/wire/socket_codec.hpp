@@ -49,8 +49,8 @@ struct DecodedSocketRequest {
   SocketBody body{};  ///< points into the frame; do not use it if there is a problem
 };
 
-/// The table that a message of a client has, by its file identifier: Request, SocketRequest or
-/// neither.
+/// The table of a client's message: Request, SocketRequest or another. kind_of() reads it from the
+/// file identifier.
 enum class SocketMessageKind : std::uint8_t { other, request, socket_request };
 SocketMessageKind kind_of(std::span<const std::byte> message);
 

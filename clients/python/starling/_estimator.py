@@ -39,7 +39,7 @@ class PlainEstimator:
         return dict(self.__dict__)
 
     def set_params(self, **parameters: Any) -> Any:
-        """Sets parameters. Raises ValueError for an unknown one."""
+        """Sets parameters. Raises ValueError for an unknown parameter."""
         known = self.get_params()
         for name, value in parameters.items():
             if name not in known:

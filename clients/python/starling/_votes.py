@@ -105,7 +105,7 @@ def shares_of(votes: Array) -> Array:
 
 
 def means_of(values: Array, lists: RadiusLists, weights: Optional[Array]) -> Array:
-    """Returns the mean of the values of each list, (m,) or (m, outputs); NaN for an empty one."""
+    """Returns the mean of the values of each list, (m,) or (m, outputs); NaN for an empty list."""
     columns = values if values.ndim == 2 else values[:, np.newaxis]
     count = len(lists.offsets) - 1
     sums = np.bincount(lists.owners, weights, minlength=count)

@@ -75,8 +75,8 @@ class Client(Tables):
             key in the key file. None: the key file has the server's key.
 
     Raises TimedOut if no server answers: at once if nothing listens at `commands`, else after
-    `timeout`. Raises StarlingError if `commands` is another endpoint, such as that of results, or
-    if the server refuses the client or its key.
+    `timeout`. Raises StarlingError if `commands` is another endpoint, such as the results endpoint,
+    or if the server refuses the client or its key.
     """
 
     _prefix = "client"

@@ -206,7 +206,7 @@ class Engine(Tables):
     def tick(self, tau: Optional[Time] = None) -> Tick:
         """Runs a tick at the time tau (None: now) and returns the lists that changed.
 
-        Raises StarlingError if tau is less than that of the last tick, or if the tick failed."""
+        Raises StarlingError if tau is less than the last tick's, or if the tick failed."""
         raw = ctypes.c_void_p()
         check(self._call.engine_tick(self._handle.raw, _tau_us(tau), ctypes.byref(raw)))
         return make_tick(Result(raw, self.names))

@@ -83,7 +83,7 @@ export class Ring {
     return this.entries[Math.max(0, low - 1)]?.frame ?? null;
   }
 
-  /** Returns the frame `steps` after (before, if negative) the one shown at a time. */
+  /** Returns the frame `steps` after (before, if negative) the frame that is shown at a time. */
   step(timeUs: number, steps: number): Frame | null {
     const shown = this.at(timeUs);
     const index = this.entries.findIndex((entry) => entry.frame === shown) + steps;

@@ -94,7 +94,7 @@ export class SocketWorld implements World {
   private silentReadings = 0;
   /** Counts connections and hang-ups. A change ends the wait for the next connection. */
   private attempt = 0;
-  /** The server has refused the view, and would again. */
+  /** The server has refused the view, and would refuse it again. */
   private isViewForbidden = false;
 
   /** Tests give their own parts. */

@@ -68,7 +68,7 @@ export interface NeighborList {
   neighbors: Neighbor[];
 }
 
-/** The anchor of a question: an object, or a place, whose height is 0 where z is absent. */
+/** The anchor of a question: an object, or a place, whose height is 0 if z is absent. */
 export type Anchor =
   | { kind: "object"; id: ObjectId }
   | { kind: "place"; x: number; y: number; z?: number };
