@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the ring, and writes to both logs: see access.hpp.
+// Looks up keys and rights in the KeyRing, and writes refusals to the audit log: see access.hpp.
 #include "starling/stream/access/access.hpp"
 
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sockets of a server ask about keys, and what a reload of the keys file tells. Access
-// joins the ring of keys and the audit log. Server owns it.
+// Access decides which peers the sockets admit and what the peers may request. It joins the KeyRing
+// and the audit log, which gets a line for each peer and each refusal. Server owns the Access.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class Access {
   Audit& audit() { return audit_; }
   bool has_keys() const { return ring_->has_keys(); }
 
-  /// Decides which peers the endpoints admit; the audit log gets a line for each peer. Null without
-  /// keys.
+  /// Returns the object that decides which peers an endpoint admits. The audit log gets a line for
+  /// each peer. Null if the server has no keys.
   const zmtp::Authentication* for_commands() const { return has_keys() ? &commands_ : nullptr; }
   const zmtp::Authentication* for_results() const { return has_keys() ? &results_ : nullptr; }
 
@@ -48,8 +48,9 @@ class Access {
   std::optional<protocol::Problem> refusal_of(PrincipalId id, const protocol::SocketBody& body,
                                               std::uint64_t connection);
 
-  /// Reads the keys file again, and tells the log and the audit log. Returns the principals whose
-  /// connections must be cut. If the file is bad, the old keys stay, and no connection is cut.
+  /// Reads the keys file again, and writes the outcome to the server's log and to the audit log.
+  /// Returns the principals whose connections must be cut. If the file is bad, keeps the old keys
+  /// and returns no principals.
   std::vector<PrincipalId> reload();
 
  private:

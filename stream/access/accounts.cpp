@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the rows of a second, and names the quotas: see accounts.hpp.
+// A rate is kept as a due time: the time at which all that was taken is paid for. See accounts.hpp.
 #include "starling/stream/access/accounts.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view quota_prefix = "quota.";
 
 constexpr double us_a_second = 1e6;
-// Longer debts are cut, so that no number of rows overflows the time.
+// A longer debt is cut to an hour, so that the due time cannot overflow.
 constexpr double debt_us_max = 3600 * us_a_second;
 
 }  // namespace
@@ -24,7 +24,7 @@ std::int64_t Accounts::wait_us(const Principal& principal, std::uint64_t rows,
   const auto& quota = principal.quotas.rows_per_second;
   if (!quota || rows == 0) return 0;
   Account& account = of(principal.id);
-  // The time at which the rows taken so far are paid for, with a second in advance.
+  // A due time in the past lets the principal take more. It counts for at most a second.
   const std::int64_t due_us =
       std::max(account.rows_due_us, now_us - static_cast<std::int64_t>(us_a_second));
   if (due_us > now_us) return due_us - now_us;

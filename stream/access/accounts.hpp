@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each principal has taken of its quotas in the keys file. Owners has the accounts and
-// passes the time. There are as many as principals that have sent requests, all of them in the
-// keys file.
+// How much each principal has used of its quotas in the keys file. Owners has the accounts and
+// passes the time. A principal gets an account when it first uses a quota, so the keys file
+// limits the number of accounts.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,23 @@ namespace starling::stream {
 class Accounts {
  public:
   struct Account {
-    std::uint64_t streams = 0;  ///< number of streams that it has made and that exist
-    std::uint64_t names = 0;    ///< number of names that it was the first to send
+    std::uint64_t streams = 0;  ///< number of existing streams that the principal made
+    std::uint64_t names = 0;    ///< number of names that the principal was the first to send
     std::int64_t rows_due_us = 0;
     std::int64_t loop_due_us = 0;
   };
 
-  /// Call it when a stream is removed that the principal has made.
+  /// Call it when a stream that the principal made is removed.
   void give_back_stream(PrincipalId principal);
   Account& of(PrincipalId principal) { return accounts_[principal]; }
 
-  /// Takes `rows` of the principal's rows_per_second. Returns how long it must wait, and takes
-  /// nothing, if the quota is used up. The quota of one second may be taken at once; a batch of
-  /// more rows is taken too, and the next one waits the longer.
+  /// Takes `rows` from the principal's rows_per_second, and returns 0. If the quota is used up,
+  /// takes nothing and returns how long the principal must wait. One second's quota may be taken at
+  /// once. A larger batch is taken too, and the batch after it waits longer.
   std::int64_t wait_us(const Principal& principal, std::uint64_t rows, std::int64_t now_us);
 
-  /// Charges the principal for time of the loop, or of the thread that applies updates beside it.
+  /// Charges the principal for `took_us` of the loop, or of the thread that applies updates beside
+  /// the loop.
   void charge_loop(const Principal& principal, std::int64_t took_us, std::int64_t now_us);
   /// Returns how long the principal must wait if its loop_ms_per_second is used up, else 0. The
   /// quota of one second may be taken at once.
@@ -49,10 +50,11 @@ protocol::ReachedLimit reached_quota(std::string_view name, std::uint64_t value)
 /// Returns whether the limit is from reached_quota.
 bool is_quota(const protocol::ReachedLimit& limit);
 
-/// Returns the end of a sentence that refuses a request because of a quota: what to do.
+/// Returns the end of a refusal's sentence: what the client can do about the quota.
 std::string quota_text(const Principal& principal, const protocol::ReachedLimit& quota);
 
-/// Returns the principal's quota that rejects rows with `reason`. The name is empty if none does.
+/// Returns the principal's quota that rejects rows with `reason`. The name is empty if no quota
+/// does.
 protocol::ReachedLimit reached_quota(protocol::RowReason reason, const Principal& principal);
 
 }  // namespace starling::stream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the lines of the audit log: see audit.hpp.
+// Limits the lines of each connection, makes text from outside harmless, and writes JSON: see
+// audit.hpp.
 #include "starling/stream/access/audit.hpp"
 
 #include <limits>
@@ -14,12 +15,14 @@ namespace starling::stream {
 
 namespace {
 
-/// No connection has this number.
+/// Numbers that no connection has. The limit of lines counts unknown peers as the connection
+/// `strangers`, and principals that connect or subscribe as the connection `principals`.
 constexpr std::uint64_t strangers = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t principals = strangers - 1;
 
-/// Returns text that JSON can hold and that commands no terminal: bytes that are no UTF-8, and the
-/// control characters that JsonText does not escape, become question marks.
+/// Returns text that is valid in JSON and harmless in a terminal. Question marks replace the
+/// control characters that JsonText does not escape and, in text that is not UTF-8, all bytes
+/// beyond ASCII.
 std::string plain(std::string_view text) {
   const bool is_utf8 = simdjson::validate_utf8(text.data(), text.size());
   std::string result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit log: who was let in, who was refused, and what was refused to whom. Server owns the
-// Audit. Each event is one line of JSON with the members `time` and `event`; docs/security.md lists
-// the events. All text from outside is escaped.
+// The audit log: which principals were admitted, which peers and requests were refused, and which
+// keys were reloaded. Each event is one line of JSON with the members `time` and `event`;
+// docs/security.md lists the events. All text from outside is escaped. Server owns the Audit.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ namespace starling::stream {
 struct AuditOptions {
   /// Gets each line, without a newline. Must not wait. Empty: there is no audit log.
   std::function<void(const std::string& line)> write{};
-  /// How many lines one connection may cause. The lines about peers that are not let in, which are
-  /// no connections yet, count together as those of one connection.
+  /// How many lines one connection may cause. All lines about peers with unknown keys or tokens
+  /// count as one connection's, and so do all lines of admitted() and refused_topic().
   PeerBucketLimits lines{.burst = 20, .interval_us = 1'000'000};
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
   std::function<std::int64_t()> steady_now_us = starling::steady_now_us;
@@ -39,7 +39,7 @@ class Audit {
   void admitted(std::string_view principal, std::string_view endpoint);
   /// A peer has shown a key that is not in the keys file.
   void unknown_key(const zmtp::PublicKey& key, std::string_view endpoint);
-  /// A client at `address` has shown a token that is not in the keys file, or none.
+  /// A client at `address` has shown no token, or a token that is not in the keys file.
   void unknown_token(std::string_view address);
   /// A request was refused, because the principal lacks a right. `what` is the sentence that the
   /// client got. `connection` is Peer::connection.
@@ -47,7 +47,8 @@ class Audit {
                std::uint64_t connection);
   /// A subscription was refused and its connection was cut.
   void refused_topic(std::string_view principal, std::string_view topic);
-  /// The keys file was read again. `revoked` are the names whose connections were cut.
+  /// The keys file was read again. `revoked` has the names of the principals whose connections were
+  /// cut.
   void reloaded(std::size_t principals, const std::vector<std::string>& revoked);
   /// The keys file could not be read again, and the old keys stay.
   void reload_failed(std::string_view sentence);
@@ -55,7 +56,7 @@ class Audit {
   /// Forgets connections that have been quiet. Call it about once a second.
   void expire();
 
-  /// Returns the number of lines left out so far because a connection caused too many.
+  /// Returns the number of lines left out so far, because a connection caused too many lines.
   std::uint64_t left_out() const { return left_out_; }
 
  private:

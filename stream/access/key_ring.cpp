@@ -15,7 +15,7 @@ namespace starling::stream {
 
 namespace {
 
-/// What a keys file says. It never changes.
+/// The content of one keys file. A table does not change after it is made.
 struct Table {
   std::map<PrincipalId, std::shared_ptr<const Principal>> principals;
   std::map<zmtp::PublicKey, PrincipalId> keys;
@@ -36,7 +36,7 @@ bool is_unchanged(const KeysEntry& one, const KeysEntry& other) {
 }  // namespace
 
 struct KeyRing::State {
-  /// Returns the table of a keys file. Gives ids to names that have none.
+  /// Returns the table of a keys file. Gives an id to each name that has no id yet.
   std::shared_ptr<const Table> table_of(const KeysFile& file) {
     auto made = std::make_shared<Table>();
     const auto add = [&made](PrincipalId id, KeysEntry entry) {
@@ -62,7 +62,7 @@ struct KeyRing::State {
   std::string path;  ///< empty: a server without keys
   zmtp::Authentication authentication;
   std::mutex reloading;                    ///< guards ids
-  std::map<std::string, PrincipalId> ids;  ///< also of principals that have left the file
+  std::map<std::string, PrincipalId> ids;  ///< ids by name, also of names that left the file
   mutable std::mutex mutex;                ///< guards table
   std::shared_ptr<const Table> table;
 };
@@ -132,7 +132,7 @@ std::optional<PrincipalId> KeyRing::by_key(const zmtp::PublicKey& key) const {
   return found == table->keys.end() ? std::nullopt : std::optional(found->second);
 }
 
-// All hashes are compared, so the time does not tell which one is like the token's.
+// Compares all hashes, so that the time does not show which hash resembles the token's.
 std::optional<PrincipalId> KeyRing::by_token(std::string_view token) const {
   const auto table = state_->current();
   TokenHash hash{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the file, and checks each member of its TOML: see keys_file.hpp.
+// Parses a keys file with toml++, checks each member, and names the line at fault: see
+// keys_file.hpp.
 #include "starling/stream/access/keys_file.hpp"
 
 #include <algorithm>
@@ -19,8 +20,8 @@
 
 namespace {
 
-// Files with errors can break rules that toml++ only asserts, for example that a key begins with a
-// letter. Here they are errors as others are, in every build.
+// A bad file can break rules that toml++ only asserts, for example that a key begins with a letter.
+// This function makes each such assertion an exception, in release builds too.
 constexpr void check_toml(bool holds) {
   if (!holds) throw std::invalid_argument("a key or a value is missing or misplaced");
 }
@@ -39,10 +40,10 @@ namespace {
 
 constexpr std::uint64_t loop_ms_max = 1000;
 constexpr std::size_t line_bytes_max = 4096;
-// Each dot of a key nests a table, and toml++ reads, and forgets, what is nested by recursion. It
-// has its own bound on arrays and inline tables within each other.
+// Each dot of a key nests a table, and toml++ parses and destroys nested tables by recursion. For
+// nested arrays and inline tables, toml++ has its own limit.
 constexpr std::size_t line_dots_max = 16;
-constexpr std::size_t patterns_max = 1024;  // of one member
+constexpr std::size_t patterns_max = 1024;  // texts in one list
 
 using QuotaField = std::optional<std::uint64_t> Quotas::*;
 
@@ -60,7 +61,7 @@ const std::map<std::string_view, QuotaField>& quota_fields() {
   return fields;
 }
 
-/// Returns the length of the UTF-8 text in characters, or 0 if a control character is among them.
+/// Returns the length of the UTF-8 text in characters, or 0 if it has a control character.
 std::size_t printable_length(std::string_view text) {
   std::size_t length = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -99,7 +100,7 @@ std::optional<TokenHash> hash_in(std::string_view text) {
   return hash;
 }
 
-/// Names in quotes for a sentence, such as "a", "b" and "c".
+/// Returns the names as a part of a sentence, such as: a, b and c.
 template <class Names>
 std::string listed(const Names& names) {
   std::string text;
@@ -110,7 +111,7 @@ std::string listed(const Names& names) {
   return text;
 }
 
-/// One text of a keys file under examination.
+/// Reads the text of one keys file. Each error names the file's path and the line at fault.
 class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path) {}
@@ -126,7 +127,7 @@ class Reader {
                      const std::vector<std::string_view>& known) const;
   const toml::table& table_of(const toml::node& node, const std::string& section) const;
   std::string text_of(const toml::node& node, std::string_view member) const;
-  /// Calls `take` with each text of the list at `member`, if `table` has it.
+  /// Calls `take` with each text of the list `member`. Does nothing if `table` has no such member.
   void each_text(const toml::table& table, std::string_view member,
                  const std::function<void(const toml::node&, const std::string&)>& take) const;
 
@@ -311,10 +312,10 @@ std::vector<KeysEntry> Reader::entries(const toml::node& node) const {
   return entries;
 }
 
-/// Counts the dots of each line of a TOML file that are neither in a text nor in a comment.
+/// Counts the dots outside texts and comments, line by line of a TOML file.
 class DotCounter {
  public:
-  /// Returns the count of the next line.
+  /// Returns the number of dots in the next line. Call it for all lines, in order.
   std::size_t count(std::string_view line) {
     std::size_t dots = 0;
     std::size_t at = 0;
@@ -324,15 +325,15 @@ class DotCounter {
       if (quote_ == '\0' && letter == '#') break;
       if (quote_ == '\0' && quotes > 0) {
         is_long_ = quotes >= 3;
-        // Two quotes are an empty text, and six an empty text of several lines, which may have up
-        // to two quotes of its own at its end.
+        // Two quotes are an empty text. Six to eight quotes are a whole text between triple quotes,
+        // which holds the quotes beyond six.
         const bool is_empty = quotes == 2 || quotes >= 6;
         if (!is_empty) quote_ = letter;
         at += std::min<std::size_t>(quotes, 8);
       } else if (quote_ == '"' && letter == '\\') {
         at += 2;
       } else if (quote_ == letter && quotes > 0 && (!is_long_ || quotes >= 3)) {
-        // A long text may end with two quotes of its own.
+        // Up to two quotes before the closing three belong to the text.
         at += is_long_ ? std::min<std::size_t>(quotes, 5) : 1;
         quote_ = '\0';
       } else {
@@ -344,7 +345,7 @@ class DotCounter {
     if (!is_long_) quote_ = '\0';
     return dots;
   }
-  /// Returns whether all that was neither in a text nor in a comment was ASCII.
+  /// Returns whether all characters outside texts and comments were ASCII so far.
   bool is_ascii() const { return is_ascii_; }
 
  private:
@@ -353,13 +354,14 @@ class DotCounter {
     return std::min(line.find_first_not_of(line[at], at), line.size()) - at;
   }
 
-  char quote_ = '\0';     ///< the quote that ends the text; '\0': it is in none
+  char quote_ = '\0';     ///< the quote that ends the current text; '\0': outside texts
   bool is_long_ = false;  ///< the text may have several lines
   bool is_ascii_ = true;
 };
 
-/// Throws if a line is long, if a key would nest tables deeper than the stack, or if a character
-/// outside of texts is not ASCII: some of these lead toml++ into code that it holds unreachable.
+/// Throws if a line is too long, if the tables that its keys nest could overflow the stack, or if a
+/// character outside texts is not ASCII. Some of these characters lead toml++ into code that it
+/// holds to be unreachable.
 void Reader::check_lines(std::string_view text) const {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
@@ -405,7 +407,8 @@ KeysFile Reader::read(std::string_view text) const {
   return file;
 }
 
-/// Returns the text of the open file, or of its first keys_file_bytes_max + 1 bytes.
+/// Returns the text of the open file. Stops reading when it has more than keys_file_bytes_max
+/// bytes. Returns std::nullopt if a read fails; errno then says why.
 std::optional<std::string> text_of_file(int descriptor) {
   std::string text;
   std::array<char, 16384> part{};
@@ -425,12 +428,12 @@ KeysFile parse_keys_file(std::string_view text, const std::string& path) {
   return Reader(path).read(text);
 }
 
-// The mode of the open file is checked, so that the file cannot be exchanged after the check.
+// Checks the mode of the opened file, so that another file cannot take its place after the check.
 KeysFile read_keys_file(const std::string& path) {
   const auto fail = [&path](const std::string& what) {
     throw std::runtime_error("the keys file " + path + " " + what);
   };
-  // Without O_NONBLOCK, a named pipe would wait for its writer.
+  // Without O_NONBLOCK, open() of a named pipe would wait for a writer.
   const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (opened.number() < 0 || ::fstat(opened.number(), &status) != 0)

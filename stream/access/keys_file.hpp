@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys file: who may use a server, and what for. KeyRing reads it. It is TOML:
+// The keys file: the clients that may use a server, and their rights. KeyRing reads it. It is TOML:
 //
 //   [server]
-//   key = "server.key"       the server's own key (protocol/keys), relative to this file
+//   key = "server.key"       path of the server's key file (protocol/keys), relative to this file
 //
-//   [[principal]]            any number of them
+//   [[principal]]            at most principals_max of them
 //   name = "dispatch"        1 to 64 printable characters; each principal has its own
 //   public = "..."           the public key for ZeroMQ, 40 characters of Z85
 //   token_sha256 = "..."     the SHA-256 of the bearer token for HTTP, 64 hexadecimal digits. A
@@ -19,7 +19,7 @@
 //   [anonymous]              requests over HTTP without a token. Optional; members as above, but
 //   roles = ["stats"]        no name, public or token_sha256
 //
-// The file holds no secret, but only its owner may be able to write it.
+// The file holds no secret, but is refused if its group or others may write it.
 #pragma once
 
 #include <array>
@@ -42,7 +42,8 @@ inline constexpr std::size_t keys_file_bytes_max = std::size_t{4} << 20;
 inline constexpr std::size_t principals_max = 4096;
 inline constexpr std::size_t principal_name_max = 64;  ///< characters
 
-/// A principal, without an id, and how it shows who it is.
+/// A principal, without an id, and the key and the token that it shows. It has at least one of
+/// them; the section [anonymous] has none.
 struct KeysEntry {
   Principal principal;
   std::optional<zmtp::PublicKey> key{};
@@ -50,7 +51,7 @@ struct KeysEntry {
 };
 
 struct KeysFile {
-  std::string server_key;  ///< the path as the file says
+  std::string server_key;  ///< path of the server's key file, as the keys file gives it
   std::vector<KeysEntry> principals{};
   std::optional<Principal> anonymous{};
 };
@@ -63,7 +64,8 @@ KeysFile parse_keys_file(std::string_view text, const std::string& path);
 /// is longer than keys_file_bytes_max, or may be written by its group or by others.
 KeysFile read_keys_file(const std::string& path);
 
-/// Reads the server's key file, which `file` names. Throws as protocol::read_key_file does.
+/// Reads the server's key file that `file` names. `path` is the path of the keys file. Throws as
+/// protocol::read_key_file does.
 protocol::KeyPair read_server_key(const KeysFile& file, const std::string& path);
 
 }  // namespace starling::stream

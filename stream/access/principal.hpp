@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A principal: a client that has a key or a token, and what it may do. KeyRing holds the
+// A principal: a client that has a key or a token, with its rights and quotas. KeyRing holds the
 // principals of a server.
 #pragma once
 
@@ -18,12 +18,12 @@ namespace starling::stream {
 using zmtp::PrincipalId;
 
 enum class Role : std::uint8_t {
-  publish,    ///< objects, their tags and names
+  publish,    ///< updates of objects, and their tags and names
   query,      ///< standing queries, streams and questions
   subscribe,  ///< lists of streams, as ticks and as snapshots
-  tick,       ///< begins manual ticks
+  tick,       ///< the start of manual ticks
   stats,      ///< figures of the server
-  admin,      ///< all of it, also on what others own
+  admin,      ///< all roles, and changes of what other principals own
 };
 inline constexpr std::size_t role_count = 6;
 using Roles = std::bitset<role_count>;
@@ -39,15 +39,15 @@ struct IdRange {
   bool operator==(const IdRange&) const = default;
 };
 
-/// What a principal may take of the server. std::nullopt: only the server's own limits count.
+/// How much of the server a principal may use. std::nullopt: only the server's own limits count.
 struct Quotas {
-  std::optional<std::uint64_t> sessions;   ///< open at a time
+  std::optional<std::uint64_t> sessions;   ///< sessions that are open at the same time
   std::optional<std::uint64_t> queries;    ///< standing queries
   std::optional<std::uint64_t> neighbors;  ///< the sum of k of its standing queries
   std::optional<std::uint64_t> streams;
   std::optional<std::uint64_t> names;
-  std::optional<std::uint64_t> snapshot_bytes;  ///< bytes of snapshots that are kept for it
-  /// Bytes of replies that wait for all its connections together.
+  std::optional<std::uint64_t> snapshot_bytes;  ///< bytes of the snapshots kept for the principal
+  /// Bytes of replies that wait to be sent, on all connections of the principal together.
   std::optional<std::uint64_t> reply_bytes;
   std::optional<std::uint64_t> rows_per_second;  ///< rows of updates, tags, removals and queries
   /// Milliseconds of the loop's time; at most 1000.
@@ -58,7 +58,7 @@ struct Principal {
   PrincipalId id = PrincipalId::anonymous;
   std::string name;
   Roles roles;
-  /// Names of streams. A `*` at the end of a pattern stands for any text. Empty: all streams.
+  /// Patterns of stream names. A `*` at the end stands for any text. Empty: all streams.
   std::vector<std::string> streams;
   std::vector<IdRange> objects;  ///< ids that it may publish, name and remove. Empty: all
   std::vector<IdRange> queries;  ///< ids that its standing queries may have. Empty: all
@@ -69,14 +69,15 @@ struct Principal {
   }
   bool may_use_stream(std::string_view name) const;
   /// Returns whether the principal may subscribe to all topics of the results endpoint that begin
-  /// with `topic`. A name and a NUL is one stream. A shorter text, such as the empty one, is every
-  /// stream whose name begins with it: a pattern with a `*` must cover all of them.
+  /// with `topic`. A topic of a name and a NUL is one stream. A topic without a NUL, such as the
+  /// empty topic, is every stream whose name begins with the topic. One pattern with a `*` must
+  /// match all these names.
   bool may_subscribe(std::string_view topic) const;
   bool may_use_object(std::uint64_t id) const;
   bool may_use_query(std::uint64_t id) const;
 };
 
-/// The name of principals without a key or token. No other principal may have it.
+/// The name of the principal of requests without a key or token. No other principal may have it.
 inline constexpr std::string_view anonymous_name = "anonymous";
 
 /// The principal of every request to a server without a keys file. It may do everything.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of roles, and the refusals for want of one: see rights.hpp.
+// The table of requests and the roles that they need, and the refusals: see rights.hpp.
 #include "starling/stream/access/rights.hpp"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ Roles any_of(std::initializer_list<Role> roles) {
   return set;
 }
 
-/// A row of the table: the name of a request in the schema, and the roles of which it needs one.
+/// A row of the table: the name of a request in the schema, and the roles that permit the request.
+/// A principal needs only one of them.
 struct Needs {
   std::string_view name;
   Roles roles;
@@ -38,7 +39,7 @@ const Roles reading_roles = any_of({Role::query, Role::subscribe});
 const Roles stats_role = any_of({Role::stats});
 const Roles tick_role = any_of({Role::tick});
 
-// The table. A request without a row does not compile.
+// Each function is a row of the table. A request type without a row does not compile.
 Needs needs_of(const protocol::Hello&) {
   return {"Hello", no_role};
 }
@@ -109,7 +110,7 @@ Needs needs_of(const protocol::EndFollow&) {
   return {"EndFollow", no_role};
 }
 
-/// Returns the stream that a request names; std::nullopt if it names none.
+/// Returns the stream that a request names; std::nullopt if it names no stream.
 template <class Body>
 std::optional<std::string_view> stream_of(const Body& body) {
   return std::visit(
@@ -149,8 +150,8 @@ std::optional<Problem> refusal(const Principal* principal, const Body& body) {
   return std::nullopt;
 }
 
-/// Rejects the rows for which `may_use` returns false, and takes them out of the set. Calls
-/// keep(from, to) for each row that changes its place.
+/// Sets the reason of each row that `may_use` rejects, and calls keep(from, to) for each kept row
+/// that moves to an earlier place. Returns the number of kept rows.
 template <class Row, class MayUse, class Keep>
 std::size_t reject(protocol::RowSet<Row>& set, MayUse may_use, Keep keep) {
   std::size_t kept = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which role each request needs, and which streams, objects and queries a principal may name in it.
-// prepare.cpp asks about requests before they reach the tables, and the families of requests
-// about the rows of requests that need no conversion.
+// Access and prepare.cpp check requests before they reach the tables.
 #pragma once
 
 #include <optional>
@@ -16,10 +15,10 @@
 
 namespace starling::stream {
 
-/// Returns the roles of which a request needs one. Empty: every client that may connect may send
-/// it.
+/// Returns the roles that permit a request; a principal needs only one of them. Empty: every client
+/// that may connect may send the request.
 Roles roles_for(const protocol::RequestBody& body);
-/// The same for what a client asks about a WebSocket itself.
+/// Returns the same for a request that only WebSockets have, such as View or Follow.
 Roles roles_for(const protocol::SocketBody& body);
 
 /// Returns the name of a request in the wire's schema, such as "PutQueries".
@@ -36,8 +35,8 @@ std::string text_of(const Roles& roles);
 protocol::Problem lacks_role(const Principal& principal, std::string_view what, const Roles& roles);
 
 /// Returns why the principal may not send the request at all: it lacks a role, or may not use the
-/// stream that the request names. The code is not_allowed. std::nullopt: it may. `principal` may be
-/// null: it is no longer in the keys file.
+/// stream that the request names. The code is not_allowed. std::nullopt: it may send the request.
+/// `principal` is null if it is no longer in the keys file.
 std::optional<protocol::Problem> refusal_of(const Principal* principal,
                                             const protocol::RequestBody& body);
 std::optional<protocol::Problem> refusal_of(const Principal* principal,
