@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sent a request, and how the reply begins.
+// The sender of a request. The functions that carry out and answer the request take it.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,12 @@ struct Caller {
   protocol::RequestHead head;
   /// The principal of the connection when the request came. Not null if the request is carried out.
   std::shared_ptr<const Principal> principal{};
-  std::string_view request{};  ///< its name in the schema
+  std::string_view request{};  ///< the request's name in the schema
 
   protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence, 0}; }
 };
 
-/// Returns who takes a turn of the engine, and a share of the snapshots, with a request.
+/// Returns the owner whose turn of the engine, and whose share of the snapshots, a request uses.
 inline RequestOwner payer_of(const Peer& peer) {
   using Kind = RequestOwner::Kind;
   if (peer.principal != zmtp::PrincipalId::anonymous)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All about those who send requests: their sessions, what belongs to them, and how they are
-// answered.
+// All that the loop keeps about clients: their sessions, what belongs to them, and the ways to
+// answer them. Requests owns the Callers.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ namespace starling::stream {
 
 /// Only the loop calls the functions.
 struct Callers {
-  /// What the callers use. The references must outlive them.
+  /// What Callers uses. The references must outlive it.
   struct Parts {
     Executor& executor;
-    std::function<std::uint64_t()> random;  ///< makes the ids of sessions
+    std::function<std::uint64_t()> random;  ///< source of session ids
     Tables& tables;
     Metrics& metrics;
-    Audit& audit;      ///< gets each refusal for want of rights
+    Audit& audit;      ///< log of the requests refused for missing rights
     Journal* journal;  ///< null if the server has no log
     ReplySender::Send send;
-    /// Whether the server has a keys file. What a request makes then belongs to its principal,
-    /// otherwise to its session.
+    /// Whether the server has a keys file. If so, what a request makes belongs to its principal,
+    /// and else to its session.
     bool has_keys;
   };
   Callers(const ServerOptions& options, Parts parts)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owners of what requests make, and the refusals beyond quotas: see owners.hpp.
+// The owners of what requests make, and the refusals when a quota is used up: see owners.hpp.
 #include "starling/stream/callers/owners.hpp"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ std::optional<protocol::Problem> Owners::beyond_loop_time(const Caller& caller) 
   return protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
 }
 
-/// Takes the rows from the quota, if it is not used up.
+/// Takes the rows from the quota. If the quota is used up, takes nothing and returns the refusal.
 std::optional<protocol::Problem> Owners::beyond_rows(const Caller& caller, std::uint64_t rows) {
   const std::int64_t wait_us = accounts_.wait_us(*caller.principal, rows, executor_.now_us());
   if (wait_us == 0) return std::nullopt;

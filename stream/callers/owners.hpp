@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom queries, streams, names and tags belong to, and what a principal may take of the server: the
-// quotas of the keys file. Without a keys file, what a session makes belongs to it, and every
-// client may change it.
+// The owners of queries, streams, names and tags, and the quotas of the keys file. With a keys
+// file, principals own what they make. Without one, sessions own what they make, and every client
+// may change it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@
 
 namespace starling::stream {
 
-/// Only the loop calls the functions. Their callers have a principal.
+/// Only the loop calls the functions. A Caller without a principal may only be given to
+/// beyond_rates(), charge_update() and charged().
 class Owners {
  public:
   /// `has_keys`: the server has a keys file.
@@ -34,7 +35,7 @@ class Owners {
   bool has_keys() const { return has_keys_; }
   Accounts& accounts() { return accounts_; }
 
-  /// Returns the number of the owner of what the caller makes: its principal or its session.
+  /// Returns the number of the principal or session that owns what the caller makes.
   std::uint64_t owner_of(const Caller& caller) const;
   QueryOwner query_owner(const Caller& caller) const;
   TagOwner tag_owner(const Caller& caller) const;
@@ -42,22 +43,22 @@ class Owners {
 
   /// Returns the refusal of a request that would change or remove a stream of another owner.
   std::optional<protocol::Problem> refusal_of_owner(const Caller& caller, StreamId stream) const;
-  /// Returns the limit that forbids the caller a further stream; std::nullopt: none does.
+  /// Returns the limit that forbids the caller a further stream; std::nullopt: it may make one.
   std::optional<protocol::ReachedLimit> stream_limit(const Caller& caller);
   /// Counts a stream that the caller has made.
   void take_stream(const Caller& caller) { ++streams_taken(caller); }
-  /// Counts a stream of this owner that is removed.
+  /// Call it when a stream of this owner is removed.
   void give_back_stream(std::uint64_t owner);
 
-  /// Returns the problem `busy` if the principal has used up the loop's time or, for a fresh
-  /// request that changes something, the rows of a second. Takes the rows otherwise. The client
-  /// sends the request again, with the same number.
+  /// Returns the problem `busy` if the principal has used up its loop_ms_per_second, or if a fresh
+  /// request finds rows_per_second used up. Otherwise takes the rows of a fresh request. A refused
+  /// client sends the request again, with the same number.
   std::optional<protocol::Problem> beyond_rates(const Caller& caller,
                                                 const protocol::RequestBody& body, bool is_fresh);
-  /// Charges the principal for its share of a group's time.
+  /// Charges the principal for its share of the time of a group of updates: `rows` of all rows.
   void charge_update(const Caller& caller, std::size_t rows, const GroupOutcome& outcome);
-  /// Runs the function, and charges the caller's principal for the time of the loop. Within another
-  /// call, only that one charges.
+  /// Runs the function, and charges the caller's principal for the loop's time. If calls are
+  /// nested, only the outermost charges.
   template <class Function>
   void charged(const Caller& caller, const Function& function) {
     const bool has_quota = caller.principal && caller.principal->quotas.loop_ms_per_second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admits and sends pages: see page_reads.hpp.
+// Refuses pages beyond the session's rate, and counts those that are sent: see page_reads.hpp.
 #include "starling/stream/callers/page_reads.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers that read a table page by page. A page begins at a slot of its table, and ends after a
-// bounded number of slots, so that no page keeps the loop for longer than about a millisecond. The
+// bounded number of slots, so that no page holds the loop for longer than about a millisecond. The
 // server keeps nothing between two pages.
 #pragma once
 
@@ -45,11 +45,12 @@ class PageReads {
             Metrics& metrics)
       : options_(options), executor_(executor), rate_(rate), replies_(replies), metrics_(metrics) {}
 
-  /// Returns the most rows that a page may have, where the request asks for `rows_max` (0: as many
-  /// as possible). Returns 0, after a refusal, if the session has asked for too many pages.
+  /// Returns the most rows that a page may have: the request's `rows_max`, or the server's
+  /// page_rows_max if that is 0. If the session has asked for too many pages, refuses the request
+  /// and returns 0.
   std::size_t rows_max(const Caller& caller, std::uint32_t rows_max);
 
-  /// Sends a page that was read since `since_us` and has looked at `walked` rows.
+  /// Sends a page. The metrics count its `walked` slots and the time since `since_us`.
   void send(const Caller& caller, const protocol::Frame& frame, std::size_t walked,
             std::int64_t since_us);
   std::int64_t now_us() const { return executor_.now_us(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers and refuses requests: counts and records what is answered, adds the limits that were
-// reached, and tells the audit log of refusals for want of rights.
+// Answers and refuses requests: counts and records the replies, adds the limits that were reached,
+// and writes refusals for missing rights to the audit log. The families of requests use it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace starling::stream {
 
-/// Returns the problem of a request that names a stream which does not exist.
+/// Returns the refusal of a request that names a stream that does not exist.
 protocol::Problem unknown_stream(std::string_view stream);
 
 /// Only the loop calls the functions.
@@ -43,33 +43,36 @@ class Replies {
         sender_(sender),
         log_lines_(options.log_lines) {}
 
-  /// Answers a sequenced request: records it with what RequestLog::note_change() got, sends the
-  /// reply when the record is on the disk, and keeps the reply for resends.
+  /// Answers a sequenced request: records it with the change that RequestLog::note_change() keeps,
+  /// sends the reply when the record is on the disk, and keeps the reply for resends.
   void answer(const Caller& caller, SequencedReply reply);
-  /// Sends a reply that was given before.
+  /// Sends the kept reply of a request that the client has sent again.
   void answer_again(const Caller& caller, const SequencedReply& reply);
-  /// Returns the frame of a reply.
+  /// Returns the frame of a reply, with the place after the last record of the log.
   protocol::Frame encode(const Caller& caller, const SequencedReply& reply) const;
-  /// Sends a reply at once.
+  /// Sends a reply at once, even if the log is not on the disk yet.
   void send(const Caller& caller, const protocol::Frame& frame) {
     sender_.send(caller.peer, frame);
   }
-  /// Sends an answer from a finished tick when the log is on the disk up to a place of that tick.
-  /// If the disk is full, refuses instead.
+  /// Sends an answer from a finished tick when the log is on the disk up to `place_of(tick)`. If
+  /// the disk is full, refuses instead.
   void send_after(const Caller& caller, const protocol::Frame& frame,
                   std::uint64_t (AnswerPlaces::*place_of)(Tick) const, Tick tick);
   ReplySender& sender() { return sender_; }
 
   void refuse(const Caller& caller, protocol::Problem problem);
   void refuse(const Caller& caller, protocol::ErrorCode code, std::string sentence);
-  /// Refuses a request for which memory ran out. The client may send it again with its number.
+  /// Refuses a request for which memory ran out. The client may send it again with the same number.
+  /// Throws as RequestLog::check_memory() does if the request is sequenced.
   void refuse_for_memory(const Caller& caller);
-  /// Refuses a request that the engine could not answer.
+  /// Refuses a question that the engine could not answer, with the engine's error.
   void refuse_unanswered(const Caller& caller, const Answers& answers);
-  /// Refuses an answer that the log has no room for.
+  /// Refuses a question because the log's disk is full: the answer would show changes that the log
+  /// does not have.
   void refuse_without_room(const Caller& caller);
 
-  /// Returns whether the log may have a further line about the peer. If not, counts the line.
+  /// Returns whether the log may have a further line about the peer. If not, the metrics count the
+  /// line.
   bool may_log(const Peer& peer);
   /// Forgets peers that have been silent. Call it about once a second.
   void expire(std::int64_t now_us) { log_lines_.expire(now_us); }

@@ -7,7 +7,7 @@
 namespace starling::stream {
 namespace {
 
-/// What a reply that waits takes beside its frame, about.
+/// About how many bytes a waiting reply takes beside its frame.
 constexpr std::uint64_t held_bytes_per_reply = 256;
 
 }  // namespace

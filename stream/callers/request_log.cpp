@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends sessions and requests to the journal: see request_log.hpp.
+// Checks before a request is applied that its record fits in the journal, and appends the record
+// after that: see request_log.hpp.
 #include "starling/stream/callers/request_log.hpp"
 
 #include <stdexcept>
@@ -16,13 +17,13 @@ using protocol::ErrorCode;
 
 namespace {
 
-/// What a row takes in a record beside its text and its vector, at most.
+/// The most bytes that a row takes in a record, beside its text and its vector.
 constexpr std::uint64_t record_bytes_per_row = 128;
-/// What a record takes beside its rows, at most.
+/// The most bytes that a record takes beside its rows.
 constexpr std::uint64_t record_bytes_besides = std::uint64_t{1} << 20;
 
-/// Returns the bytes of the texts or vectors of a request's rows. In a frame, rows may share one;
-/// in a record, each has its own.
+/// Returns the bytes of the texts or vectors of a request's rows. In a frame, rows may share a text
+/// or a vector. In a record, each row has its own.
 std::uint64_t shared_bytes(const protocol::RequestBody& body) {
   std::uint64_t bytes = 0;
   if (const auto* const names = std::get_if<protocol::PutNames>(&body))
@@ -65,7 +66,7 @@ std::optional<protocol::Problem> RequestLog::refusal_of(const Caller& caller,
   return std::nullopt;
 }
 
-/// Tells the log whom the number of the caller's principal means.
+/// Appends the name of the caller's principal, if this run of the log does not have it.
 void RequestLog::know(const Caller& caller) {
   if (!caller.principal) return;
   journal_->know(static_cast<std::uint32_t>(caller.principal->id), caller.principal->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server keeps for a session beside its entry in SessionTable.
+// What the server keeps for sessions beside SessionTable. Callers owns it.
 #pragma once
 
 #include <cstdint>
