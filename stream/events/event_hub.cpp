@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the work between the loop and the thread: see event_hub.hpp. What the thread owns is only
-// used by functions that are posted to it. The loop posts nothing that waits for the thread.
+// Divides the work between the loop and the thread: see event_hub.hpp. Only functions that are
+// posted to the thread use what the thread owns. The loop waits for the thread only in the
+// destructor.
 #include "starling/stream/events/event_hub.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ using Tcp = asio::ip::tcp;
 
 namespace {
 
-/// A reader's place among those that the server admits.
+/// Counts a reader, among all readers and among those of its stream, until it is destroyed.
 struct Slot {
   using Count = std::shared_ptr<std::atomic<unsigned>>;
   Slot(Count all_readers, Count stream_readers)
@@ -57,14 +58,14 @@ std::chrono::microseconds beat_period(const EventLimits& limits) {
 
 }  // namespace
 
-/// What the loop knows of a stream that has, or had, readers.
+/// What the loop keeps for a stream that has readers, or had some a short time ago.
 struct EventHub::Followed {
-  std::shared_ptr<FollowedStream> stream;  ///< used by the thread only
+  std::shared_ptr<FollowedStream> stream;  ///< only the thread calls its functions
   std::shared_ptr<std::atomic<unsigned>> readers = std::make_shared<std::atomic<unsigned>>(0);
-  /// Bytes of messages that are posted to the thread.
+  /// Bytes of the messages that wait for the thread.
   std::shared_ptr<std::atomic<std::size_t>> waiting_bytes =
       std::make_shared<std::atomic<std::size_t>>(0);
-  /// A time of the steady clock; 0: it had readers when last looked at.
+  /// Time of the steady clock when expire() first found no readers; 0: it last found some.
   std::int64_t idle_since_us = 0;
 };
 
@@ -120,7 +121,7 @@ struct EventHub::Thread {
   asio::steady_timer timer{context};
   std::unordered_set<std::shared_ptr<FollowedStream>> streams;
   bool is_closed = false;
-  SnapshotFetch snapshots;  ///< used by the loop only
+  SnapshotFetch snapshots;  ///< only the loop calls its functions
   std::thread thread;
 };
 
@@ -160,13 +161,13 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   }
   const Followed& followed = follow(question.stream);
   const auto slot = std::make_shared<const Slot>(readers_, followed.readers);
-  // nginx would keep events until its buffer is full.
+  // Without this field, nginx would hold events back until its buffer is full.
   HttpAnswer answer{
       .content_type = "text/event-stream", .body = {}, .fields = {{"X-Accel-Buffering", "no"}}};
   answer.hand_over = [this, slot, principal = question.principal, cuts = cuts_,
                       stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {
-    if (cuts != cuts_) return;  // it may be meant; if not, it comes again
+    if (cuts != cuts_) return;  // cut() may have meant this reader; if not, it reconnects
     const auto socket = moved_to(thread_->context, std::move(connection.socket));
     if (socket == nullptr) return;
     thread_->post([this, slot, principal, stream, last_event_id, socket] {
@@ -182,7 +183,7 @@ EventHub::Followed& EventHub::follow(const std::string& stream) {
   const auto found = followed_.find(stream);
   if (found != followed_.end()) return *found->second;
   const auto is_full = [this] { return followed_.size() >= parts_.limits.readers_max; };
-  if (is_full()) expire(steady_now_us());  // notes also which streams have become idle just now
+  if (is_full()) expire(steady_now_us());  // also notes which streams have become idle
   if (is_full()) forget_longest_idle();
   auto followed = std::make_unique<Followed>();
   followed->stream = std::make_shared<FollowedStream>(
@@ -215,7 +216,7 @@ void EventHub::publish(std::string_view stream, const protocol::TickHeader& head
   const auto found = followed_.find(stream);
   if (found == followed_.end()) return;
   Followed& followed = *found->second;
-  // If the thread does not keep up, the tick is lost for the readers, who get a gap.
+  // If too many bytes wait for the thread, the tick is lost, and the readers get a gap.
   std::size_t bytes = message.bytes();
   std::optional<protocol::TickMessage> kept;
   if (*followed.waiting_bytes + bytes <= parts_.limits.bytes_max)
@@ -255,15 +256,15 @@ void EventHub::forget_longest_idle() {
   if (oldest != followed_.end()) leave(oldest);
 }
 
-/// Ends to follow a stream without readers.
+/// Stops following a stream without readers.
 void EventHub::leave(Streams::iterator entry) {
   thread_->post([this, left = entry->second->stream] { thread_->streams.erase(left); });
   forget(entry);
 }
 
-/// Ends to follow a stream. The thread still serves its readers.
+/// Stops following a stream. The thread still serves the stream's readers.
 void EventHub::forget(Streams::iterator entry) {
-  // The last owner must be the thread, which uses the stream's connections.
+  // The thread must destroy the stream, because it uses the stream's connections.
   thread_->post([owned = std::move(entry->second->stream)] {});
   followed_.erase(entry);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams over HTTP: their lists as one answer, and Server-Sent Events. A thread of its own makes
-// the JSON and serves the readers of events, so that neither their number nor their slowness delays
-// a tick. The loop only hands over connections, and the ticks of streams that have readers. Server
-// owns the EventHub.
+// Streams over HTTP: their lists as one answer, and their ticks as Server-Sent Events. The hub's
+// own thread makes the JSON and serves the readers of events, so that many or slow readers do not
+// delay a tick. The loop only hands over connections, and the ticks of streams that have readers.
+// Server owns the EventHub.
 #pragma once
 
 #include <atomic>
@@ -44,12 +44,12 @@ class EventHub {
     std::uint64_t epoch = 0;
     /// The runs of the server's log, the newest first.
     std::function<std::vector<protocol::Run>()> runs = [] { return std::vector<protocol::Run>(); };
-    /// As WireGateway's functions of the same names, with the principal that asks.
+    /// WireGateway's functions of the same names. `send` also gets the principal that asks.
     std::function<void(zmtp::PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
-    /// Returns the refusal of a request that names this stream, or std::nullopt if it exists.
+    /// Returns the refusal of a request that names this stream; std::nullopt: the stream exists.
     std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
-    /// Returns the name of an object; empty: it has none. Any thread may call it.
+    /// Returns the name of an object; empty: the object has no name. Any thread may call it.
     std::function<std::string_view(ObjectId)> name_of;
   };
 
@@ -59,7 +59,7 @@ class EventHub {
 
   /// Answers with the lists that the stream holds now.
   void get_lists(ListsQuestion question, HttpRespond respond);
-  /// Answers with events. Refuses the reader if there are as many as EventLimits allows.
+  /// Answers with the stream's events. Refuses the reader if there are readers_max of them already.
   void get_events(EventsQuestion question, HttpRespond respond);
 
   /// Returns whether publish() has anything to do.
@@ -68,7 +68,8 @@ class EventHub {
   /// order.
   void publish(std::string_view stream, const protocol::TickHeader& header,
                const protocol::TickMessage& message);
-  /// Forgets streams that have had no reader for a while. Call it about once a second.
+  /// Forgets streams that have had no reader for EventLimits::linger_us. Call it about once a
+  /// second.
   void expire(std::int64_t now_us);
   /// Ends the connections of the principals for which `is_meant` returns true.
   void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last ticks of one stream, as events. The JSON of a tick is made when the first reader needs
-// it, once for all readers. Each reader has only a place in the ring: a reader that is slower than
-// the stream falls out of it, and so the ring bounds what waits for readers. FollowedStream owns a
-// ring.
+// it, once for all readers. The ring limits what is held for slow readers: a reader whose next tick
+// was dropped needs a new snapshot. FollowedStream owns a ring.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +19,25 @@ class EventRing {
   EventRing(const ListForm& form, std::size_t bytes_max, std::size_t ticks_max)
       : form_(form), bytes_max_(bytes_max), ticks_max_(ticks_max) {}
 
-  /// Adds the message of the stream's next tick. It shares its frames with the results socket.
+  /// Adds the message of the stream's next tick. The message shares its frames with the results
+  /// socket.
   void push(std::uint64_t sequence, protocol::TickMessage message);
   /// Notes that the message of a tick is lost. The ring then holds nothing.
   void lose(std::uint64_t sequence);
 
   /// Returns true until the first push() or lose().
   bool is_new() const { return end_ == 0; }
-  /// Returns true if all events from number `next` on are held. The newest may be `next` - 1.
+  /// Returns whether the ring holds all events from number `next` on. True also if the newest event
+  /// is `next` - 1.
   bool covers(std::uint64_t next) const { return !is_new() && next >= first() && next <= end_; }
-  /// The numbers of the oldest event that is held, and of the one after the newest.
+  /// The numbers from first() to end() - 1 are those of the events in the ring.
   std::uint64_t first() const { return end_ - ticks_.size(); }
   std::uint64_t end() const { return end_; }
-  /// Bytes that the ring holds.
+  /// Bytes of the messages and JSON in the ring.
   std::size_t bytes() const { return bytes_; }
 
-  /// Returns the event of this number, from first() to end() - 1. Returns null if its JSON would be
-  /// too long; the ring has then dropped it and all before.
+  /// Returns the event of this number, from first() to end() - 1. If its JSON would be too long,
+  /// drops it and all earlier events, and returns null.
   EventText event(std::uint64_t sequence);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the lines of events: see event_text.hpp.
+// Writes the fields of events (retry, id, event, data): see event_text.hpp.
 #include "starling/stream/events/event_text.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace starling::stream {
 
 namespace {
 
-/// A browser whose stream is refused comes back after this time.
+/// Makes a browser wait for this many milliseconds before it reconnects.
 constexpr std::string_view slow_retry = "retry: 60000\n";
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -52,7 +52,7 @@ std::string snapshot_event(const std::string& stream, const StreamSnapshot& snap
          event("snapshot", data);
 }
 
-/// Calls `append` for each list of this event, until the text is too long.
+/// Calls `append` for each list with this event, until `json` has more than `bytes_max` bytes.
 template <class Append>
 void for_each_list(const protocol::DecodedTick& tick, ListEvent event, const JsonText& json,
                    std::size_t bytes_max, const Append& append) {
@@ -124,7 +124,7 @@ EventText removed_event(const std::string& stream) {
 
 EventText refused_event(const protocol::Problem& problem) {
   std::string data = problem_answer(problem).body;
-  data.pop_back();  // its newline
+  data.pop_back();  // the newline at its end
   return shared(std::string(slow_retry) + event("refused", data));
 }
 

@@ -21,18 +21,18 @@ namespace starling::stream {
 /// A text that all readers of a stream share.
 using EventText = std::shared_ptr<const std::string>;
 
-/// The place of an event in its stream: the `id` of events.
+/// The place of an event in its stream. The event's `id` has these numbers.
 struct EventId {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
-  // The server's log gives both: see protocol::RunPlace. 0: the server has no log.
+  // The run and the place of the server's log: see protocol::RunPlace. 0: the server has no log.
   std::uint64_t run = 0;
   std::uint64_t place = 0;
 };
-/// Returns std::nullopt unless `text` is an id that an event may have.
+/// Parses the `id` of an event. Returns std::nullopt if `text` has another form.
 std::optional<EventId> parse_event_id(std::string_view text);
 
-/// Returns the events that have a snapshot's pieces. Only the last has an id.
+/// Returns one event for each piece of the snapshot. Only the last event has an id.
 std::vector<EventText> snapshot_events(const std::string& stream, const StreamSnapshot& snapshot);
 /// Returns the event of a tick; null if it would have more than `bytes_max` bytes.
 EventText tick_event(const protocol::DecodedTick& tick, const ListForm& form,
@@ -40,9 +40,9 @@ EventText tick_event(const protocol::DecodedTick& tick, const ListForm& form,
 EventText gap_event(std::uint64_t missed);
 EventText restarted_event();
 EventText removed_event(const std::string& stream);
-/// Says why no further event comes.
+/// Returns the last event of a connection, which says why the lists are refused.
 EventText refused_event(const protocol::Problem& problem);
-/// Keeps an idle connection open. Clients ignore it.
+/// Returns a comment that keeps an idle connection open. Clients ignore it.
 EventText heartbeat_text();
 
 }  // namespace starling::stream

@@ -15,11 +15,11 @@ using protocol::ErrorCode;
 
 namespace {
 
-// What a reader is given at once. It holds this memory even if the ring drops it.
+// About the most that a reader is given at once. The reader holds it even after the ring drops it.
 constexpr std::size_t given_bytes = std::size_t{64} << 10;
 constexpr std::size_t given_events_max = 16;
 
-constexpr std::uint64_t snapshot_age_max = 16;  ///< ticks after which new readers get a newer one
+constexpr std::uint64_t snapshot_age_max = 16;  ///< ticks after which a snapshot is too old
 constexpr std::int64_t retry_after_us = 250'000;
 
 }  // namespace
@@ -101,7 +101,7 @@ void FollowedStream::take(const SnapshotFetch::Result& result) {
     retry_us_ = steady_now_us() + retry_after_us;
     if (result.problem->code == ErrorCode::too_many_rows) {
       const EventText refused = refused_event(*result.problem);
-      const auto readers = readers_;  // an end changes readers_
+      const auto readers = readers_;  // a copy: a connection that ends erases its reader
       for (const auto& [connection, reader] : readers)
         if (reader->needs_snapshot && reader->connection->is_idle()) end(*reader, refused);
     }
@@ -110,7 +110,7 @@ void FollowedStream::take(const SnapshotFetch::Result& result) {
 }
 
 void FollowedStream::beat(std::int64_t now_us) {
-  const auto readers = readers_;  // an end changes readers_
+  const auto readers = readers_;  // a copy: a connection that ends erases its reader
   for (const auto& [connection, reader] : readers) {
     const std::int64_t waited_us = now_us - connection->progress_us();
     if (connection->is_idle()) {
@@ -124,7 +124,7 @@ void FollowedStream::beat(std::int64_t now_us) {
 }
 
 void FollowedStream::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
-  const auto readers = readers_;  // an end changes readers_
+  const auto readers = readers_;  // a copy: a connection that ends erases its reader
   for (const auto& [connection, reader] : readers)
     if (is_meant(reader->principal)) connection->close();
 }
@@ -136,7 +136,7 @@ void FollowedStream::close() {
 }
 
 void FollowedStream::serve_all() {
-  const auto readers = readers_;  // an end changes readers_
+  const auto readers = readers_;  // a copy: a connection that ends erases its reader
   for (const auto& [connection, reader] : readers) serve(*reader);
 }
 
@@ -149,8 +149,8 @@ void FollowedStream::serve(Reader& reader) {
   send(reader, std::move(texts));
 }
 
-/// Returns events that follow the reader's last one, or none. If they are not held any more, the
-/// reader needs a snapshot.
+/// Returns the events after the reader's last event, up to a limit. If the ring has dropped the
+/// next event, sets needs_snapshot.
 std::vector<EventText> FollowedStream::next_events(Reader& reader) {
   std::vector<EventText> texts;
   if (reader.needs_snapshot || ring_.is_new()) return texts;
@@ -170,8 +170,8 @@ std::vector<EventText> FollowedStream::next_events(Reader& reader) {
   return texts;
 }
 
-/// Returns the gap, if events were missed, and the snapshot. Returns nothing if there is no
-/// snapshot yet, or if the reader has missed nothing.
+/// Returns a gap event, if the reader has missed events, and the events of the snapshot. Returns no
+/// events if there is no snapshot yet, or if the reader has missed nothing.
 std::vector<EventText> FollowedStream::catch_up(Reader& reader) {
   std::vector<EventText> texts;
   const bool follows = snapshot_ && (ring_.is_new() || snapshot_->sequence + 1 >= ring_.first());
@@ -188,7 +188,7 @@ std::vector<EventText> FollowedStream::catch_up(Reader& reader) {
 }
 
 void FollowedStream::append_gap(Reader& reader, std::vector<EventText>& texts) {
-  // No event has a number beyond the newest one. Such a number is treated as one of another server.
+  // A client may send a number beyond the newest event. It counts as the number of another server.
   const bool is_of_now = reader.last && *reader.last < snapshot_->sequence;
   if (is_of_now) {
     const std::uint64_t missed = snapshot_->sequence - *reader.last;

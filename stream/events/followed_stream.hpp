@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream and its readers of events. A new reader gets a snapshot and then each tick; one that
-// comes back goes on after its last event, if the ring still holds what follows. A reader that
-// falls out of the ring gets a gap and a new snapshot. EventHub owns the streams, and calls them on
-// its thread.
+// One stream and its readers of events. A new reader gets a snapshot and then each tick. A reader
+// that reconnects goes on after its last event, if the ring still holds the next event. Otherwise
+// it gets a gap and a new snapshot. EventHub owns the streams, and calls them on its thread.
 #pragma once
 
 #include <cstddef>
@@ -37,17 +36,18 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
     EventCounts& counts;
     std::uint64_t epoch = 0;
     std::vector<protocol::Run> runs{};  ///< the runs of the server's log, the newest first
-    /// Asks for a snapshot in the name of a reader, which take() of this stream gets later.
+    /// Asks for a snapshot with a reader's rights. take() of the stream gets the snapshot later.
     std::function<void(std::weak_ptr<FollowedStream>, zmtp::PrincipalId)> fetch;
   };
 
   FollowedStream(std::string name, Parts parts);
 
   const std::string& name() const { return name_; }
-  /// Returns true if the stream is removed and all readers have been told.
+  /// Returns true if the stream is removed and all readers have left.
   bool is_over() const { return is_removed_ && readers_.empty(); }
 
-  /// Adds a reader whose connection has the head of the answer. `slot` is released when it ends.
+  /// Adds a reader whose connection has sent the head of the answer. `slot` is released when the
+  /// reader leaves.
   void add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId principal,
            std::string_view last_event_id, std::shared_ptr<const void> slot);
   /// Takes the message of the stream's next tick. Without a message, the tick is lost.
@@ -66,8 +66,8 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
     zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
     std::shared_ptr<PushConnection> connection{};
     std::shared_ptr<const void> slot{};
-    std::optional<std::uint64_t> last{};  ///< the number of its last event
-    bool has_restarted = false;           ///< its events are those of an earlier server
+    std::optional<std::uint64_t> last{};  ///< number of the last event that it got
+    bool has_restarted = false;           ///< its last event is of another run of the server
     bool needs_snapshot = true;
     bool is_ending = false;
   };
@@ -93,7 +93,7 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   Parts parts_;
   EventRing ring_;
   std::uint64_t flushed_end_ = 0;  ///< readers get events before this number
-  std::int64_t flushed_us_ = 0;    ///< a time of the steady clock
+  std::int64_t flushed_us_ = 0;    ///< time of the last flush, by the steady clock
   bool is_flush_due_ = false;
   boost::asio::steady_timer flush_timer_;
   std::unordered_map<PushConnection*, std::shared_ptr<Reader>> readers_;

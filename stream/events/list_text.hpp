@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the lists of the wire as JSON. The answers and events of a stream are made with these
-// functions, so they carry what the wire's messages carry.
+// functions, so they have the same content as the wire's messages.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace starling::stream {
 
 /// What the lists of one server have in common.
 struct ListForm {
-  std::vector<std::string_view> coordinates;  ///< their names, in the order of Position
-  /// Returns the name of an object; empty: it has none. Any thread may call it.
+  std::vector<std::string_view> coordinates;  ///< names of axes, in the order of Position
+  /// Returns the name of an object; empty: the object has no name. Any thread may call it.
   std::function<std::string_view(ObjectId)> name_of;
 };
 
-/// Appends the list of this index as an object.
+/// Appends the list at `index` as a JSON object.
 void append_list(JsonText& json, const protocol::ListChunk& lists, std::size_t index,
                  const ListForm& form);
-/// Appends the query, and if it has one the subject, of a removed list as an object.
+/// Appends the removed list at `index` as a JSON object of its query and, if any, its subject.
 void append_removed(JsonText& json, const protocol::ListChunk& lists, std::size_t index);
 
 }  // namespace starling::stream

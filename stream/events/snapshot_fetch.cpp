@@ -16,9 +16,10 @@ using protocol::ErrorCode;
 
 namespace {
 
-// A session holds few snapshots at a time (SnapshotLimits), and a new one replaces the oldest.
+// The server keeps few snapshots for a session (SnapshotLimits), and a new snapshot replaces the
+// oldest, even if its pages are still being fetched.
 constexpr std::size_t under_way_max = 2;
-constexpr std::size_t waiting_max = 256;  // further ones are refused
+constexpr std::size_t waiting_max = 256;  // further fetches are refused
 
 constexpr std::size_t list_bytes_min = 28;  // {"query":"1","neighbors":[]}
 

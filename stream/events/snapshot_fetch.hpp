@@ -30,8 +30,8 @@ class SnapshotFetch {
   using PrincipalId = zmtp::PrincipalId;
   struct Parts {
     boost::asio::io_context& loop;
-    boost::asio::io_context& beside;  ///< runs on another thread
-    /// As WireGateway's functions of the same names, with the principal that asks.
+    boost::asio::io_context& beside;  ///< context of the thread that makes the JSON
+    /// WireGateway's functions of the same names. `send` also gets the principal that asks.
     std::function<void(PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
     const ListForm& form;
@@ -48,8 +48,9 @@ class SnapshotFetch {
   /// The objects that `parts` names must live as long as the loop and the thread run.
   explicit SnapshotFetch(Parts parts) : parts_(std::move(parts)) {}
 
-  /// Fetches the lists of these queries; of all queries if there is none. Calls `done` on the loop,
-  /// later. Refuses the fetch if many wait, for example for clients that have left.
+  /// Fetches the lists of these queries, or of all queries if `query_ids` is empty. Calls `done`
+  /// later, on the loop. Refuses if too many fetches wait; fetches of clients that have left wait,
+  /// too.
   void fetch(PrincipalId principal, std::string stream, std::vector<std::uint64_t> query_ids,
              Done done);
 

@@ -21,17 +21,17 @@ struct StreamSnapshot {
   std::int64_t time_us = 0;
   std::uint64_t sequence = 0;
   std::uint64_t run = 0;            ///< the run of the server's log; 0: the server has no log
-  std::uint64_t place = 0;          ///< the place of the log after all that the lists follow from
-  std::vector<std::string> pieces;  ///< each a JSON array of lists; at least one
+  std::uint64_t place = 0;          ///< place of the log after all records that the lists depend on
+  std::vector<std::string> pieces;  ///< JSON arrays, each of at least one list
   std::size_t bytes = 0;            ///< bytes of all pieces
 };
 
-/// Appends the lists to the pieces of the snapshot. Returns false, before it has appended all, if
-/// the pieces would have more than `bytes_max` bytes.
+/// Appends the lists to the pieces of the snapshot. Returns false, with only some lists appended,
+/// if the pieces would have more than `bytes_max` bytes.
 bool append_lists(StreamSnapshot& snapshot, const protocol::ListChunk& lists, const ListForm& form,
                   std::size_t bytes_max);
 
-/// Appends the fields that say of which tick a snapshot is.
+/// Appends the fields that name the stream and the snapshot's tick.
 void append_head(JsonText& json, const std::string& stream, const StreamSnapshot& snapshot);
 
 /// Returns the whole snapshot as one JSON object.
