@@ -37,42 +37,42 @@ class HttpApi {
     GatekeeperOptions gatekeeper;
     TokenGate::Parts tokens{};  ///< every request may do everything if there are no keys
     WireGateway::Deliver deliver;
-    /// Runs the function on a worker, and what it returns on the loop. `bytes` is the memory that
-    /// waits for it.
+    /// Runs the function on a worker, and then the function that it returns on the loop. `bytes` is
+    /// the size of the request's body, which waits in memory.
     std::function<void(std::size_t bytes, std::function<std::function<void()>()>)> work;
-    /// Returns the server's time, for objects without one; std::nullopt before the first manual
-    /// tick.
+    /// Returns the server's time, for objects that have no time of their own; std::nullopt before
+    /// the first manual tick.
     std::function<std::optional<std::int64_t>()> base_time_us;
     std::function<std::string_view(ObjectId)> name_of;  ///< empty: the object has no name
     std::function<void(ListsQuestion, HttpRespond)> lists;
     std::function<void(EventsQuestion, HttpRespond)> events;
     std::function<void(HttpHead, HttpRespond)> socket;
-    /// Returns the answer of the page, if it has the path.
+    /// Returns PageFiles::answer().
     std::function<std::optional<HttpAnswer>(const HttpHead&)> page;
     std::function<std::string()> metrics;
-    std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not
-    /// Whether the server takes no changes because the disk of its log is full.
+    std::function<std::string()> last_error;  ///< why the last tick failed; empty: it did not fail
+    /// Returns whether the server refuses changes because the disk of its log is full.
     std::function<bool()> is_log_full = [] { return false; };
-    std::shared_ptr<Recording> recording{};        ///< null: the server plays none
-    std::shared_ptr<const std::string> network{};  ///< the answer as JSON; null: there are no roads
+    std::shared_ptr<Recording> recording{};        ///< null: the server plays no recording
+    std::shared_ptr<const std::string> network{};  ///< the roads as JSON; null: no roads
   };
 
   explicit HttpApi(Parts parts);
 
-  /// Returns the answer to a request whose body need not be read: a refusal, or a file of the page.
-  /// Sets the principal of the request.
+  /// Returns a refusal, or a file of the page. std::nullopt: the request's body must be read, for
+  /// handle(). Sets the principal of the request.
   std::optional<HttpAnswer> admit(HttpHead& head);
   void handle(HttpRequest request, HttpRespond respond);
   /// Call this with each reply to a Peer that is `in_process`.
   void replied(PrincipalId principal, std::span<const std::byte> frame) {
     gateway(principal).replied(frame);
   }
-  /// The way by which the routes send a principal's requests of the wire. A principal has one
-  /// session; the server ends it when it is idle.
+  /// Returns the gateway that sends the principal's requests of the wire. All of them share one
+  /// session, which the server ends when it is idle.
   WireGateway& gateway(PrincipalId principal);
-  /// WireGateway::reply_owner() of the gateway that takes a reply now.
+  /// Returns WireGateway::reply_owner() of the gateway that takes a reply now.
   std::shared_ptr<const void> reply_owner() const;
-  /// Returns how many requests were refused because of their tokens.
+  /// Returns how many requests were refused because their token was wrong or missing.
   std::uint64_t refused_count() const { return tokens_.refused_count(); }
 
   // The routes. They may throw BadRequest.
@@ -106,7 +106,7 @@ class HttpApi {
   Parts parts_;
   Gatekeeper gatekeeper_;
   TokenGate tokens_;
-  std::map<PrincipalId, WireGateway> gateways_;  ///< one for each principal of the keys file
+  std::map<PrincipalId, WireGateway> gateways_;  ///< one for each principal that has sent a request
 };
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of a stream's lists and of its events, which EventHub answers, and of WebSockets,
-// which SocketHub answers.
+// The routes of a stream's lists and events, and of WebSockets. They check the request and pass it
+// to EventHub or SocketHub.
 #include <array>
 #include <string_view>
 #include <utility>

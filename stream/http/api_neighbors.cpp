@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of one-shot questions. A question is one GetNeighbors, so its answer is that of the
-// wire, with names. GeoJSON has positions too, which one GetObjects a page brings.
+// The routes of one-shot questions. A question is sent as one GetNeighbors, and names are added to
+// the answer. For GeoJSON, a GetObjects for each page of neighbours brings their positions.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -37,7 +37,7 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   return time_us ? time_us : parse_iso_time_us(text);
 }
 
-/// Reads parameters with the functions of JsonFields.
+/// Gives Parameters the functions of JsonFields, so that question_of() can read both.
 class QuestionParameters {
  public:
   explicit QuestionParameters(const Parameters& parameters) : parameters_(parameters) {}
@@ -158,7 +158,7 @@ HttpAnswer neighbors_answer(const protocol::Neighbors& neighbors, const protocol
   return json_answer(json);
 }
 
-/// Writes the neighbours of a question as GeoJSON. It asks for their positions page by page.
+/// Answers a question with GeoJSON. Asks for the positions of the neighbours page by page.
 class GeoNeighbors : public std::enable_shared_from_this<GeoNeighbors> {
  public:
   GeoNeighbors(WireGateway& gateway, std::size_t page_rows_max,
@@ -216,7 +216,7 @@ class GeoNeighbors : public std::enable_shared_from_this<GeoNeighbors> {
   std::vector<double> distances_m_;
   HttpRespond respond_;
   JsonText json_;
-  std::size_t written_ = 0;  ///< neighbours
+  std::size_t written_ = 0;  ///< number of neighbours written so far
 };
 
 }  // namespace

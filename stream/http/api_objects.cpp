@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of objects. A body becomes batches of at most `rows_at_once` rows, sent one after
-// another, so that none holds the loop for long. Rows with the same columns go together. The
-// objects' names go before their positions: if a name is refused, for example because its hash is
-// taken, so is its object.
+// The routes of objects. A body is sent in batches of at most `rows_at_once` rows, one after
+// another, so that no batch holds the loop for long. All rows of a batch have the same columns. The
+// names of a batch are sent before its positions: if a name is refused, for example because another
+// text has the same hash, the object is rejected.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -30,13 +30,13 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1024;
 constexpr std::size_t batch_bytes_max = std::size_t{1} << 19;
-constexpr std::size_t row_bytes_besides = 64;  // of the id, time, tags, label, value and position
+constexpr std::size_t row_bytes_besides = 64;  // id, time, tags, label, value and position
 /// Reading a shorter body takes less time than handing it to a worker.
 constexpr std::size_t read_on_loop_bytes_max = 4096;
 
 /// The rows of one batch, as arrays of the wire.
 struct Batch {
-  std::vector<std::uint32_t> indexes;  ///< [row]: its index in the body
+  std::vector<std::uint32_t> indexes;  ///< [row]: index of the row in the body
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> times_us;
   std::vector<double> coordinates;
@@ -60,20 +60,20 @@ struct Batch {
   }
 };
 
-/// Returns which of tags, label and value the object has. All rows of a batch have the same: a
-/// batch without tags leaves those of its objects as they are.
+/// Returns which of tags, label and value the object has, as bits. All rows of a batch must have
+/// the same bits: a batch without tags leaves the tags of its objects as they are.
 unsigned columns_of(const PostedObject& object) {
   return (object.tags ? 1u : 0u) | (object.label ? 2u : 0u) | (object.value ? 4u : 0u);
 }
 
-/// Returns the indexes of the objects in the order in which they are sent: those with the same
-/// columns one after another, so that they share batches. If an object is there several times, its
-/// rows keep their order.
+/// Returns the indexes of the objects in the order of sending. Rows with the same columns follow
+/// one another, so that they share batches. Rows of the same object keep their order.
 std::vector<std::uint32_t> sending_order(const std::vector<PostedObject>& objects) {
   std::vector<std::uint32_t> order(objects.size());
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::stable_sort(order, {}, [&](std::uint32_t at) { return objects[at].id; });
-  // A row that must follow one with greater columns is in the next round.
+  // The rounds are sent one after another, each in the order of its columns. If an object's row has
+  // smaller columns than the object's row before it, it goes to the next round.
   std::vector<std::uint32_t> rounds(objects.size());
   for (std::size_t i = 1; i < order.size(); ++i) {
     const PostedObject& before = objects[order[i - 1]];
@@ -87,14 +87,13 @@ std::vector<std::uint32_t> sending_order(const std::vector<PostedObject>& object
   return order;
 }
 
-/// The objects of a body.
 struct PostedObjects {
   std::vector<PostedObject> objects;
-  /// Indexes of the objects, in the order in which they are sent.
+  /// Indexes of `objects` in the order of sending.
   std::vector<std::uint32_t> order;
 };
 
-/// Returns how many objects, or their names, fit in a request of the wire.
+/// Returns the most objects of one batch, so that they, or their names, fit in one request.
 std::size_t batch_rows_max(const protocol::Limits& limits) {
   const std::size_t row_bytes =
       row_bytes_besides + limits.text_bytes_max + limits.dimension * sizeof(float);
@@ -180,7 +179,8 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
     if (object.value) batch.values.push_back(*object.value);
   }
 
-  /// Returns whether the server did not take the object's name. `names` is the reply to all names.
+  /// Rejects the object, and returns true, if the server did not take its name. `names` is the
+  /// reply to the names of the batch.
   bool reject_name(std::uint32_t index, const protocol::BatchReply& names) {
     const PostedObject& object = objects_[index];
     if (object.name.empty() || names.rejected == 0) return false;
@@ -216,7 +216,7 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   RowOutcomes outcomes_;
 };
 
-/// The result of reading a body.
+/// The objects of a body, or the refusal of a body that cannot be used.
 struct ReadBody {
   PostedObjects posted;
   std::optional<HttpAnswer> refusal;

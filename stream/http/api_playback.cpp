@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of a recording that the server plays.
+// The routes of /v1/playback. They show and change the time, speed and pause of the recording that
+// the server plays.
 #include <array>
 #include <cmath>
 

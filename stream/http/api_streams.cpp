@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of streams and their standing queries.
+// The routes that list, put and remove streams, and put and remove their standing queries.
+// api_events.cpp has the routes of a stream's lists and events.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -50,7 +51,7 @@ ReportWith read_with(const JsonFields& fields) {
   return with;
 }
 
-/// Stream is a StreamDefinition or what ListStreams says of a stream.
+/// Stream is a StreamDefinition or a protocol::StreamInfo.
 template <class Stream>
 void append(JsonText& json, const Stream& stream) {
   json.begin_object().key("name").text(stream.name);
@@ -61,7 +62,7 @@ void append(JsonText& json, const Stream& stream) {
   json.end_array().end_object();
 }
 
-/// Lists all streams. It asks for one page after another, so that no turn of the loop is long.
+/// Answers with all streams. Asks for them page by page, so that no turn of the loop is long.
 class StreamList : public std::enable_shared_from_this<StreamList> {
  public:
   StreamList(WireGateway& gateway, const protocol::Limits& limits, HttpRespond respond)
@@ -87,7 +88,7 @@ class StreamList : public std::enable_shared_from_this<StreamList> {
   }
 
  private:
-  static constexpr std::uint32_t rows_at_once = 512;  // 0.3 ms, with the longest names
+  static constexpr std::uint32_t rows_at_once = 512;  // take 0.3 ms, with the longest names
 
   WireGateway& gateway_;
   std::uint32_t rows_max_;  ///< the most rows of a page

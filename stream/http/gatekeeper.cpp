@@ -18,7 +18,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Returns the name of "name:port", in lower case. An IPv6 address stands in brackets.
+/// Returns the name in "name:port", in lower case, or the IPv6 address in "[address]:port".
 std::string name_of(std::string_view host) {
   if (host.starts_with('[')) {
     const std::size_t bracket = host.find(']');
@@ -49,7 +49,7 @@ std::optional<HttpAnswer> Gatekeeper::check_host(const HttpHead& head) const {
 }
 
 std::optional<HttpAnswer> Gatekeeper::check_origin(const HttpHead& head) const {
-  if (head.origin.empty()) return std::nullopt;  // no page has sent it
+  if (head.origin.empty()) return std::nullopt;  // not sent by a page: browsers add Origin
   const std::string origin = lower(head.origin);
   const std::string own = head.from.is_tls ? "https://" : "http://";
   if (origin == own + lower(head.host) || contains(options_.origins, origin)) return std::nullopt;

@@ -19,17 +19,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-/// Takes the text up to the next `separator` off `list`.
+/// Removes the text up to the next `separator` from `list`, and returns it without outer blanks.
 std::string_view take_item(std::string_view& list, char separator) {
   const std::string_view item = list.substr(0, list.find(separator));
   list.remove_prefix(std::min(list.size(), item.size() + 1));
   return trimmed(item);
 }
 
-/// How much a client wants a media type. A larger rank is wanted more.
+/// A client's preference for a media type. The client prefers the type with the larger rank.
 struct Rank {
   double weight = 0;        ///< the q of the narrowest range that matches; 0: not acceptable
-  int narrowness = 0;       ///< 1 if this range is "*/*", 2 if "application/*", 3 if the type
+  int narrowness = 0;       ///< 1: the range is "*/*"; 2: "application/*"; 3: the type itself
   std::ptrdiff_t turn = 0;  ///< 0 for the first range of the field, -1 for the second, ...
 
   auto operator<=>(const Rank&) const = default;
@@ -42,7 +42,8 @@ int narrowness_of(std::string_view range, std::string_view type) {
   return is_group && type.starts_with(range.substr(0, range.size() - 1)) ? 2 : 0;
 }
 
-/// Returns the weight that the parameters of a range give; 0 if it is not a number from 0 to 1.
+/// Returns the weight (q) in the parameters of a range: 1 if there is no q, and 0 if q is not a
+/// number from 0 to 1.
 double weight_of(std::string_view parameters) {
   while (!parameters.empty()) {
     const std::string_view parameter = take_item(parameters, ';');

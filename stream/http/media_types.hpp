@@ -20,7 +20,7 @@ bool is_json_lines(std::string_view media_type);
 bool accepts(std::string_view accept, std::string_view type);
 
 /// Returns whether an Accept field prefers GeoJSON to JSON: with the higher weight (q), or with the
-/// same weight and by a narrower range, or listed first. If it allows neither, this is false.
+/// same weight and by a narrower range, or listed first. Returns false if it allows neither type.
 bool prefers_geo_json(std::string_view accept);
 
 }  // namespace starling::stream

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads posted objects: see objects_body.hpp.
+// Reads posted objects, and names the object and the field at fault: see objects_body.hpp.
 #include "starling/stream/http/objects_body.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::vector<std::string_view> fields_of(Space space) {
   return fields;
 }
 
-/// Returns the text by which users know the object, if its id is a hash of that text.
+/// Returns the text whose hash is the object's id; empty: the id was given as a number.
 std::string_view name_of(const JsonFields& fields, std::string_view id_text, ObjectId id) {
   const bool is_text = !protocol::is_decimal_id(id_text);
   if (!fields.has("name")) return is_text ? id_text : std::string_view();

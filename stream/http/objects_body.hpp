@@ -20,12 +20,12 @@ namespace starling::stream {
 struct PostedObject {
   ObjectId id{};
   Position position{};
-  std::vector<float> vector{};  ///< empty but in a vector space
+  std::vector<float> vector{};  ///< components; only in a vector space
   std::optional<std::int64_t> time_us{};
   std::optional<std::uint32_t> tags{};
   std::optional<Label> label{};   ///< no_label removes the label
   std::optional<double> value{};  ///< no_value removes the value
-  std::string name{};             ///< the text of which `id` is the hash; empty: none
+  std::string name{};             ///< the text whose hash is `id`; empty: there is none
 };
 
 /// Reads a body. Throws BadRequest if anything in it cannot be used; the sentence names the object
@@ -38,20 +38,19 @@ std::vector<PostedObject> read_objects(std::string_view body, bool is_lines,
 ObjectId read_object_id(std::string_view what, std::string_view text,
                         const protocol::Limits& limits);
 
-/// Returns the names of the coordinates in the space, in the order of Position. The last may be
-/// left out in wgs84. A vector space has none.
+/// Returns the names of the coordinates in the space, in the order of Position. In wgs84, a request
+/// may leave the last coordinate out. A vector space has no coordinates.
 std::vector<std::string_view> coordinate_names(Space space);
 
-/// Returns the names of the fields that say where an object or an anchor is: its coordinates, or
+/// Returns the names of the fields for the place of an object or an anchor: the coordinates, or
 /// "vector".
 std::vector<std::string_view> place_names(Space space);
 
-/// Returns the name of the greatest distance of a query or a question. A distance of vectors has no
-/// unit.
+/// Returns the name of the field for the greatest distance. Distances between vectors have no unit.
 std::string_view distance_max_name(Space space);
 
 /// Returns the coordinates that `fields` has. Throws BadRequest if one is missing. Fields is
-/// JsonFields, or a class with the same functions. Do not call in a vector space.
+/// JsonFields, or a class with the same functions. Do not call it in a vector space.
 template <class Fields>
 Position read_position(const Fields& fields, Space space) {
   const auto names = coordinate_names(space);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the files of the page, and answers with them: see page_files.hpp.
+// Reads the files of the page at start, and answers with them and their ETags: see page_files.hpp.
 #include "starling/stream/http/page_files.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace starling::stream {
 
 namespace {
 
-// The page takes everything from this server, and runs no script that is not a file of it.
+// The page may load only from this server, and run only scripts that are files of this server.
 constexpr const char* content_security_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; "

@@ -20,13 +20,15 @@ class PageFiles {
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
   static constexpr std::size_t files_max = 256;
 
-  /// No files: / says how to get the page.
+  /// Makes a page without files. The answer to / then says how to get a page.
   PageFiles() = default;
   /// Reads all files of the folder and of the folders in it. Symbolic links are left out. Throws
-  /// std::runtime_error if a file cannot be read, if index.html is missing, or beyond the limits.
+  /// std::runtime_error if a file cannot be read, if index.html is missing, or if the files exceed
+  /// the limits.
   explicit PageFiles(const std::string& folder);
 
-  /// Returns the answer to a GET or HEAD of a path that the page has; std::nullopt if it has none.
+  /// Returns the answer to a GET or HEAD of a path that the page has; std::nullopt for all other
+  /// requests.
   std::optional<HttpAnswer> answer(const HttpHead& head) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a target, such as "k=3&x=1&y=2". A route takes each parameter that it knows,
-// and then asks whether any is left.
+// The parameters of a target, such as "k=3&x=1&y=2". A route lists the parameters that it knows.
+// All others are refused, so that a misspelt name is not ignored.
 #pragma once
 
 #include <map>

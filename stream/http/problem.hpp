@@ -13,7 +13,8 @@ namespace starling::stream {
 /// Returns an error answer. `sentence` says what was wrong and what to do. `code` is the name of an
 /// ErrorCode or RowReason, or empty.
 HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::string_view code = {});
-/// Returns the answer for a request that the server has refused.
+/// Returns the answer for a refusal of the server, with the limit that was reached, if there is
+/// one.
 HttpAnswer problem_answer(const protocol::Problem& problem);
 
 /// Returns the answer to a question about an object that the tick does not have.

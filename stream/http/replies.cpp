@@ -103,7 +103,7 @@ void RowOutcomes::add(const protocol::BatchReply& batch, std::span<const std::ui
   for (const protocol::RejectedRow& row : batch.first_rejected)
     reject(indexes.empty() ? row.index : indexes[row.index], row.reason,
            limit_of(batch, row.reason), row.column);
-  rejected_ = rejected_before + batch.rejected;  // not all of them are listed
+  rejected_ = rejected_before + batch.rejected;  // the batch lists only the first ones
 }
 
 void RowOutcomes::reject(std::uint32_t index, RowReason reason, const protocol::ReachedLimit& limit,

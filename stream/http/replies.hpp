@@ -26,9 +26,9 @@ bool wants_geo_json(std::string_view accept, Space space);
 /// An object as a Feature of GeoJSON (RFC 7946).
 struct GeoFeature {
   std::uint64_t id = 0;
-  std::span<const double> position{};  ///< longitude, latitude, altitude; empty: it is gone
+  std::span<const double> position{};  ///< longitude, latitude, altitude; empty: object is gone
   std::optional<double> distance_m{};
-  std::string_view name{};  ///< empty: none
+  std::string_view name{};  ///< empty: the object has no name
   std::uint32_t tags = 0;
   std::int64_t time_us = 0;
 };
@@ -37,7 +37,8 @@ struct GeoFeature {
 GeoFeature feature_of(const protocol::Objects& objects, std::size_t row);
 void append_feature(JsonText& json, const GeoFeature& feature);
 
-/// Returns the answer for a reply that is an error. The request had at most one query or question.
+/// Returns the answer for a reply that is an error. The answer does not name a row, because the
+/// request had at most one query or question.
 HttpAnswer refusal_answer(const protocol::ReplyBody& reply);
 
 /// Returns the error answer for a batch of one row that was rejected. `what` names the row.
@@ -46,8 +47,8 @@ HttpAnswer rejected_answer(std::string_view what, const protocol::BatchReply& ba
 /// Collects what became of the rows of several batches.
 class RowOutcomes {
  public:
-  /// Adds the rows of a batch. `indexes` has the index of each of its rows in the body; empty: the
-  /// indexes are those of the batch.
+  /// Adds the rows of a batch. `indexes` has the index in the body for each row of the batch;
+  /// empty: the body and the batch have the same indexes.
   void add(const protocol::BatchReply& batch, std::span<const std::uint32_t> indexes);
   void reject(std::uint32_t index, protocol::RowReason reason, const protocol::ReachedLimit& limit,
               std::uint32_t column = protocol::RejectedRow::no_column);

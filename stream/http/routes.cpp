@@ -58,7 +58,7 @@ constexpr auto table = std::to_array<Route>({
     {"GET", "/v1/network", RouteAccess::known, RouteBody::none, own(200), &HttpApi::get_network},
 });
 
-/// Takes the text up to the next '/' off `path`, which begins with '/'.
+/// Removes the first segment, with the '/' before it, from `path`. Returns the segment without '/'.
 std::string_view take_segment(std::string_view& path) {
   path.remove_prefix(1);
   const std::string_view segment = path.substr(0, path.find('/'));
@@ -66,8 +66,8 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-/// Returns the texts that stand for the names in `pattern`, still encoded; std::nullopt if `path`
-/// does not fit.
+/// Returns the segments of `path` at the places of {id} and {name} in `pattern`, still
+/// percent-encoded; std::nullopt if `path` does not match.
 std::optional<std::vector<std::string_view>> match(std::string_view pattern,
                                                    std::string_view path) {
   std::vector<std::string_view> names;

@@ -18,30 +18,31 @@ namespace starling::stream {
 
 class HttpApi;
 
-/// A request on its way through a route.
+/// A request, with the parts of its target, that a route of HttpApi takes.
 struct HttpCall {
   HttpRequest request;
-  std::vector<std::string> names;  ///< what stands for {id} and the like in the path, decoded
+  std::vector<std::string> names;  ///< texts at {id} and {name} in the path, decoded
   std::string query;               ///< the part of the target after '?'
   HttpRespond respond;
 };
 
-/// Which body a route reads.
+/// The body that a route reads. json_or_lines: JSON, or one JSON object a line.
 enum class RouteBody : std::uint8_t { none, json, json_or_lines };
 
-/// Who may use a route, if the server has keys. The wire has further rules for the requests that a
-/// route sends.
+/// The clients that may use a route, if the server has keys. The server also checks the requests of
+/// the wire that a route sends.
 enum class RouteAccess : std::uint8_t {
-  open,     ///< every request, also without a token
-  known,    ///< every principal
-  publish,  ///< the role of this name
+  open,   ///< every client, also without a token
+  known,  ///< every principal
+  // A principal needs the role of the same name.
+  publish,
   query,
   subscribe,
   tick,
   stats,
-  read,  ///< query or subscribe
+  read,  ///< principals with the role query or subscribe
 };
-/// The roles of which a principal needs one. Empty: it needs none.
+/// Returns the roles that permit a route; a principal needs only one of them. Empty: it needs none.
 Roles roles_of(RouteAccess access);
 
 struct Route {
@@ -49,15 +50,17 @@ struct Route {
   std::string_view path;    ///< a path such as "/v1/objects/{id}"
   RouteAccess access = RouteAccess::known;
   RouteBody body = RouteBody::none;
-  /// What only this route answers: its success, and what it finds out itself. 0: no status.
+  /// The statuses that do not follow from `access` and `body`: success, and what the route finds.
+  /// 0: no status.
   std::array<unsigned, 4> own_statuses{};
   void (HttpApi::*run)(HttpCall) = nullptr;
-  /// The answer takes a place until its reader leaves, so foreign pages must not ask for it.
+  /// The answer goes on until its reader leaves. Readers are limited, so pages of other origins
+  /// must not ask for it.
   bool has_no_end = false;
 
-  /// A question with a body is guarded as a change is.
+  /// Returns true for all methods but GET. A question with a body counts as a change, too.
   bool is_change() const { return method != "GET"; }
-  /// Pages of other origins must not send such a request.
+  /// Returns whether pages of other origins must not send the request.
   bool is_guarded() const { return is_change() || has_no_end; }
   /// Returns all statuses that an answer may have, in ascending order. Most follow from `access`
   /// and `body`.
@@ -69,12 +72,13 @@ std::span<const Route> http_routes();
 /// The result of find_route().
 struct RouteMatch {
   const Route* route = nullptr;      ///< nullptr: no route has this path and this method
-  std::string allowed{};             ///< the methods that the path has, as in Allow; empty: none
-  std::vector<std::string> names{};  ///< see HttpCall
-  std::string_view query{};          ///< a part of the target
+  std::string allowed{};             ///< the path's methods, as in Allow; empty: unknown path
+  std::vector<std::string> names{};  ///< HttpCall::names
+  std::string_view query{};          ///< HttpCall::query; points into the target
 };
 
-/// Throws BadRequest if a name in the path is not percent-encoded UTF-8.
+/// Finds the route of a request. Throws BadRequest if a name in the path is not percent-encoded
+/// UTF-8.
 RouteMatch find_route(std::string_view method, std::string_view target);
 
 }  // namespace starling::stream

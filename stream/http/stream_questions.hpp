@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the routes of a stream's lists and events ask. EventHub answers.
+// The questions that the routes of a stream's lists and events pass to EventHub.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ListsQuestion {
 struct EventsQuestion {
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   std::string stream;
-  std::string last_event_id{};  ///< what the reader sends; empty: it has no event
+  std::string last_event_id{};  ///< the reader's Last-Event-ID; empty: it has no event yet
 };
 
 }  // namespace starling::stream

@@ -15,7 +15,7 @@ namespace starling::stream {
 namespace {
 
 constexpr std::string_view scheme = "Bearer ";
-// The audit log counts the lines of all requests over HTTP together.
+// The audit log's limit of lines counts all requests over HTTP as one connection.
 constexpr std::uint64_t http_connection = 0;
 
 /// Returns the token in a WebSocket's list of protocols.
@@ -32,8 +32,8 @@ std::optional<std::string_view> token_of_protocols(std::string_view list) {
   return std::nullopt;
 }
 
-/// Returns the token that a request shows; empty: what it shows is no token. std::nullopt: it shows
-/// nothing.
+/// Returns the token of a request; empty: its Authorization field has no bearer token;
+/// std::nullopt: the request has neither the field nor a token among its WebSocket protocols.
 std::optional<std::string_view> token_of(const HttpHead& head) {
   const std::string_view field = head.authorization;
   if (field.empty()) return token_of_protocols(head.websocket_protocol);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP endpoint's client of its own server. Each HTTP request becomes one or several requests
-// of the wire, which take the same way as those of the commands endpoint: the same checks, limits,
-// credit, sequence numbers and counters. So the answers are the same too. HttpApi owns the gateway.
+// of the wire. They pass the same checks, limits, credit, sequence numbers and counters as requests
+// at the commands endpoint, so the answers are the same. HttpApi owns a gateway for each principal.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class WireGateway {
  public:
   /// Passes an encoded request to the server, as CommandSocket::Handlers::request does.
   using Deliver = std::function<void(Peer, ReceivedBytes)>;
-  /// Makes the request when it is its turn. The function owns what the request points to.
+  /// Makes the request; may be called several times. The function owns what the request points to.
   using Make = std::function<protocol::RequestBody()>;
   /// Takes the reply. The reply is valid during the call.
   using Take = std::function<void(const protocol::ReplyBody&)>;
@@ -38,11 +38,11 @@ class WireGateway {
       : loop_(loop), deliver_(std::move(deliver)), principal_(principal) {}
 
   /// Sends a request, and calls `take` on the loop when its reply has come. A sequenced request
-  /// waits until the one before it is answered: if the server refuses one, none after it has used
-  /// its number. The caller limits how many requests wait.
+  /// waits until the previous one is answered, because after a refusal it gets the same number. The
+  /// caller limits how many requests wait.
   void send(Make make, Take take);
 
-  /// While a Take is called: owns the memory of its reply. Keep it to use the reply later.
+  /// Returns the owner of the reply's memory while a Take runs. Copy it to use the reply later.
   const std::shared_ptr<const void>& reply_owner() const { return reply_owner_; }
 
   /// Call this with each reply to a Peer that is `in_process`.
@@ -72,10 +72,10 @@ class WireGateway {
   std::uint64_t next_request_ = 1;
   bool is_opening_ = false;
   std::shared_ptr<const void> reply_owner_;
-  std::deque<Exchange> unopened_;  ///< wait for a session
+  std::deque<Exchange> unopened_;  ///< requests that wait for a session
   std::deque<Exchange> changes_;   ///< sequenced requests that wait for their turn
   std::unordered_map<std::uint64_t, Exchange> sent_;  ///< the key is the request id
-  std::uint64_t change_request_ = 0;  ///< the id of the sequenced request that is sent; 0: none
+  std::uint64_t change_request_ = 0;  ///< id of the sequenced request without a reply; 0: none
 };
 
 }  // namespace starling::stream
