@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses JSON and reads the fields of objects: see json_reader.hpp.
+// Parses JSON of limited depth, and names the field at fault: see json_reader.hpp.
 #include "starling/stream/json/json_reader.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JSON bodies with simdjson, which converts numbers exactly and checks UTF-8. A reader of an
-// object names the fields that it knows; others are refused by name.
+// Reads JSON bodies with simdjson, which converts numbers exactly and checks UTF-8. Code that reads
+// an object lists the fields that it knows. Other fields are refused by their names.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ class JsonReader {
   /// Parses `text`. Throws BadRequest if it is not JSON, or nested deeper than any body needs. The
   /// element is valid until the next call.
   JsonElement parse(std::string_view text);
-  /// Parses the body of one query or stream, which the loop reads itself. Throws BadRequest, with
-  /// status 413, if it is longer than 16 KiB and 32 bytes for each component of a vector.
+  /// Parses the body of one stream, query or question, which the loop itself reads. Throws
+  /// BadRequest, with status 413, if the body is longer than 16 KiB plus 32 bytes for each
+  /// component of a vector.
   JsonElement parse_short(std::string_view text, std::uint32_t dimension);
 
  private:
@@ -40,7 +41,8 @@ class JsonFields {
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  /// These functions throw BadRequest if the field is absent or of another type.
+  /// All functions from number() to components() throw BadRequest if the field is absent or of
+  /// another type.
   double number(std::string_view name) const;
   std::uint32_t uint32(std::string_view name) const;
   std::string_view text(std::string_view name) const;
@@ -55,7 +57,8 @@ class JsonFields {
   std::vector<float> components(std::string_view name, std::uint32_t dimension) const;
   bool is_null(std::string_view name) const;
 
-  /// Throws BadRequest with a sentence about `name`, for example `is = "must be a string"`.
+  /// Throws BadRequest with a sentence about `name`. `is` is the end of the sentence, for example
+  /// "must be a string".
   [[noreturn]] void refuse(std::string_view name, std::string_view is) const;
 
  private:
@@ -65,7 +68,7 @@ class JsonFields {
   static constexpr std::size_t fields_max = 16;
   std::span<const std::string_view> known_;
   std::string_view what_;
-  JsonElement elements_[fields_max];  ///< one for each of known_
+  JsonElement elements_[fields_max];  ///< values in the order of known_
   bool given_[fields_max] = {};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads numbers and percent-encoded words: see value_text.hpp.
+// Numbers are read with std::from_chars, which ignores the locale: see value_text.hpp.
 #include "starling/stream/json/value_text.hpp"
 
 #include <charconv>
