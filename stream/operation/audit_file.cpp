@@ -51,7 +51,7 @@ struct AuditFile::State {
 
 AuditFile::AuditFile(const std::string& path) : state_(std::make_unique<State>(path)) {}
 
-// A thread that still writes needs the descriptor.
+// The descriptor stays open if the thread still writes to it.
 AuditFile::~AuditFile() {
   const bool is_done = state_->sink->close(std::chrono::seconds(1));
   if (is_done && state_->descriptor != STDERR_FILENO) ::close(state_->descriptor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of the audit log. A thread of its own writes the lines, as it does those of the log, so
-// that a slow disk cannot hold the server. Server owns an AuditFile, and Audit writes to it.
+// The file of the audit log. A separate thread writes the lines, so that a slow disk cannot hold
+// the server. Server owns an AuditFile, and Audit writes to it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace starling::stream {
 
 class AuditFile {
  public:
-  /// Appends to the file, which is made with mode 0600 if there is none. "-" is stderr. Throws
-  /// std::runtime_error with one sentence if the file cannot be opened.
+  /// Opens the file to append to it. Makes it with mode 0600 if it does not exist. "-" is stderr.
+  /// Throws std::runtime_error with one sentence if the file cannot be opened.
   explicit AuditFile(const std::string& path);
   /// Waits up to a second until all lines are written.
   ~AuditFile();
@@ -21,7 +21,7 @@ class AuditFile {
   void write(const std::string& line);
 
   /// Returns the number of lines that were dropped so far, because they could not be written in
-  /// time. A line of the file says how many are missing where.
+  /// time. At each gap, a line of the file says how many lines are missing.
   std::uint64_t dropped() const;
 
  private:

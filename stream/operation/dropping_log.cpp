@@ -53,8 +53,8 @@ std::string_view color_of(spdlog::level::level_enum level) {
 struct DroppingLog::Queue {
   struct Line {
     std::string text;
-    std::uint64_t reported = 0;  ///< the dropped lines that the text reports
-    std::uint64_t lines = 1;     ///< 0: the text is only a report
+    std::uint64_t reported = 0;  ///< number of dropped lines that `text` reports
+    std::uint64_t lines = 1;     ///< 0: `text` is only a report
   };
 
   explicit Queue(const DroppingLogOptions& the_options) : options(the_options) {}
@@ -79,8 +79,8 @@ struct DroppingLog::Queue {
     changed.notify_all();
   }
 
-  /// Takes the next line. If the queue is empty, lines were dropped and writing works again, takes
-  /// the report about the dropped lines. Returns std::nullopt when the queue is closed and empty.
+  /// Waits for the next line and takes it. If the queue is empty, reports dropped lines as soon as
+  /// writing works again. Returns std::nullopt when the queue is closed and empty.
   std::optional<Line> take(std::unique_lock<std::mutex>& lock) {
     const auto may_report = [&] { return unreported > 0 && works && !is_closed; };
     changed.wait(lock, [&] { return !lines.empty() || may_report() || is_closed; });
@@ -136,7 +136,7 @@ std::uint64_t DroppingLog::dropped() const {
   return queue_->dropped;
 }
 
-// A thread that waits for a reader cannot be ended, so it is left behind.
+// The thread cannot be ended while it waits for a reader. It is then detached.
 bool DroppingLog::close(std::chrono::milliseconds patience) {
   if (!writer_.joinable()) return true;
   std::unique_lock lock(queue_->mutex);

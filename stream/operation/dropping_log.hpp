@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink of the server's log. A thread of its own writes the lines, so that a reader of the log
-// who is slow, stopped or gone cannot hold the server. Lines that do not fit in the queue are
-// dropped and counted, and the log says how many are missing. `starling serve` makes it.
+// The sink of the server's log. A separate thread writes the lines, so that a slow, stopped or
+// missing reader of the log cannot hold the server. Lines that do not fit in the queue are dropped
+// and counted, and the log says how many are missing. `starling serve` makes it.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,8 @@ struct DroppingLogOptions {
   bool has_colors = false;
   std::size_t lines_max = 4096;                  ///< the most lines that wait to be written
   std::size_t bytes_max = std::size_t{1} << 20;  ///< the most bytes of these lines
-  /// Returns the line, without a newline, that says how many lines are missing before the next one.
+  /// Returns the line, without a newline, that says how many lines are missing before the next
+  /// line.
   std::function<std::string(std::uint64_t lines)> report_of = [](std::uint64_t lines) {
     return std::to_string(lines) +
            " lines of the log are missing here: they could not be written in time";
@@ -33,10 +34,11 @@ struct DroppingLogOptions {
 class DroppingLog final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit DroppingLog(const DroppingLogOptions& options);
-  /// Ends as close() does, without waiting.
+  /// Closes the log without waiting for the thread.
   ~DroppingLog() override;
 
-  /// Returns the number of lines that were dropped so far.
+  /// Returns the number of lines dropped so far, because the queue was full or the descriptor did
+  /// not take them.
   std::uint64_t dropped() const;
 
   /// Waits until all lines are written, but not longer than `patience`. Lines that are logged later
@@ -54,7 +56,7 @@ class DroppingLog final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 /// Returns the text with its control characters written as \n, \t, \r, \xHH or \u00HH, so that text
-/// of a client cannot look like a line of the log or command a terminal.
+/// of a client cannot look like a line of the log or control a terminal.
 std::string without_controls(std::string_view text);
 
 }  // namespace starling::stream

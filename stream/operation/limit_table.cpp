@@ -42,7 +42,6 @@ constexpr Limit::Field fixed() {
 }
 
 constexpr auto all_limits = std::to_array<Limit>({
-    // One request
     {.name = "frame-bytes-max",
      .of = LimitOf::request,
      .bounds = "Bytes of one request",
@@ -97,7 +96,6 @@ constexpr auto all_limits = std::to_array<Limit>({
      .reached = "status 413",
      .field = field([](auto& options) -> auto& { return options.http_body_bytes_max; })},
 
-    // One session
     {.name = "credit-rows",
      .of = LimitOf::session,
      .bounds = "Rows of batches that a session has sent and the server has not answered yet",
@@ -152,7 +150,6 @@ constexpr auto all_limits = std::to_array<Limit>({
      .field = field(
          [](auto& options) -> auto& { return options.pages.burst; }, 1'000'000'000)},
 
-    // One connection
     {.name = "connection-sessions-max",
      .of = LimitOf::connection,
      .bounds = "Sessions of one connection; a new one replaces its oldest that was never used, or "
@@ -173,7 +170,6 @@ constexpr auto all_limits = std::to_array<Limit>({
                 "never fits",
      .field = field([](auto& options) -> auto& { return options.snapshots.owner_bytes_max; })},
 
-    // One subscriber
     {.name = "subscriber-bytes-max",
      .of = LimitOf::subscriber,
      .bounds = "Bytes that wait for one slow subscriber",
@@ -200,7 +196,6 @@ constexpr auto all_limits = std::to_array<Limit>({
      .reached = "the connection is closed",
      .field = field([](auto& options) -> auto& { return options.subscriber_topics_max; })},
 
-    // The whole server
     {.name = "objects-max",
      .bounds = "Objects that are alive, remembered after they left, or followed by a query",
      .reached = "the row is rejected: too_many_objects",

@@ -15,11 +15,11 @@ namespace starling::stream {
 
 /// What a limit applies to.
 enum class LimitOf : std::uint8_t {
-  request,     ///< one request
-  session,     ///< one session
-  connection,  ///< one connection to the commands endpoint, or with keys one principal
+  request,
+  session,
+  connection,  ///< one connection to the commands endpoint; with keys, one principal
   subscriber,  ///< one subscriber's connection
-  server,      ///< the whole server
+  server,
 };
 
 std::string_view to_string(LimitOf of);
@@ -34,12 +34,12 @@ struct Limit {
     std::uint64_t value_max = 0;
   };
 
-  std::string_view name;  ///< a name such as "queries-max", whose flag is --queries-max
+  std::string_view name;  ///< a name such as "queries-max"; its flag is --queries-max
   LimitOf of = LimitOf::server;
   std::string_view bounds;   ///< what is limited; the help text of the flag
   std::string_view reached;  ///< what happens when the limit is reached
   Field field;
-  /// Why rows beyond the limit are rejected.
+  /// The reason of rows that the limit rejects; none: the limit rejects no rows.
   protocol::RowReason reason = protocol::RowReason::none;
   std::uint64_t value_min = 1;
 

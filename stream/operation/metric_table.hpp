@@ -2,7 +2,7 @@
 // The table of a server's counters and gauges. Each row holds a metric's name, its help text and
 // where its value comes from, so a new metric is one row. Metrics shows the rows. Metrics with
 // labels and histograms are not in the table: see metrics.cpp. A test compares docs/operating.md
-// with all of them.
+// with all metrics.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@
 
 namespace starling::stream {
 
-/// What a server reads its values from, once for all rows: see metric_table.cpp.
+/// The state of a server that the rows read. It is collected once for all rows: see
+/// metric_table.cpp.
 struct ServerReading;
 
 /// What Metrics counts from the start of the server. Decode workers and the loop add to it.
@@ -41,14 +42,14 @@ struct MetricRow {
   using Read = double (*)(const ServerReading&);
   using Counted = std::atomic<double> MetricCounts::*;
 
-  std::string_view name{};  ///< empty: only the use of `limit` shows the value
+  std::string_view name{};  ///< empty: the value is shown only as the use of `limit`
   std::string_view help{};
   MetricKind kind = MetricKind::gauge;
   std::variant<Read, Counted> source;
-  std::string_view limit{};  ///< the limit whose use the value is (limit_table.hpp); empty: none
+  std::string_view limit{};  ///< the value is this limit's use (limit_table.hpp); empty: no limit's
 };
 
-/// Within a kind, the order is that of /metrics and GetStats.
+/// /metrics and GetStats show the rows of one kind in the order of the table.
 std::span<const MetricRow> metric_table();
 
 /// Returns the row whose value is the use of this limit; nullptr: the metrics do not show its use.

@@ -30,7 +30,7 @@ constexpr std::size_t error_codes = static_cast<std::size_t>(protocol::last_erro
 constexpr std::size_t http_class_min = 2;
 constexpr std::size_t http_classes = 4;
 
-// From 10 us to 10 s. Each bound is 2 or 2.5 times the one before.
+// From 10 us to 10 s. Each bound is 2 or 2.5 times the bound before it.
 const prometheus::Histogram::BucketBoundaries stage_bounds_s{
     1e-5,   2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2,
     2.5e-2, 5e-2,   0.1,  0.25, 0.5,    1.0,  2.5,  5.0,    10.0};
@@ -69,7 +69,8 @@ struct Metrics::State {
                  [](std::size_t index) { return to_string(static_cast<ErrorCode>(index + 1)); });
   }
 
-  /// Where /metrics shows the value of a row of the table. A null place does not show it.
+  /// The Prometheus metrics that show the value of a row. Those that the row does not have are
+  /// null.
   struct Shown {
     prometheus::Counter* counter = nullptr;
     prometheus::Gauge* gauge = nullptr;

@@ -16,15 +16,16 @@
 
 namespace starling::stream {
 
-/// What a server reads for each request of /metrics or GetStats.
+/// The values that a server reads for each request of /metrics or GetStats.
 struct Gauges {
-  /// One value for each row of metric_table(). Those that Metrics counts are 0. Empty: all are 0.
+  /// One value for each row of metric_table(); 0 if Metrics itself counts the value. Empty: all are
+  /// 0.
   std::vector<double> values{};
   /// Connections cut so far because their peer broke a rule, by zmtp::Fault.
   std::array<double, zmtp::fault_count> connections_cut{};
 };
 
-/// One value of one metric.
+/// A value for GetStats. The name has the metric's labels, if there are any.
 struct Sample {
   std::string name;
   double value = 0;
@@ -47,7 +48,7 @@ class Metrics {
   void reply_dropped();
   /// Counts a request that is refused because its connection has named too many unknown sessions.
   void guess_refused();
-  /// Counts a line that the log does not get, because its connection has caused too many.
+  /// Counts a line that is left out of the log, because its connection has caused too many lines.
   void log_line_left_out();
   /// Counts a request that is refused as busy, because memory ran out while it was decoded.
   void decode_out_of_memory();
@@ -55,13 +56,13 @@ class Metrics {
   void decoded(double ms);
   /// Adds the time that the loop took to apply a batch of rows to the tables.
   void applied(double ms);
-  /// Counts a page of streams, queries or objects: the rows that the loop looked at for it, and the
-  /// time that this took.
+  /// Counts a page of streams, queries or objects. `rows` is the number of rows that the loop
+  /// looked at for the page, and `ms` the time that it took.
   void page_read(std::uint64_t rows, double ms);
   /// Adds a turn of the loop (LoopTurns).
   void loop_turn(std::int64_t turn_ns);
-  /// `total_ms` is the time from the tick's begin to its reports. `report_ms` is its last part, in
-  /// which the engine's result is turned into the streams' reports.
+  /// `total_ms` is the time from the tick's begin to its reports. `report_ms` is the last
+  /// part of `total_ms`, in which the engine's result becomes the streams' reports.
   void tick_finished(const StageTimes& times, double report_ms, double total_ms);
   void tick_failed();
   /// `publish_ms` is the time from the reports until the results socket has the messages.
@@ -72,8 +73,8 @@ class Metrics {
 
   /// Returns all metrics in Prometheus's text format.
   std::string text(const Gauges& gauges);
-  /// Returns all counters and gauges, and for each histogram its sum and its count. The names are
-  /// those that text() uses.
+  /// Returns all counters and gauges, and the sum and the count of each histogram, under the names
+  /// that text() uses.
   std::vector<Sample> samples(const Gauges& gauges);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules between options, and the options that follow from others: see options.hpp.
+// The rules between options, and the options that follow from other options: see options.hpp.
 #include "starling/stream/operation/options.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void check_io_threads(const ServerOptions& options) {
 
 /// A request must have room for a row, and a session's credit for a request.
 void check_requests(const protocol::Limits& limits, const protocol::ServedSpace& space) {
-  // The request, and a row's id, time, tags, label and value.
+  // Bytes of the request without rows, and of a row's id, time, tags, label and value.
   constexpr std::size_t row_bytes_besides = 1024;
   const std::size_t frame_bytes_least = row_bytes_besides + space.vector_bytes();
   if (limits.frame_bytes_max < frame_bytes_least)
@@ -114,7 +114,8 @@ void check_requests(const protocol::Limits& limits, const protocol::ServedSpace&
   check_page_rows(limits);
 }
 
-/// An engine of its own makes the log's snapshots, and must hold all that the server's may.
+/// A separate engine makes the log's snapshots. It must hold as many neighbours as the server's
+/// engine may.
 void check_snapshots(const ServerOptions& options) {
   if (!options.journal.is_on() || !options.journal.make_engine) return;
   const std::uint64_t most =
@@ -152,7 +153,7 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.memory_bytes_max =
       MemoryBudget({.bytes_max = options.memory_bytes_max, .limits = options.memory_limits})
           .bytes_max();
-  // Requests that wait are a small part of the memory, but one always fits.
+  // Waiting requests take at most an eighth of the memory. One request always fits.
   options.decode_bytes_max = std::min<std::size_t>(
       options.decode_bytes_max,
       std::max<std::size_t>(options.memory_bytes_max / 8, options.limits.frame_bytes_max));

@@ -38,25 +38,26 @@ struct ServerOptions {
   std::string results_endpoint = "tcp://127.0.0.1:7412";
   std::string http_host = "127.0.0.1";
   std::uint16_t http_port = 7413;  ///< 0 means any free port
-  /// The keys file (access/keys_file.hpp): who may use the server, and what for. Empty: there is
-  /// none, and every client that reaches an endpoint may do everything.
+  /// Path of the keys file (access/keys_file.hpp), which has the clients and their rights. Empty:
+  /// every client that reaches an endpoint may do everything.
   std::string keys_path{};
-  /// Where the audit log is appended; "-" is stderr. Empty: there is none.
+  /// Path of the file that the audit log is appended to; "-" is stderr. Empty: no audit log.
   std::string audit_path{};
-  /// Gets each line of the audit log as well. Must not wait. May be empty.
+  /// Gets each line of the audit log, too. Must not wait. May be empty.
   std::function<void(const std::string& line)> watch_audit{};
-  /// Whether endpoints may be reached by other machines. The log then warns again and again.
+  /// Whether other machines may reach the endpoints without keys and TLS. The log then warns every
+  /// insecure_warning_us.
   bool insecure = false;
-  std::int64_t insecure_warning_us = 60'000'000;  ///< time between two such warnings
+  std::int64_t insecure_warning_us = 60'000'000;  ///< time between two warnings
 
   /// The server replaces both hash seeds, queries.k_max, queries.owner_queries_max and threads.
   ProcessorOptions processor;
   std::optional<std::int64_t> tick_period_us = 100'000;  ///< std::nullopt: manual ticks
-  /// With wall-clock ticks, tau runs with the first clock and is pulled towards the second one: see
+  /// With wall-clock ticks, tau runs with boot_now_us and is pulled towards wall_now_us: see
   /// DisciplinedClock.
   std::function<std::int64_t()> boot_now_us = starling::boot_now_us;
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
-  /// How long the wall clock must stay set by more than a second until tau follows it.
+  /// If the wall clock is set by more than a second, tau follows it only after this time.
   std::int64_t clock_step_wait_us = 60'000'000;
   /// How far an event time may be ahead of TickTime::base_us(). std::nullopt means 10 s with
   /// wall-clock ticks, and no limit with manual ticks.
@@ -65,11 +66,12 @@ struct ServerOptions {
   /// clock. The default, ten years of 365 days, is longer than the gaps of recorded traces.
   std::int64_t tau_step_max_us = 3650 * std::int64_t{86'400'000'000};
 
-  /// Makes the ids of sessions, the epoch, and the seeds of hash tables that clients choose ids
-  /// for.
+  /// Makes the ids of sessions, the epoch, and the seeds of hash tables with ids that clients
+  /// choose.
   std::function<std::uint64_t()> random = system_random;
 
-  /// The log: what the server goes on with after a restart.
+  /// The folder and the limits of the log. After a restart, the server goes on with what the log
+  /// has.
   JournalOptions journal{};
 
   protocol::Limits limits;  ///< the server takes space, dimension and metric from `processor`
@@ -81,16 +83,16 @@ struct ServerOptions {
   /// guess for a year at ten a second try fewer than 2^41 of the 2^64 ids.
   PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
   NameLimits names;
-  std::size_t searches_max = 64;       ///< GetNeighbors requests that wait or are answered
+  std::size_t searches_max = 64;       ///< the most GetNeighbors requests without an answer
   std::size_t connections_max = 4096;  ///< the most connections to the commands endpoint
-  std::size_t subscribers_max = 4096;  ///< connections to the results endpoint
+  std::size_t subscribers_max = 4096;  ///< the most connections to the results endpoint
   unsigned http_connections_max = 64;
   std::string page_folder{};  ///< folder of the files at / over HTTP; empty: there is no page
-  /// What /v1/network answers: the roads under the page's map, as JSON; null: there are none.
+  /// The answer of /v1/network: the roads on the page's map, as JSON; null: there are no roads.
   std::shared_ptr<const std::string> network{};
-  /// Wrong tokens of one address that are answered with 401; further ones get 429.
+  /// How many wrong tokens of one address get status 401. Further wrong tokens get 429.
   PeerBucketLimits http_wrong_tokens{.burst = 10, .interval_us = 1'000'000};
-  std::int64_t metrics_period_us = 1'000'000;  ///< how long a text of /metrics is used
+  std::int64_t metrics_period_us = 1'000'000;  ///< how long an answer of /metrics is reused
   std::optional<TlsFiles> tls{};               ///< std::nullopt: HTTP without TLS
   EventLimits http_events;
   SocketLimits http_sockets;
@@ -99,7 +101,7 @@ struct ServerOptions {
   std::vector<std::string> http_hosts{};
   /// Further origins whose pages may send changes over HTTP, such as "https://map.example.org".
   std::vector<std::string> http_origins{};
-  /// The recording that is played into this server, for /v1/playback; null: none.
+  /// The recording that is played into this server, for /v1/playback; null: no recording.
   std::shared_ptr<Recording> recording{};
   /// After a question arrives or is answered, the loop polls for work this long before it sleeps.
   /// Waking the loop takes tens of microseconds, and longer on a virtual machine. On two busy
@@ -110,9 +112,9 @@ struct ServerOptions {
   /// One thread decodes 100 million rows a second. On two cores, a second thread raises the 99th
   /// percentile of the time to answer a question from 180 us to 240 us.
   unsigned decode_threads = 1;
-  /// The number of threads that apply updates to the table of objects together. One thread is the
-  /// loop's own; several work beside the loop. 0 means one thread for each two cores, at least 1
-  /// and at most 8.
+  /// The number of threads that apply updates to the table of objects together. If it is 1, the
+  /// loop applies all updates. Several threads apply large groups beside the loop. 0 means one
+  /// thread for each two cores, at least 1 and at most 8.
   unsigned update_threads = 0;
   /// The number of threads that read and write connections. Each thread moves about a gigabyte a
   /// second to and from the network. A connection stays with one thread.
@@ -123,10 +125,10 @@ struct ServerOptions {
   /// The number of threads that encode a large tick together. A tick is large if it has more than a
   /// few thousand lists. 0 means one thread for each two cores, at least 1 and at most 8.
   unsigned encode_threads = 0;
-  /// The most bytes of requests that are read and not applied yet, of all sessions together. As
-  /// many again may be on their way into the server.
+  /// The most bytes of requests that are read and not applied yet, of all sessions together. The
+  /// same number of bytes again may be on their way into the server.
   std::size_t decode_bytes_max = std::size_t{256} << 20;
-  std::size_t decode_requests_max = 8192;  ///< the most such requests
+  std::size_t decode_requests_max = 8192;  ///< the most requests that are read and not applied
 
   /// The most resident memory of the process while it adds objects, queries, names, streams and
   /// snapshots. 0 means MemoryBudget::part of memory_limits.
@@ -153,8 +155,8 @@ struct ServerOptions {
   std::size_t reply_bytes_max = std::size_t{256} << 20;
   int linger_ms = 2000;  ///< how long waiting messages may still be sent after a stop
 
-  /// If not empty, the server writes when the stages of its first ticks began and ended to this
-  /// file (TickTrace).
+  /// Path of the file that gets the begin and the end of each stage of the first ticks (TickTrace).
+  /// Empty: no file.
   std::string trace_path;
   std::uint64_t trace_ticks_max = 1000;
 
@@ -163,11 +165,11 @@ struct ServerOptions {
   /// How many lines of the log one connection may cause. Further lines are left out and counted.
   PeerBucketLimits log_lines{.burst = 20, .interval_us = 1'000'000};
 
-  /// How the server tells that its loop works. All functions are called on the loop.
+  /// How the server reports that its loop works. All functions are called on the loop.
   struct Alive {
-    std::function<void()> ready = [] {};     ///< once: the loop has begun to run
-    std::function<void()> alive = [] {};     ///< every `period_us`
-    std::function<void()> stopping = [] {};  ///< once: the server begins to stop
+    std::function<void()> ready = [] {};     ///< called once, when the loop begins to run
+    std::function<void()> alive = [] {};     ///< called every `period_us`
+    std::function<void()> stopping = [] {};  ///< called once, when the server begins to stop
     std::int64_t period_us = 0;              ///< 0: `alive` is never called
   };
   Alive alive;
@@ -175,20 +177,23 @@ struct ServerOptions {
   /// Gets the time of each turn of the loop, in nanoseconds (LoopTurns). May be empty.
   std::function<void(std::int64_t turn_ns)> watch_loop_turn;
 
-  /// SIGTERM and SIGINT stop the server. SIGHUP lets it read the keys file again.
+  /// Whether SIGTERM and SIGINT stop the server, and SIGHUP makes it read its keys and TLS files
+  /// again.
   bool stop_on_signals = false;
   std::string server_name = "starling";
 };
 
-/// How far the commands and results endpoints may be reached: with keys, by other machines.
+/// Returns which machines may reach the commands and results endpoints: with keys or `insecure`,
+/// all machines; else only this one.
 Reach zmtp_reach_allowed(const ServerOptions& options);
-/// How far the HTTP endpoint may be reached. Tokens over HTTP need TLS beyond the machine.
+/// Returns which machines may reach the HTTP endpoint: with keys and TLS, or with `insecure`, all
+/// machines; else only this one. Without TLS, tokens must not cross the network.
 Reach http_reach_allowed(const ServerOptions& options);
 
-/// Returns the options that a log keeps (Journal). `options` are completed.
+/// Returns the options that a log keeps (Journal). `options` are from completed().
 KeptOptions kept_options(const ServerOptions& options);
 
-/// Returns the options with all values that follow from others and from the engine's limits. Throws
+/// Sets the options that follow from other options and from the engine's limits. Throws
 /// std::invalid_argument if options contradict each other or the limits; the sentence begins with
 /// the name of the flag.
 ServerOptions completed(ServerOptions options, const EngineLimits& engine);

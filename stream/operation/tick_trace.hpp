@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes when the stages of each tick began and ended, as a file that chrome://tracing and Perfetto
-// open (the Trace Event Format, in JSON). `starling serve --trace` makes one. Ticker and
-// ServerCore call it on the loop.
+// Writes a file with the times at which the stages of each tick began and ended. chrome://tracing
+// and Perfetto open it (the Trace Event Format, in JSON). `starling serve --trace` asks for the
+// file. Ticker and ServerCore call TickTrace on the loop.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TickTimeline {
   std::int64_t begun_us = 0;    ///< Processor::begin_tick was called
   std::int64_t arrived_us = 0;  ///< the loop took the result
   std::int64_t sorted_us = 0;   ///< the lists were sorted by stream, and the encoder got them
-  std::int64_t encode_us = 0;   ///< the messages began to be encoded
+  std::int64_t encode_us = 0;   ///< the encoding of the messages began
   std::int64_t encoded_us = 0;
   std::int64_t sent_us = 0;  ///< the results socket has all messages
   StageTimes stages;
@@ -29,13 +29,13 @@ struct TickTimeline {
 
 class TickTrace {
  public:
-  /// Traces the first `ticks_max` ticks, and a thousand updates for each of them. Throws
+  /// Traces the first `ticks_max` ticks, and at most 1000 * `ticks_max` calls of updates(). Throws
   /// std::runtime_error if the file cannot be written.
   TickTrace(const std::string& path, std::uint64_t ticks_max);
   ~TickTrace();
 
   void tick(const TickTimeline& timeline);
-  /// Updates of `rows` objects were applied.
+  /// Traces that updates of `rows` objects were applied from `begin_us` to `end_us`.
   void updates(std::int64_t begin_us, std::int64_t end_us, std::size_t rows);
 
  private:
