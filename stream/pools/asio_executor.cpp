@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes everything to Boost.Asio: see asio_executor.hpp.
+// Timers, posts and threads are those of Boost.Asio. Threads of low priority set their own
+// niceness. See asio_executor.hpp.
 #include "starling/stream/pools/asio_executor.hpp"
 
 #include <chrono>

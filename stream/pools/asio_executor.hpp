@@ -16,7 +16,7 @@ namespace starling::stream {
 
 class AsioExecutor final : public Executor {
  public:
-  /// The loop must not run after the destruction of what uses the executor.
+  /// The loop must not run after an object that uses the executor is destroyed.
   explicit AsioExecutor(boost::asio::io_context& loop) : loop_(loop) {}
 
   std::int64_t now_us() const override;

@@ -24,10 +24,10 @@ class BesideLoop {
   void start(std::function<void()> work, std::function<void()> done);
   /// Returns true from start() until `done` begins.
   bool is_busy() const { return is_busy_; }
-  /// Returns when nothing is under way any more. This call runs `done`, and waits also for what
-  /// `done` starts. Throws what `work` threw.
+  /// Waits until no work is under way. Runs `done` itself, and also waits for work that `done`
+  /// starts. Throws what `work` threw.
   void settle();
-  /// Returns all the time for which the loop has waited in settle() so far.
+  /// Returns how long the loop has waited for the thread so far, over all calls.
   std::int64_t waited_us() const { return waited_us_; }
 
  private:

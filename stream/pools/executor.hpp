@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server runs on: one loop, its clock and timers, and threads beside it. AsioExecutor is the
-// program's. A simulation gives one whose clock, order and delays follow from a seed.
+// What a server runs on: one loop, its clock and timers, and threads beside it. The program uses
+// AsioExecutor. A simulation uses an executor whose clock, order and delays follow from a seed.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,29 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class Timer {
  public:
-  /// Cancels what waits.
+  /// Cancels the wait.
   virtual ~Timer() = default;
   /// Runs `then` on the loop when the executor's clock has reached `due_us`. Call it again only
   /// from `then` or later, or after cancel().
   virtual void wait_until(std::int64_t due_us, std::function<void()> then) = 0;
-  /// `then` is not called any more, unless the loop has taken it up already.
+  /// Ends the wait without a call of `then`, unless `then` is already queued on the loop.
   virtual void cancel() = 0;
 };
 
-/// Threads that run tasks beside the loop, in the order in which they begin.
+/// Threads that run tasks beside the loop. They begin the tasks in the order of post().
 class Threads {
  public:
   /// Drops the tasks that have not begun, and waits for the rest.
   virtual ~Threads() = default;
-  /// Any thread. The task must not throw.
+  /// Any thread may call it. The task must not throw.
   virtual void post(std::function<void()> task) = 0;
 };
 
 enum class ThreadPriority : std::uint8_t {
   normal,
-  // Both give way to other threads, and so do the threads that they start. On a machine whose cores
-  // are all busy, a `low` thread gets about a tenth of a normal thread's time; a `lowest` thread
-  // may wait for seconds.
+  // `low` and `lowest` threads, and the threads that they start, give way to other threads. On a
+  // machine whose cores are all busy, a `low` thread gets about a tenth of a normal thread's time;
+  // a `lowest` thread may wait for seconds.
   low,
   lowest,
 };
@@ -43,11 +43,11 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Any thread. Returns a time, in microseconds, that never goes back. Only the difference of two
-  /// of these times has a meaning.
+  /// Returns a time, in microseconds, that never goes back. Only the difference of two of these
+  /// times has a meaning. Any thread may call it.
   virtual std::int64_t now_us() const = 0;
-  /// Any thread. Runs the task on the loop, after all tasks that were posted before. What the task
-  /// throws ends the loop.
+  /// Runs the task on the loop, after all tasks that were posted before. An exception from the task
+  /// ends the loop. Any thread may call it.
   virtual void post(std::function<void()> task) = 0;
   virtual std::unique_ptr<Timer> make_timer() = 0;
   virtual std::unique_ptr<Threads> make_threads(unsigned count, ThreadPriority priority) = 0;

@@ -34,15 +34,15 @@ void OrderedPool::finished(std::size_t number, Completion completion) {
   go_on();
 }
 
-// The round is posted after the calls of finished() that the loop has already, so that it
-// completes all their submissions.
+// The round runs after the calls of finished() that are already queued on the loop, so that it can
+// complete their submissions, too.
 void OrderedPool::go_on() {
   if (!is_next_ready() || std::exchange(completing_, true)) return;
   executor_.post([this] { complete_round(); });
 }
 
-// Completes a few submissions, and posts the next round to the loop. Otherwise many submissions
-// that are ready at the same time would delay a tick.
+// Completes a few submissions, and posts the next round to the loop. In one round, many ready
+// submissions would delay a tick.
 void OrderedPool::complete_round() {
   completing_ = false;
   if (!rounds_.may_begin()) return;

@@ -15,7 +15,7 @@
 namespace starling::stream {
 
 /// The destructor drops the work that no worker has begun, and waits for the rest. The loop must
-/// not run after it.
+/// not run after the destruction.
 class OrderedPool {
  public:
   /// A function that holds the result of the work and runs on the loop, in the order of submission.
@@ -25,7 +25,7 @@ class OrderedPool {
 
   /// Completions that are ready run in rounds. These functions are called on the loop.
   struct Rounds {
-    /// Returns whether a round may begin. If not, call go_on() when one may.
+    /// Returns whether a round may begin. If it returns false, call go_on() once a round may begin.
     std::function<bool()> may_begin = [] { return true; };
     /// Returns whether the next completion, if it is ready, may run in the same round.
     std::function<bool()> takes_more = [] { return false; };
@@ -55,10 +55,10 @@ class OrderedPool {
 
   Executor& executor_;
   Rounds rounds_;
-  std::deque<std::optional<Completion>> slots_;  ///< sorted by submission; the front completes next
+  std::deque<std::optional<Completion>> slots_;  ///< completions; empty while the work runs
   std::size_t first_number_ = 0;
   bool completing_ = false;           ///< a call of complete_round is posted to the loop
-  std::unique_ptr<Threads> workers_;  ///< ends first
+  std::unique_ptr<Threads> workers_;  ///< declared last, so that it ends first
 };
 
 }  // namespace starling::stream

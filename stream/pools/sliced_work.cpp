@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each slice is a turn of the loop, which posts the next one after everything that waits: see
-// sliced_work.hpp.
+// Each slice is a turn of the loop. The next slice is posted, so that it runs after all handlers
+// that wait already: see sliced_work.hpp.
 #include "starling/stream/pools/sliced_work.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs long functions of the loop in slices, one function after another, so that none holds the
-// loop. Turns changes the tables with it, and Ticker sorts and sends.
+// Runs long functions of the loop in slices, one function after another, so that no function
+// occupies the loop for long. Turns uses it to change the tables, and Ticker to sort and send.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,10 @@ class SlicedWork {
   /// Calls `step` until it returns true, and then `done`. If no other work is under way, the first
   /// slice runs before start() returns.
   void start(Step step, std::function<void()> done);
-  /// The same, but goes before all other work except the first one.
+  /// Like start(), but puts the work directly after the work that is under way.
   void start_next(Step step, std::function<void()> done);
-  /// Returns true from the end of start() until `done` begins, for all work.
+  /// Returns whether work is under way or waits. Before the last `done` is called, it becomes
+  /// false.
   bool is_busy() const { return !works_.empty(); }
 
  private:
