@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of requests, and what they share.
+// All families of requests. Requests owns them, and request_table.cpp chooses the family of a
+// request.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@
 namespace starling::stream {
 
 struct Families {
-  /// What the families use. The references must outlive them.
+  /// What the families use of the server. The references must outlive Families.
   struct Parts {
     Executor& executor;
     Tables& tables;
@@ -64,7 +65,7 @@ struct Families {
   Families(const Families&) = delete;
   Families& operator=(const Families&) = delete;
 
-  OrderedPool beside;  ///< encodes snapshots, and frees the memory of long requests
+  OrderedPool beside;  ///< thread that encodes snapshots and frees long requests
   RowRequests rows;
   SessionRequests sessions;
   UpdateRequests updates;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts and reads names: see name_requests.hpp.
+// Puts long lists of names in slices, and reads names at once: see name_requests.hpp.
 #include "starling/stream/requests/name_requests.hpp"
 
 #include <memory>
@@ -30,7 +30,7 @@ void NameRequests::put(const Caller& caller, PreparedRequest& request) {
                    }});
 }
 
-/// Puts the names from `first` on, as many as `reasons` has entries.
+/// Puts one name for each entry of `reasons`, from the row `first` on.
 void NameRequests::put_rows(const Caller& caller, const protocol::PutNames& request,
                             std::size_t first, std::span<RowReason> reasons) {
   const NameTable::Teller teller = owners_.name_teller(caller);

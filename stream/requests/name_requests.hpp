@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PutNames, GetNames: the names of objects.
+// PutNames and GetNames: the names of objects, which NameTable holds.
 #pragma once
 
 #include "starling/stream/callers/caller.hpp"

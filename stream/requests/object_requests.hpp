@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UpdateTags, RemoveObjects, GetObjects: the rows of objects that exist. UpdateRequests has their
-// updates.
+// UpdateTags, RemoveObjects and GetObjects. UpdateRequests carries out UpdateBatch, with the
+// positions of objects.
 #pragma once
 
 #include "starling/protocol/rows/served_space.hpp"

@@ -53,7 +53,8 @@ void prepare(PreparedRequest& prepared, const protocol::Limits& limits,
       request.problem = out_of_credit({"credit-bytes", ledger.granted().bytes});
       break;
     case CreditLedger::Taken::unknown_session:
-      // The batch's rows are not converted, so the batch is refused whatever the loop finds.
+      // The rows are not converted, so the loop must refuse the batch even if it has the session
+      // now.
       request.problem = unknown_session();
       break;
   }

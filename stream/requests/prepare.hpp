@@ -25,15 +25,15 @@ struct PreparedRequest {
   std::shared_ptr<const Principal> principal;  ///< the sender; null: no longer in the keys file
   ReceivedBytes received;
   protocol::AlignedBytes frame;
-  protocol::DecodedRequest request;     ///< refers to the memory of `frame`
+  protocol::DecodedRequest request;     ///< decoded `frame`; points into it
   protocol::PreparedRows rows;          ///< rows of a batch of updates, tags, removals or queries
   std::vector<OneShotQuery> questions;  ///< questions of GetNeighbors; the loop sets `object` later
-  Credit credit;                        ///< taken from the session; must be given back
+  Credit credit;                        ///< credit of the session, which must be given back
 };
 
 /// Returns the prepared request. If the request must be refused, request.problem of the result says
-/// why. A lack of rights or of memory is such a problem, and for a batch also an unknown session.
-/// Rows that the principal may not send are rejected (rights.hpp). The caller
+/// why, for example that the principal lacks a right, that memory has run out, or that a batch's
+/// session is unknown. Rows that the principal may not send are rejected (rights.hpp). The caller
 /// must give `credit` of the result back in every case.
 PreparedRequest prepare_request(ReceivedBytes received, const protocol::Limits& limits,
                                 const protocol::ServedSpace& space, CreditLedger& ledger,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts, removes and lists queries: see query_requests.hpp.
+// Puts and removes queries in slices, and lists them page by page: see query_requests.hpp.
 #include "starling/stream/requests/query_requests.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using protocol::RowReason;
 
 namespace {
 
-// What a new query and each neighbour in its list take, about, in the table and in the engine.
+// About how many bytes a new query, and each neighbour in its list, take in the table and in the
+// engine.
 constexpr std::uint64_t memory_bytes_per_query = 300;
 constexpr std::uint64_t memory_bytes_per_neighbor = 90;
 
@@ -92,7 +93,7 @@ void QueryRequests::remove(const Caller& caller, PreparedRequest& request) {
                    }});
 }
 
-/// Removes the queries that the caller may remove. `reasons` has an entry for each id.
+/// Removes the queries that the caller may remove, and sets the entry of `reasons` for each id.
 void QueryRequests::remove_rows(const Caller& caller, StreamId stream,
                                 std::span<const std::uint64_t> ids, std::span<RowReason> reasons) {
   std::vector<QueryId> own;

@@ -17,7 +17,8 @@ using protocol::ErrorCode;
 
 namespace {
 
-// About what a question and each neighbour in its answer take. The queue learns the rest.
+// About how long a question, and each neighbour in its answer, take. FairQueue also uses the time
+// of the owner's last question.
 constexpr double us_per_question = 10;
 constexpr double us_per_neighbor = 0.2;
 
@@ -44,11 +45,11 @@ std::vector<QueryReport> to_reports(const Answers& answers) {
 
 }  // namespace
 
-/// Questions that wait for their turn.
+/// The questions of a request that waits for the engine.
 struct QuestionRequests::Asked {
   Caller caller;
   std::vector<OneShotQuery> questions;
-  std::vector<ObjectId> objects;  ///< the objects that questions follow
+  std::vector<ObjectId> objects;  ///< [question]: the object that it follows
 };
 
 void QuestionRequests::get(const Caller& caller, PreparedRequest& request) {
@@ -87,8 +88,7 @@ void QuestionRequests::search(const Caller& caller, const protocol::GetNeighbors
                 executor_.now_us());
 }
 
-/// Passes the questions to the engine. Returns false if they are answered already: with a refusal,
-/// because memory has run out.
+/// Passes the questions to the engine. If memory runs out, refuses the request and returns false.
 bool QuestionRequests::begin_search(Asked& asked) try {
   Processor& processor = tables_.settled();
   // An object's slot may have passed to another object while the question waited.
@@ -115,8 +115,8 @@ bool QuestionRequests::begin_search(Asked& asked) try {
   return false;
 }
 
-/// One question about the past is answered at a time, because each needs the memory of further
-/// tables. It waits until the log's files have all ticks that have been published.
+/// Answers a request about the past when the log's files have all published ticks. Answers only one
+/// of these requests at a time, because each needs memory for tables of its own.
 void QuestionRequests::ask_past(const Caller& caller, const protocol::GetNeighbors& request,
                                 std::vector<OneShotQuery> questions) {
   if (past_ == nullptr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GetNeighbors: one-shot questions about the last tick, and about a tick of the past. A question
-// that the engine does not answer at once waits in a FairQueue, which serves the connections in
-// turn.
+// that the engine does not answer at once waits in a FairQueue, which divides the engine's time
+// between owners.
 #pragma once
 
 #include <cstdint>

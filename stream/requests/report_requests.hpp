@@ -17,7 +17,7 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class ReportRequests {
  public:
-  /// `gauges` returns the values of now.
+  /// `gauges` returns the present values.
   ReportRequests(Tables& tables, const Publisher& publisher, SubscriberLosses& losses,
                  Metrics& metrics, Replies& replies, std::function<Gauges()> gauges)
       : tables_(tables),

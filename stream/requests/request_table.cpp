@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table: see request_table.hpp.
+// One function for each row of the table, chosen by the type of the request: see request_table.hpp.
 #include "starling/stream/requests/request_table.hpp"
 
 #include <array>
@@ -29,7 +29,8 @@ std::optional<Problem> convert(PreparedRequest& prepared, const ServedSpace& spa
   return std::nullopt;
 }
 
-/// Calls a function of a family with the caller and, as it wants, the request, its body or neither.
+/// Calls a function of a family. It gets the caller and, if it has a second parameter, the request
+/// or the request's body.
 template <class Body, auto Family, auto Function>
 void call(Families& families, const Caller& caller, PreparedRequest& request) {
   auto& family = families.*Family;
@@ -42,7 +43,7 @@ void call(Families& families, const Caller& caller, PreparedRequest& request) {
     (family.*Function)(caller);
 }
 
-// The table. A request without a row does not compile.
+// Each function is a row of the table. A request type without a row does not compile.
 RequestRow row(const protocol::Hello*) {
   return {.carry_out = call<protocol::Hello, &Families::sessions, &SessionRequests::hello>};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of requests: how each is prepared, and which family carries it out. A new kind of
-// request is a row here, a function of a family, and a row of its name and its roles in
+// request needs a row here, a function of a family, and a row with its name and roles in
 // access/rights.cpp.
 #pragma once
 
@@ -15,13 +15,14 @@
 namespace starling::stream {
 
 struct RequestRow {
-  /// Converts the rows or questions of a request, or returns why they cannot be. Any thread may
-  /// call it. Null: there is nothing to convert.
+  /// Converts the rows or questions of a request, or returns why it cannot convert them. Any thread
+  /// may call it. Null: there is nothing to convert.
   std::optional<protocol::Problem> (*prepare)(PreparedRequest&,
                                               const protocol::ServedSpace&) = nullptr;
-  /// Carries the request out. Its session is known, and it has no problem.
+  /// Carries the request out. Call it only if the session is known and the request has no problem.
   void (*carry_out)(Families&, const Caller&, PreparedRequest&) = nullptr;
-  /// Whether a sequence number is used up before the request is carried out, and not by it.
+  /// Whether the sequence number is used up before `carry_out` is called; false: `carry_out` itself
+  /// uses it up.
   bool uses_number = true;
 };
 

@@ -49,7 +49,8 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
   }
   tables_.settled();  // updates that came before this request are applied and answered before it
   try {
-    // Who asks again too soon is not charged, or would never come to an end.
+    // A request that comes too soon is not charged. Otherwise, a client that repeats it would never
+    // be served.
     if (asks_too_soon)
       handle_settled(caller, request, is_known);
     else
@@ -60,8 +61,8 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
   callers_.stores.credit.give_back(session, request.credit);
 }
 
-/// Gives a request a problem if its principal's rates or the log do not allow it now. A request
-/// that was answered before is answered again. Returns whether it did.
+/// Sets the problem of a request that its principal's rates or the log do not allow now, and
+/// returns true. Requests that were answered before pass, so that they are answered again.
 bool Requests::give_problem(const Caller& caller, PreparedRequest& request, bool is_fresh) {
   protocol::DecodedRequest& decoded = request.request;
   if (decoded.problem) return false;
@@ -75,7 +76,7 @@ bool Requests::give_problem(const Caller& caller, PreparedRequest& request, bool
 void Requests::handle_settled(const Caller& caller, PreparedRequest& request, bool is_known) {
   const protocol::DecodedRequest& decoded = request.request;
   const bool is_hello = std::holds_alternative<protocol::Hello>(decoded.body);
-  // Whether another connection's session exists or has credit is not this connection's business.
+  // The reply must not show whether another connection's session exists or has credit.
   const bool is_of_session =
       decoded.problem && (decoded.problem->code == ErrorCode::out_of_credit ||
                           decoded.problem->code == ErrorCode::unknown_session ||
@@ -157,9 +158,9 @@ LoggedTables Requests::logged_tables(
           .principal_id = std::move(principal_id)};
 }
 
-/// A tick under way that fails now may have succeeded before, and subscribers may have its lists.
-/// The messages of the tick that this adds are never sent, so subscribers see a gap and ask for all
-/// lists.
+/// Adds a tick after a tick that fails in the recovery. The failed tick may have succeeded before
+/// the restart, and subscribers may have its lists. The messages of the added tick are never sent,
+/// so subscribers see a gap and ask for all lists.
 void Requests::skip_a_tick(LogReplay& replay, const std::string& error) {
   const Processor& processor = tables_.processor();
   const TickBegunRecord mark{.tick = Tick{to_number(processor.last_tick()) + 1},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes requests in the order of their arrival: checks session and sequence number, refuses what
-// may not be done now, and gives the rest to its family. It uses no socket itself. ServerCore owns
-// it and calls it on the loop.
+// Takes requests in the order of their arrival: checks session and sequence number, refuses
+// requests that are not allowed now, and passes the others to their families. It uses no socket
+// itself. ServerCore owns it and calls it on the loop.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,23 @@ class Requests {
   /// Call handle() for the requests in the order of their arrival. Each request gets one reply,
   /// either at once or when the request's tick, search or copy of lists has finished. There are two
   /// exceptions: if AdvanceTick is sent again before its tick has finished, only the last one sent
-  /// gets a reply; and a reply is dropped if too many bytes wait for the log. Updates of objects
-  /// wait in Tables: apply them before the loop does anything else.
+  /// gets a reply; and a reply is dropped if too many bytes wait for the log. handle() only adds
+  /// updates of objects to Tables. Apply them before the loop does anything else.
   void handle(const Peer& peer, PreparedRequest request);
   /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer, const std::string& sentence);
 
-  /// The tables that the server's log determines, for a server that starts with what its log holds.
-  /// `principal_id` returns the id of the principal of this name.
+  /// Returns the tables that the recovery fills from the server's log. `principal_id` returns the
+  /// id of the principal of this name.
   LoggedTables logged_tables(Publisher& publisher,
                              std::function<PrincipalId(const std::string& name)> principal_id);
-  /// Finishes the ticks that were under way at the end of the log, and gives each request its
-  /// reply. Call it once, after Journal::recover.
+  /// Finishes the ticks that were under way at the end of the log, and keeps the replies to their
+  /// requests for resends. Call it once, after Journal::recover.
   void end_recovery(LogReplay& replay);
 
   /// Forgets idle sessions and idle snapshots. Call it once a second.
   void expire(std::int64_t now_us);
-  /// Returns the refusal of a request that names this stream, or std::nullopt if the stream exists.
+  /// Returns the refusal of a request that names this stream; std::nullopt: the stream exists.
   std::optional<protocol::Problem> fault_of_stream(std::string_view stream);
 
   const SessionTable& sessions() const { return callers_.sessions; }

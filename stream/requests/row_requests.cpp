@@ -11,10 +11,10 @@ namespace {
 constexpr std::size_t long_rows_min = 1024;
 constexpr std::size_t rows_per_step = 256;
 
-/// A change under way.
+/// A change that is being applied.
 struct Running {
   RowChange change;
-  bool is_out_of_memory = false;  ///< the client sends the request again
+  bool is_out_of_memory = false;  ///< true: the change stops, and its request is refused
 };
 
 }  // namespace

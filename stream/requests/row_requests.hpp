@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies requests of many rows: short ones at once, long ones in slices, so that they do not hold
-// the loop. Meanwhile nothing else changes the tables and no tick begins, so a tick sees all of a
-// request or nothing. Requests that only read are answered between two slices: they see the rows
-// that are applied already. The reply comes when all is done.
+// the loop. Between two slices, nothing else changes the tables and no tick begins, so a tick sees
+// all rows of a request or none. Requests that only read are answered between two slices, and see
+// the rows applied so far. The reply is sent after the last slice.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace starling::stream {
 /// A request that is carried out after its handler has returned.
 class HeldRequest {
  public:
-  /// Takes the request, and its credit.
+  /// Moves the request, with its credit, into this object.
   HeldRequest(CreditLedger& credit, const Caller& by, PreparedRequest& taken)
       : caller(by), request(std::move(taken)), credit_(credit) {
     taken.credit = {};
@@ -37,7 +37,7 @@ class HeldRequest {
   HeldRequest& operator=(const HeldRequest&) = delete;
   ~HeldRequest() { give_back(); }
 
-  /// Gives the credit back, once.
+  /// Gives the credit back. Further calls give nothing.
   void give_back() { credit_.give_back(caller.head.session, std::exchange(request.credit, {})); }
 
   const Caller caller;
@@ -49,8 +49,8 @@ class HeldRequest {
 
 /// How a request changes the tables.
 struct RowChange {
-  std::size_t rows = 0;  ///< number of rows of the tables that change
-  /// Changes up to `rows_max` further rows. Returns whether they were the last ones.
+  std::size_t rows = 0;  ///< number of rows to change
+  /// Changes up to `rows_max` further rows. Returns whether all rows are changed now.
   std::function<bool(std::size_t rows_max)> step;
   /// Called when all rows are changed: notes the change for the log, and returns the reply.
   std::function<SequencedReply()> finish;
@@ -88,7 +88,7 @@ class RowRequests {
         credit_(credit),
         beside_(beside) {}
 
-  /// Takes a request, and its credit, for run().
+  /// Moves a request, with its credit, into a HeldRequest for run().
   std::shared_ptr<HeldRequest> hold(const Caller& caller, PreparedRequest& request) {
     return std::make_shared<HeldRequest>(credit_, caller, request);
   }

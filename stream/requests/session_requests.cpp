@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens, resumes and ends sessions: see session_requests.hpp.
+// Opens, resumes and ends sessions, and logs each of these: see session_requests.hpp.
 #include "starling/stream/requests/session_requests.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void SessionRequests::hello(const Caller& caller, const protocol::Hello& request
     if (!sessions_.has(principal, resumed)) guesses_.take(connection, now_us);
   }
   const Journal* const journal = log_.journal();
-  // The reply would tell of requests that are not on the disk.
+  // The reply would have the number of a request that is not on the disk yet.
   if (sessions_.has(principal, resumed) && log_.has(resumed) && journal != nullptr &&
       journal->commits().is_full() && !journal->commits().is_durable(journal->end()))
     return replies_.refuse(caller, ErrorCode::busy, *journal->commits().refusal());
@@ -106,7 +106,7 @@ void SessionRequests::refuse_guess(const Caller& caller) {
        std::move(limit)});
 }
 
-/// Returns the refusal of a Hello for which no session gives way.
+/// Returns the refusal of a Hello if there are too many sessions and no session gives way.
 protocol::Problem SessionRequests::beyond_sessions(const Caller& caller) const {
   const auto& quota_sessions = caller.principal->quotas.sessions;
   if (quota_sessions && sessions_.count_of(caller.principal->id) >= *quota_sessions) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hello and EndSession; sessions that end because they are idle; and peers that guess the ids of
-// sessions.
+// Hello and EndSession. SessionRequests also ends idle sessions, and refuses peers that guess the
+// ids of sessions.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,12 @@ class SessionRequests {
   void hello(const Caller& caller, const protocol::Hello& request);
   void end(const Caller& caller);
 
-  /// Refuses a request whose session the peer does not have. A peer that has named too many such
-  /// sessions is told nothing about the session.
+  /// Refuses a request whose session does not exist or is not the peer's, and counts it as a guess.
   void refuse_unknown(const Caller& caller);
-  /// Returns true if the peer has named too many sessions that are unknown to it. Such a request
-  /// must be refused without a look at the session.
+  /// Returns true if the peer has named too many sessions that are not its own. Its request must
+  /// then be refused without a look at the session.
   bool has_guessed_too_often(const Caller& caller, std::uint64_t session) const;
-  /// Refuses a request of a peer that has guessed too often.
+  /// Refuses a request of a peer that has guessed too often, and counts it in the metrics.
   void refuse_guess(const Caller& caller);
 
   /// Ends idle sessions. Call it about once a second.

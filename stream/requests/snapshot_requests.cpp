@@ -22,9 +22,9 @@ using protocol::ErrorCode;
 
 namespace {
 
-// On the wire, a page is named by a number that combines the snapshot's number and the page's index
-// in the snapshot. No page has the number 0. In a request, 0 asks for a new snapshot. In a reply, 0
-// says that no page follows.
+// On the wire, the number of a page combines the snapshot's number and the page's index in the
+// snapshot. No page has the number 0. In a request, 0 asks for a new snapshot. In a reply, 0 means
+// that no page follows.
 constexpr unsigned page_index_bits = 24;
 
 constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t page) {
@@ -34,10 +34,10 @@ constexpr std::uint64_t page_name(std::uint64_t snapshot_number, std::size_t pag
 /// The HTTP endpoint gets short pages, because the loop also copies them.
 constexpr std::size_t own_page_bytes_max = std::size_t{256} << 10;
 
-/// A set of slots that takes memory as slots are added, and never much at once.
+/// A set of slots. It takes memory only as slots are added, and in small parts.
 class SlotSet {
  public:
-  /// Returns false if the set has the slot already.
+  /// Adds the slot. Returns false if the set had it already.
   bool insert(Slot slot) {
     const std::size_t part = slot / part_slots;
     if (part >= parts_.size()) parts_.resize(part + 1);
@@ -62,7 +62,7 @@ struct AskedQueries {
   std::vector<QuerySlot> queries{};
   std::vector<Slot> slots{};    ///< slots of `queries`
   std::uint64_t lists = 0;      ///< number of lists of all `queries`
-  std::uint64_t neighbors = 0;  ///< the most that these lists have
+  std::uint64_t neighbors = 0;  ///< the most neighbours of all these lists
 
   void add(QueryId id, Slot slot, const QueryDefinition& definition, std::uint64_t objects) {
     queries.push_back({id, slot});
@@ -74,7 +74,7 @@ struct AskedQueries {
   }
 };
 
-/// A snapshot whose lists the engine has not copied yet.
+/// A snapshot that was asked for and is not stored yet.
 struct SnapshotRequests::Asked {
   Caller caller;
   SnapshotStore::Place place;
@@ -82,10 +82,10 @@ struct SnapshotRequests::Asked {
   std::string name;
   std::uint64_t opening = 0;
   bool is_of_all = false;
-  PreparedRequest request;             ///< holds `ids`
-  std::span<const std::uint64_t> ids;  ///< the queries, if it is not of all
+  PreparedRequest request;             ///< owner of the memory of `ids`
+  std::span<const std::uint64_t> ids;  ///< ids of the queries; empty: all queries
   std::size_t next_id = 0;
-  SlotSet seen;  ///< slots of these queries
+  SlotSet seen;  ///< slots of the queries in `ids` so far
   AskedQueries found;
   bool is_out_of_memory = false;
 };
@@ -96,7 +96,7 @@ void SnapshotRequests::get(const Caller& caller, PreparedRequest& request) {
   const auto stream = tables_.settled().queries().find_stream(body.stream);
   if (!stream) return replies_.refuse(caller, unknown_stream(body.stream));
   if (auto refusal = beyond_quota(caller, 0)) return replies_.refuse(caller, *std::move(refusal));
-  // One at a time goes on, so that every reader comes to its turn.
+  // At the limit of memory, one snapshot at a time is allowed, so that each reader gets its turn.
   if (snapshots_.count() > 0 && !tables_.growth().let_grow(0)) {
     auto limit = reached("memory-bytes-max", options_);
     return replies_.refuse(caller,
@@ -153,8 +153,8 @@ void SnapshotRequests::begin(const Caller& caller, PreparedRequest& request, Str
   if (!reservation.granted) return replies_.refuse(caller, beyond_places(reservation, 0));
   asked->request = std::move(request);
   request.credit = std::exchange(asked->request.credit, {});
-  // Nothing changes the table between two slices, and the engine gets the slots in the last one.
-  // Otherwise a slot could pass to another query meanwhile.
+  // Nothing changes the table between two slices, and the engine gets the slots in the last slice.
+  // So no slot passes to another query meanwhile.
   const auto collect = [this, asked] {
     try {
       return collect_some(*asked);
@@ -166,7 +166,7 @@ void SnapshotRequests::begin(const Caller& caller, PreparedRequest& request, Str
   tables_.slice(collect, [this, asked] { read(asked); });
 }
 
-/// Collects the next queries of a snapshot. Returns whether they were the last ones.
+/// Collects the next queries of a snapshot. Returns whether all queries are collected now.
 bool SnapshotRequests::collect_some(Asked& asked) {
   constexpr std::size_t members_at_once = 2048;
   constexpr std::size_t ids_at_once = 512;
@@ -194,7 +194,7 @@ bool SnapshotRequests::collect_some(Asked& asked) {
   return next.size() == rest.size();
 }
 
-/// Asks the engine for the lists of a snapshot. A thread beside the loop then divides them into
+/// Has the engine copy the lists of a snapshot. A thread beside the loop then divides them into
 /// pages and encodes the first page.
 void SnapshotRequests::read(const std::shared_ptr<Asked>& asked) {
   if (asked->is_out_of_memory) {
@@ -225,7 +225,7 @@ void SnapshotRequests::make(const std::shared_ptr<Asked>& asked, Answers answers
     return replies_.refuse_unanswered(caller, answers);
   }
   const QueryTable& queries = tables_.settled().queries();
-  // The stream may be removed meanwhile, and another stream may have its number.
+  // The stream may have been removed meanwhile, and another stream may have its number.
   if (queries.find_stream(asked->name) != asked->stream ||
       publisher_.opening(asked->stream) != asked->opening) {
     snapshots_.cancel(asked->place);
@@ -254,7 +254,7 @@ void SnapshotRequests::make(const std::shared_ptr<Asked>& asked, Answers answers
   });
 }
 
-/// Stores the snapshot and sends its first page. Without a frame, memory has run out.
+/// Stores the snapshot and sends its first page. `first_page` is null if memory has run out.
 void SnapshotRequests::keep(const std::shared_ptr<Asked>& asked,
                             const std::shared_ptr<const Snapshot>& snapshot,
                             const std::shared_ptr<protocol::Frame>& first_page,
@@ -274,8 +274,8 @@ void SnapshotRequests::keep(const std::shared_ptr<Asked>& asked,
                       snapshot->answers.tick);
 }
 
-/// The lists that the engine has copied follow from no later record. Those on the disk need not be
-/// told apart: no restart loses them.
+/// Returns a place of the log after all records that the copied lists depend on. It may be after
+/// further records that are on the disk, because no restart loses these.
 std::uint64_t SnapshotRequests::place_of(Tick tick) const {
   const Journal* const journal = log_.journal();
   return journal == nullptr
@@ -300,8 +300,7 @@ protocol::Frame SnapshotRequests::encode_page(const Caller& caller, const Snapsh
       caller.reply_head(), head, tables_.space().source_of(snapshot.page(page), snapshot.with));
 }
 
-/// Returns the refusal of a snapshot that would need up to `bytes`; 0: it is refused before they
-/// are known.
+/// Returns the refusal of a snapshot that would need up to `bytes`; 0: the bytes are not known yet.
 protocol::Problem SnapshotRequests::beyond_places(const SnapshotStore::Reservation& refused,
                                                   std::uint64_t bytes) const {
   auto limit = reached(refused.limit, options_);
@@ -326,8 +325,8 @@ protocol::Problem SnapshotRequests::beyond_places(const SnapshotStore::Reservati
           std::move(limit)};
 }
 
-/// Returns the refusal of a snapshot that would need `more_bytes`, if they are beyond the quota of
-/// the principal.
+/// Returns the refusal if a snapshot of `more_bytes` would exceed the principal's quota. 0: returns
+/// the refusal only if the quota is used up already.
 std::optional<protocol::Problem> SnapshotRequests::beyond_quota(const Caller& caller,
                                                                 std::uint64_t more_bytes) const {
   const auto& quota_bytes = caller.principal->quotas.snapshot_bytes;

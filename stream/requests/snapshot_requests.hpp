@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GetSnapshot: all lists of a stream at one tick, in pages. A thread beside the loop encodes them.
+// GetSnapshot: all lists of a stream, or of some queries, at one tick, in pages. A thread beside
+// the loop encodes the pages.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes, removes and lists streams: see stream_requests.hpp.
+// Checks owners and limits before a stream is made or removed, and lists streams page by page: see
+// stream_requests.hpp.
 #include "starling/stream/requests/stream_requests.hpp"
 
 #include <string>
@@ -120,7 +121,7 @@ std::optional<protocol::Problem> StreamRequests::refusal_of(const Caller& caller
   return std::nullopt;
 }
 
-/// Removes the stream, but not its queries.
+/// Removes the stream, but not its queries, which remove_some() removes later.
 void StreamRequests::begin_remove(StreamId stream) {
   Processor& processor = tables_.processor();
   owners_.give_back_stream(processor.queries().stream(stream).owner);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PutStream, RemoveStream, ListStreams.
+// PutStream, RemoveStream and ListStreams. RemoveStream also removes the stream's queries, in
+// slices.
 #pragma once
 
 #include <cstdint>

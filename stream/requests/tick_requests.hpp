@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdvanceTick: ticks on request.
+// AdvanceTick: begins a tick at the request of a client, and replies when the tick is published.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class TickRequests {
 
   /// Begins a tick, and uses up the request's sequence number unless another tick is under way.
   void advance(const Caller& caller, PreparedRequest& request);
-  /// A request whose tick runs was sent again: the reply goes to its last sender.
+  /// Call it when a request is sent again while its tick runs. The reply then goes to `caller`.
   void sent_again(const Caller& caller);
 
  private:
@@ -43,7 +43,7 @@ class TickRequests {
   SessionTable& sessions_;
   RequestLog& log_;
   Replies& replies_;
-  std::deque<Caller> advancing_;  ///< the senders while their ticks run
+  std::deque<Caller> advancing_;  ///< callers of the ticks that run, the oldest first
 };
 
 }  // namespace starling::stream

@@ -28,9 +28,9 @@ class UpdateRequests {
         replies_(replies),
         credit_(credit) {}
 
-  /// Keeps a fresh update of objects for Tables, and uses up its sequence number. Returns false,
-  /// and changes nothing, if the request is anything else. Throws std::bad_alloc, and has then
-  /// changed nothing.
+  /// Adds a fresh update of objects to the updates that wait in Tables, and uses up its sequence
+  /// number. Returns false, and changes nothing, if the request has a problem or is not an update
+  /// of objects. If it throws std::bad_alloc, nothing has changed.
   bool add(const Caller& caller, PreparedRequest& request);
 
  private:
