@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Understands endpoints as ZeroMQ does: tcp:// with a numeric address, an interface's name or *,
+// Accepts the same endpoints as ZeroMQ: tcp:// with a numeric address, an interface's name or *,
 // and ipc:// with a path. See bind_endpoint.hpp.
 #include "starling/stream/sockets/bind_endpoint.hpp"
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view tcp_scheme = "tcp://";
 constexpr std::string_view ipc_scheme = "ipc://";
-// More peers than ZeroMQ's 100 may connect at the same moment.
+// ZeroMQ's backlog is 100, but more peers may connect at the same moment.
 constexpr int backlog = 1024;
 
 constexpr const char* endpoint_form =
@@ -77,7 +77,7 @@ struct Address {
   }
 };
 
-/// Returns the interface's first IPv4 address. ZeroMQ takes the same.
+/// Returns the interface's first IPv4 address, which ZeroMQ takes, too.
 Address address_of_interface(const std::string& name) {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) refuse(errno);
@@ -141,8 +141,8 @@ BoundEndpoint bind_tcp(std::string_view rest, Reach allowed) {
   return {std::move(descriptor), text_of(bound), {}};
 }
 
-/// A server that has died leaves the file of its socket behind. ZeroMQ removes any file of this
-/// name. This function removes a socket only if no process listens on it.
+/// Removes the file of a socket that a dead server has left at `path`. ZeroMQ would remove any
+/// file. This function removes only a socket on which no process listens.
 void remove_stale_socket(const std::string& path, const Address& address) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return;
@@ -159,7 +159,7 @@ BoundEndpoint bind_ipc(const std::string& endpoint, std::string path) {
   std::memcpy(name.sun_path, path.data(), path.size());
   std::size_t size = offsetof(sockaddr_un, sun_path) + path.size() + 1;
   const bool has_file = path.front() != '@';
-  if (!has_file) {  // a name of Linux's that is no file
+  if (!has_file) {  // an abstract name of Linux: there is no file
     name.sun_path[0] = '\0';
     --size;
   }

@@ -11,7 +11,7 @@
 
 namespace starling::stream {
 
-/// A socket that listens. It is closed, and the file of a local socket is removed, with the object.
+/// A listening socket. The destructor closes it, and removes the file of a local socket.
 class BoundEndpoint {
  public:
   BoundEndpoint(Descriptor descriptor, std::string endpoint, std::string path)
@@ -36,13 +36,13 @@ class BoundEndpoint {
   std::string path_;  ///< the file of a local socket; empty for tcp://
 };
 
-/// Listens on the endpoint, if its reach is `allowed`. Throws std::runtime_error if it cannot. The
-/// exception's text is the end of a sentence: how to write an endpoint, if `endpoint` is malformed,
-/// what to do about its reach, or else the system's message.
+/// Listens on the endpoint. Throws std::runtime_error if the endpoint is malformed, if its reach is
+/// beyond `allowed`, or if the system refuses. The exception's text is the end of a sentence: how
+/// to write an endpoint, what to do about the reach, or the system's message.
 BoundEndpoint bind_endpoint(const std::string& endpoint, Reach allowed);
 
 /// Returns how to write an endpoint if `endpoint` is malformed, and an empty text if it is not.
-/// Binds nothing, so the address may still be in use, or not be one of this machine.
+/// Binds nothing, so the address may still be in use or belong to another machine.
 std::string fault_of_endpoint(const std::string& endpoint);
 
 }  // namespace starling::stream

@@ -33,10 +33,11 @@ namespace {
 constexpr int requests_per_turn = 64;
 constexpr std::size_t bytes_per_turn = 4u << 20;
 
-// A request of at most this many bytes may overdraw the budget, if its connection holds no other.
+// A request of at most this many bytes may overdraw the budget, if its connection has no other
+// request that waits.
 constexpr std::size_t short_bytes_max = std::size_t{16} << 10;
-// The budget has at least this much more than the longest request, for what comes with one: other
-// connections' empty delimiters, and the bytes of encryption.
+// The budget exceeds the longest request by at least this much. The request also needs room for the
+// bytes of encryption, beside other connections' empty delimiters.
 constexpr std::size_t budget_spare_bytes = std::size_t{4} << 20;
 // The memory of a waiting reply besides its bytes.
 constexpr std::size_t reply_bytes_besides = 512;
@@ -87,7 +88,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     listener.close(std::chrono::steady_clock::now() + std::chrono::milliseconds(options.linger_ms));
   }
 
-  // Traffic: on I/O threads
+  // Traffic. I/O threads call these functions.
 
   bool take_room(Connection& from, std::size_t bytes) override {
     Link& link = *from.link();
@@ -146,10 +147,10 @@ struct CommandSocket::State final : zmtp::Traffic {
       if (reply.link->connection != nullptr) reply.link->connection->flush();
   }
 
-  // On the loop
+  // The loop calls the functions from here on.
 
-  /// Ends are taken also while requests are not, so that they do not pile up. A request that still
-  /// waits is then one of a closed connection.
+  /// Forgets the connections that have ended, even while no requests are taken, so that the ends do
+  /// not pile up. Requests of closed connections may still wait.
   void forget_ended() {
     for (const std::shared_ptr<Link>& link : ended.take()) links.erase(link->number);
     if (has_lost_an_end.exchange(false))
@@ -169,7 +170,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     });
   }
 
-  /// Returns true if requests are left that may be taken.
+  /// Takes requests up to the limits of a turn. Returns true if more requests can be taken now.
   bool drain() {
     std::size_t bytes = 0;
     for (int count = 0; count < requests_per_turn && bytes < bytes_per_turn; ++count) {
@@ -187,7 +188,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     link.request_bytes -= request.room;
     if (link.waits_for_loop.exchange(false)) zmtp::post_go_on(request.link);
     budget.give_back(request.room);
-    // The end of an open connection is still to come, so it leaves `links` again.
+    // The end of an open connection is still to come. forget_ended() then erases the link.
     if (link.is_open) links.try_emplace(link.number, request.link);
     auto& parts = request.message.parts;
     const std::size_t count = request.message.count;
@@ -199,7 +200,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     handlers.request(peer, {body.owner(), body.bytes()});
   }
 
-  /// Returns whether `charge` more bytes are beyond what may wait for the principal.
+  /// Returns whether too many bytes would wait for the principal with `charge` more bytes.
   bool is_beyond_quota(zmtp::PrincipalId principal, std::size_t charge) const {
     if (!options.principal_reply_bytes_max) return false;
     const auto bytes_max = options.principal_reply_bytes_max(principal);
@@ -216,7 +217,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     const std::shared_ptr<Link>& link = found->second;
     const std::size_t charge = body.size() + reply_bytes_besides;
     const std::size_t of_peer = link->reply_bytes;
-    // A peer to whom nothing waits gets a short reply in any case.
+    // A peer without a waiting reply gets a short reply in any case.
     const bool is_short = of_peer == 0 && charge <= short_bytes_max;
     const bool is_full = (of_peer > 0 && of_peer + charge > options.peer_reply_bytes_max) ||
                          (!is_short && waiting_bytes + charge > options.reply_bytes_max);
@@ -237,7 +238,7 @@ struct CommandSocket::State final : zmtp::Traffic {
     return std::make_shared<WireMessage>(std::move(parts));
   }
 
-  /// The I/O thread gives back what a reply is charged, so the charge comes first.
+  /// Charges the reply before the I/O thread has it, because this thread gives the charge back.
   bool put_into_outbox(const Reply& reply) {
     reply.link->reply_bytes += reply.charge;
     waiting_bytes += reply.charge;
@@ -253,13 +254,13 @@ struct CommandSocket::State final : zmtp::Traffic {
   boost::asio::io_context& loop;
   const CommandSocketOptions options;
   Handlers handlers;
-  std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of replies
+  std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of waiting replies
   ReceiveBudget budget;
   Mailbox<Request> inbox;
   Mailbox<std::shared_ptr<Link>> ended;
   std::atomic<bool> has_lost_an_end{false};
   std::deque<Request> requests;  ///< taken from the inbox, and not handled yet
-  /// The connections that have asked.
+  /// The connections that have sent a request and are open. The key is Link::number.
   std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;
   bool is_turn_posted = false;
   bool stopped = false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands endpoint: speaks ZMTP as a ROUTER socket of ZeroMQ would. I/O threads receive
-// requests and send replies, and decode neither; the server's loop takes and gives them here. A
-// client with a DEALER socket sends and receives one frame, the body. A client with a REQ socket
-// sends and receives an empty frame and the body. Server owns the CommandSocket.
+// requests and send replies, without decoding them. The server's loop takes the requests, and
+// passes the replies to send(). A client with a DEALER socket sends and receives one frame, the
+// body. A client with a REQ socket sends and receives an empty frame and the body. Server owns the
+// CommandSocket.
 #pragma once
 
 #include <array>
@@ -33,18 +34,18 @@ struct CommandSocketOptions {
   std::size_t message_bytes_max = 0;  ///< the sender of a longer request is cut
   /// The most bytes of requests that are being received or wait for the loop, of all connections.
   std::size_t receive_bytes_max = std::size_t{256} << 20;
-  /// The most bytes that wait for one peer.
+  /// The most bytes of replies that wait for one peer.
   std::size_t peer_reply_bytes_max = std::size_t{32} << 20;
-  /// The most bytes that wait for all peers together.
+  /// The most bytes of replies that wait for all peers together.
   std::size_t reply_bytes_max = std::size_t{256} << 20;
-  /// Returns the most bytes that wait for all connections of a principal together; std::nullopt:
-  /// only the limits above count. May be empty. The loop calls it.
+  /// Returns the most bytes of replies that wait for all connections of a principal together;
+  /// std::nullopt: only the limits above count. May be empty. The loop calls it.
   std::function<std::optional<std::uint64_t>(zmtp::PrincipalId)> principal_reply_bytes_max{};
   int linger_ms = 0;
   zmtp::IoThreadRange io_threads{};
   /// Connections beyond this number are closed at once.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
-  const zmtp::Authentication* authentication = nullptr;  ///< null: everyone is anonymous
+  const zmtp::Authentication* authentication = nullptr;  ///< null: all peers are anonymous
 };
 
 class CommandSocket {
@@ -52,7 +53,7 @@ class CommandSocket {
   enum class Sent : std::uint8_t {
     queued,
     peer_gone,
-    peer_full,  ///< too many bytes of replies wait, and this one is dropped
+    peer_full,  ///< the reply is dropped, because too many bytes wait
     no_memory,  ///< the reply is dropped
   };
 
@@ -60,8 +61,8 @@ class CommandSocket {
     std::function<void(Peer, ReceivedBytes)> request;
     /// Called for a message that is neither one frame nor an empty frame and a second frame.
     std::function<void(const Peer&)> malformed;
-    /// Called before each request is taken. If it returns false, requests stay with the I/O threads
-    /// until read_on() is called. They soon read no more from their connections.
+    /// Called before each request is taken. If it returns false, requests wait until read_on() is
+    /// called, and the I/O threads soon read no more from their connections.
     std::function<bool()> may_read;
   };
 
@@ -77,7 +78,7 @@ class CommandSocket {
   std::size_t connection_count() const;
   /// Returns the number of connections closed so far because of connections_max.
   std::uint64_t refused_count() const;
-  /// How often peers that broke a rule were cut.
+  /// Returns how often peers were cut because they broke a rule, by the rule.
   const zmtp::FaultCounts& faults() const;
   /// Returns the bytes of replies that wait, of all peers together.
   std::size_t reply_bytes() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See exposure.hpp.
+// Keys protect the ZeroMQ endpoints. HTTP needs keys and TLS: see exposure.hpp.
 #include "starling/stream/sockets/exposure.hpp"
 
 #include "starling/stream/sockets/reach.hpp"
@@ -13,7 +13,7 @@ std::string exposure_warning(const Exposure& exposure) {
     reached += (reached.empty() ? "" : ", ") + std::string(name) + " " + text;
     return true;
   };
-  // With keys, ZeroMQ's endpoints are encrypted.
+  // With keys, the ZeroMQ endpoints are encrypted.
   bool has_open = false;
   if (!exposure.has_keys) {
     has_open |= add("commands", exposure.commands, exposure.commands);

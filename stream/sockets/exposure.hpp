@@ -7,7 +7,7 @@
 
 namespace starling::stream {
 
-/// The endpoints of a server, and what guards them.
+/// The endpoints of a server, and whether keys and TLS protect them.
 struct Exposure {
   std::string commands{};
   std::string results{};
@@ -17,7 +17,7 @@ struct Exposure {
 };
 
 /// Returns the sentence that warns of endpoints that other machines reach without authentication or
-/// without encryption; empty if there are none.
+/// without encryption; empty if the server has no such endpoint.
 std::string exposure_warning(const Exposure& exposure);
 
 }  // namespace starling::stream

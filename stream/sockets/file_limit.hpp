@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raises the limit on open files, because each connection is an open file. `starling serve` and the
-// benchmark bench/server/server_subscribers.cpp call it.
+// benchmark bench/server/server_subscribers.cpp call raise_file_limit().
 #pragma once
 
 namespace starling::stream {

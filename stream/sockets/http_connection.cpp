@@ -17,23 +17,23 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// The system takes at most about twice this much at a time, and keeps no more for a client that
-/// does not read, also after a hand-over. Without this limit it may take several megabytes, which
-/// holds the loop for a millisecond.
+/// Send buffer of the socket, also after a hand-over. The system takes at most about twice this
+/// number of bytes at a time. Without the limit, it may take several megabytes, which holds the
+/// loop for a millisecond.
 constexpr int system_bytes_max = 256 * 1024;
 /// The most bytes of one read, so that the loop is soon free again.
 constexpr std::size_t read_bytes_max = 65536;
 constexpr std::chrono::milliseconds discard_time{1000};
 constexpr unsigned switching_protocols = 101;
-/// A browser that has seen TLS here tries nothing else for a year.
+/// A browser that has seen TLS here uses only TLS for a year.
 constexpr const char* year_of_tls = "max-age=31536000";
 
 std::string text_of(boost::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// Returns why the request's length or host is ambiguous, or an empty text. Two servers that read
-/// such a request differently would disagree where the next request begins.
+/// Returns why the request's length or host is ambiguous; empty: it is not. Two servers that read
+/// an ambiguous request differently would disagree where the next request begins.
 std::string_view ambiguity_of(const http::request_header<>& head) {
   const bool has_encoding = head.count(http::field::transfer_encoding) > 0;
   if (head.version() != 10 && head.version() != 11)
@@ -154,7 +154,7 @@ void HttpConnection::handle() {
                                          "The answer was not ready in time. A change may still be "
                                          "made; sending the request again is safe."));
   });
-  // The copy of a connection's pointer in `respond` must not keep a closed connection alive.
+  // The handler may keep `respond` for long, so `respond` must not keep a closed connection alive.
   handlers_.handle({std::move(head_), std::move(parser_->get().body())},
                    [weak = weak_from_this(), exchange](HttpAnswer answer) {
                      if (const auto self = weak.lock()) self->respond(exchange, std::move(answer));
@@ -168,9 +168,9 @@ void HttpConnection::respond(std::uint64_t exchange, HttpAnswer answer) {
   write(std::move(answer), parser_->get().keep_alive());
 }
 
-/// Closes the connection after an error of its socket.
+/// Closes the connection after an error of its socket. A timeout counts if a request had begun.
 void HttpConnection::fail(const Error& error) {
-  const bool is_idle = !parser_->got_some();  // waits for the next request, as any client may
+  const bool is_idle = !parser_->got_some();  // no byte of a request has come, so nothing is late
   if (error == beast::error::timeout && !is_idle) handlers_.timed_out();
   close();
 }
@@ -199,7 +199,7 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   response_.emplace(static_cast<http::status>(answer.status), version);
   set_fields(answer);
   if (answer.hand_over) {
-    // The answer ends with the connection, unless it has switched to another protocol.
+    // The answer ends when the connection ends, unless the answer switches to another protocol.
     keep_alive = answer.status == switching_protocols;
     if (request.method() != http::verb::head) hand_over_ = std::move(answer.hand_over);
   } else {
@@ -215,8 +215,8 @@ void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
                     });
 }
 
-/// An answer's own fields replace those that all answers have. The answers of the API are no pages:
-/// a browser must not run, frame or keep them.
+/// Sets the fields that all answers have. The answer's own fields replace them. Answers of the API
+/// are not pages: a browser must not run, frame or keep them.
 void HttpConnection::set_fields(const HttpAnswer& answer) {
   response_->set(http::field::content_type, answer.content_type);
   response_->set("X-Content-Type-Options", "nosniff");

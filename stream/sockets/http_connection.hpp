@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection to the HTTP server. It reads a request, waits for the answer of the handlers,
-// writes it, and reads the next request. Each of these three has a deadline. HttpServer makes the
-// connections.
+// writes the answer, and reads the next request. Reading, waiting and writing each have a deadline.
+// HttpServer makes the connections.
 #pragma once
 
 #include <chrono>
@@ -23,15 +23,15 @@ namespace starling::stream {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  /// `options` and `handlers` must live until `ended` is called, which happens in the destructor.
+  /// The destructor calls `ended`. `options` and `handlers` must live until then.
   HttpConnection(boost::asio::ip::tcp::socket socket, HttpOrigin from, const HttpOptions& options,
                  const HttpHandlers& handlers, std::function<void(HttpConnection*)> ended);
   ~HttpConnection();
 
   void read();
   void close();
-  /// Returns since when the connection waits for a request to be complete, or for its client to
-  /// close after a refusal; std::nullopt if a request is being answered.
+  /// Returns since when the connection has waited for a complete request, or for its client to
+  /// close it after a refusal; std::nullopt: a request is being answered.
   std::optional<std::chrono::steady_clock::time_point> waiting_since() const {
     return waiting_since_;
   }
@@ -68,9 +68,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::optional<HttpParser> parser_;
   HttpHead head_;  ///< head of the request that is read or answered
   std::optional<Response> response_;
-  /// What takes the connection when the answer is written.
+  /// The function that takes the connection when the head of the answer is written.
   std::function<void(HandedOver)> hand_over_;
-  std::uint64_t exchange_ = 0;  ///< the number of requests and answers until now
+  std::uint64_t exchange_ = 0;  ///< number of requests and answers so far
   std::optional<std::chrono::steady_clock::time_point> waiting_since_;
   bool is_closed_ = false;
 };

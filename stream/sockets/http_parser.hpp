@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boost.Beast's parser of requests, but it refuses fields that continue on a further line
-// (obs-fold: RFC 9112, section 5.2). Another server in front may read such a field differently,
-// for example "Transfer-Encoding:" and then " chunked". HttpConnection has a parser for each
-// request.
+// Boost.Beast's parser of requests, which here also refuses fields of several lines (obs-fold: RFC
+// 9112, section 5.2). A proxy in front of this server may read such a field differently, for
+// example "Transfer-Encoding:" with " chunked" on the next line. HttpConnection has a parser for
+// each request.
 #pragma once
 
 #include <boost/beast/http.hpp>
@@ -21,9 +21,9 @@ class HttpParser final
       get().insert(name, name_text, value);
   }
 
-  /// Beast has joined the lines already. Between a name and a value on one line are only a colon
-  /// and blanks. The value of a folded field begins on a later line, or in another buffer; then its
-  /// first line has a letter before the value is reached.
+  /// Returns whether the field had several lines, which Beast has joined already. On one line, only
+  /// a colon and blanks are between the name and the value. The value of a field of several lines
+  /// begins on a later line, or in another buffer, so other characters are between them.
   static bool is_folded(Text name, Text value) {
     for (const char* at = name.data() + name.size(); at != value.data(); ++at)
       if (*at != ':' && *at != ' ' && *at != '\t') return true;

@@ -48,7 +48,7 @@ Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
   try {
     return Tcp::acceptor(loop, endpoint);
   } catch (const boost::system::system_error& error) {
-    throw std::runtime_error(error.code().message());  // error.what() adds more, such as a number
+    throw std::runtime_error(error.code().message());  // error.what() adds a number
   }
 }
 
@@ -97,7 +97,7 @@ bool HttpServer::State::make_room() {
         (oldest == nullptr || *each->waiting_since() < *oldest->waiting_since()))
       oldest = each;
   if (oldest == nullptr) return false;
-  connections.erase(oldest);  // now, and not when the loop destroys it
+  connections.erase(oldest);  // frees its place before the loop destroys it
   oldest->close();
   return true;
 }

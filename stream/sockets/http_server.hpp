@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An HTTP/1.1 server on the loop. HttpServer limits the bytes of a request's head and body, the
 // number of connections, and the time for a request and its answer. It refuses requests whose
-// length is ambiguous. It knows no paths: its handlers do. Server owns an HttpServer.
+// length is ambiguous. The handlers know the paths. Server owns an HttpServer.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@
 
 namespace starling::stream {
 
-/// Turns a connection that a client has opened into one that carries its plain bytes, as TlsRelay
-/// does. std::nullopt: the connection cannot be served.
+/// Takes a connection that a client has opened, and returns a socket for its plain bytes: see
+/// TlsRelay::secured(). std::nullopt: the connection cannot be served.
 using SecureConnection =
     std::function<std::optional<boost::asio::ip::tcp::socket>(boost::asio::ip::tcp::socket)>;
 
@@ -31,18 +31,18 @@ struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;          ///< 0: any free port
   Reach reach_allowed = Reach::machine;
-  /// At this number, a further connection takes the place of the one that has waited longest for a
-  /// complete request. If all connections are being answered, the further one is closed.
+  /// At this number, a new connection replaces the connection that has waited longest for a
+  /// complete request. If all connections are being answered, the new connection is closed.
   unsigned connections_max = 64;
   std::uint32_t header_bytes_max = 8192;
   std::size_t body_bytes_max = std::size_t{1} << 20;
-  /// For reading a request, again for the handler, and again for writing the answer.
+  /// The most time for reading a request, for the handler, and for writing the answer, each.
   std::chrono::milliseconds timeout{5000};
-  /// If set, each connection passes through it, and answers say that only TLS is spoken here.
+  /// If set, each connection passes through it, and answers tell browsers to use only TLS.
   SecureConnection secure{};
 };
 
-/// Where a connection comes from.
+/// The two ends of a connection.
 struct HttpOrigin {
   std::string local_address;  ///< the numeric address to which the client has connected
   std::string peer_address;   ///< the numeric address of the client
@@ -68,7 +68,7 @@ struct HttpHead {
   std::string authorization;
   bool is_forwarded = false;  ///< a proxy says that it sends the request for another client
   HttpOrigin from;
-  /// Whose request it is. HttpHandlers::admit sets it.
+  /// The principal of the request. HttpHandlers::admit sets it.
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   bool has_length = false;  ///< the request has Content-Length or Transfer-Encoding
 };
@@ -80,7 +80,7 @@ struct HttpRequest {
 
 /// A connection that is no longer HTTP, for example because it now carries events.
 struct HandedOver {
-  /// Belongs to the server's loop; nothing is under way on it.
+  /// The socket belongs to the server's loop. No operation is under way on it.
   boost::asio::ip::tcp::socket socket;
   std::string received;  ///< what the client has sent after its request
 };
@@ -90,22 +90,22 @@ struct HttpAnswer {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   std::vector<std::pair<std::string, std::string>> fields{};  ///< further fields, such as Allow
-  /// If set, the answer has no body. When its head is sent, the connection leaves the server, which
-  /// no longer counts it, and this function gets it, on the loop. It is destroyed without a call if
-  /// the connection ends before, or if the request is HEAD.
+  /// If set, the answer has no body. When its head is sent, the server passes the connection to
+  /// this function, on the loop, and no longer counts it. The function is destroyed without a call
+  /// if the connection ends before, or if the request is HEAD.
   std::function<void(HandedOver)> hand_over{};
   /// If set, `hand_over` gets the connection at once, and writes the head itself.
   bool is_headless = false;
 };
 
-/// Answers a request. Call it on the loop, at once or later. Only the first call has an effect, and
-/// none has if the time for the answer or the connection has ended.
+/// Answers a request. Call it on the loop, at once or later. Only the first call has an effect. No
+/// call has an effect after the time for the answer, or after the connection's end.
 using HttpRespond = std::function<void(HttpAnswer)>;
 
 /// The functions that the server calls on the loop.
 struct HttpHandlers {
-  /// Called before the body is read. Returns std::nullopt, or the answer if it does not depend on
-  /// the body. May set HttpHead::principal.
+  /// Called before the body is read. Returns the answer if it does not depend on the body;
+  /// std::nullopt: read the body and call `handle`. May set HttpHead::principal.
   std::function<std::optional<HttpAnswer>(HttpHead&)> admit;
   std::function<void(HttpRequest, HttpRespond)> handle;
   /// Returns the answer to a request that is malformed, too large, or not answered in time.
@@ -132,7 +132,7 @@ class HttpServer {
   /// Returns the number of connections that were closed so far because of connections_max.
   std::uint64_t refused_count() const;
 
-  /// Accepts no further connection, and closes all open ones.
+  /// Accepts no further connections, and closes all open connections.
   void close();
 
  private:
@@ -140,7 +140,7 @@ class HttpServer {
   std::shared_ptr<State> state_;
 };
 
-/// Returns which hosts an HttpServer takes if `host` is none of them, and an empty text if it is.
+/// Returns which hosts an HttpServer takes, if it does not take `host`; else an empty text.
 std::string fault_of_http_host(const std::string& host);
 
 }  // namespace starling::stream

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection on which only the server speaks: it sends texts that many connections share. It
-// notices when the peer leaves, and ends if the peer reads nothing for too long. What the peer
-// sends is dropped, and a peer that sends much is disconnected. FollowedStream uses it for events.
+// A connection on which only the server sends. The texts may be shared by many connections. The
+// connection ends when the peer leaves. It drops what the peer sends, and ends if that is more than
+// received_bytes_max. FollowedStream uses it for events, and closes it if the peer reads too
+// slowly.
 #pragma once
 
 #include <array>
@@ -22,14 +23,14 @@ class PushConnection : public std::enable_shared_from_this<PushConnection> {
   using Text = std::shared_ptr<const std::string>;
 
   struct Handlers {
-    std::function<void()> sent;   ///< all that was given to send() is with the system
-    std::function<void()> ended;  ///< the connection is closed; called once, and no handler after
+    std::function<void()> sent;   ///< the system has taken all bytes of send()
+    std::function<void()> ended;  ///< the connection is closed; no handler is called after it
   };
 
   /// The loop of `socket` calls the handlers, and only this loop may call the functions.
   PushConnection(boost::asio::ip::tcp::socket socket, Handlers handlers);
 
-  /// Begins to watch for the peer's end. Call it once.
+  /// Begins to read, to notice when the peer leaves. Call it once.
   void start();
   /// Sends the texts one after another. Call it only if is_idle().
   void send(std::vector<Text> texts);
@@ -37,7 +38,7 @@ class PushConnection : public std::enable_shared_from_this<PushConnection> {
   bool is_idle() const { return sending_.empty(); }
   /// Returns when the system last took bytes for the peer, in microseconds of the steady clock.
   std::int64_t progress_us() const { return progress_us_; }
-  /// Closes the connection when all that was given to send() is with the system.
+  /// Closes the connection when the system has taken all bytes of send().
   void finish();
   void close();
 
@@ -50,7 +51,7 @@ class PushConnection : public std::enable_shared_from_this<PushConnection> {
   boost::asio::ip::tcp::socket socket_;
   Handlers handlers_;
   std::vector<Text> sending_;
-  std::vector<boost::asio::const_buffer> buffers_;  ///< the buffers of sending_
+  std::vector<boost::asio::const_buffer> buffers_;  ///< views of the texts in sending_
   std::int64_t progress_us_;
   std::array<char, 512> received_{};
   std::size_t received_bytes_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves hosts and interfaces in the way in which ZeroMQ binds to them: see reach.hpp.
+// Resolves hosts and interfaces like ZeroMQ when it binds: see reach.hpp.
 #include "starling/stream/sockets/reach.hpp"
 
 #include <memory>

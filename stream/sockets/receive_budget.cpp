@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grants room in the order of asking, so that a flood of one peer starves no other: see
-// receive_budget.hpp.
+// Grants room to waiting connections in their order, so that a flood of one peer starves no other
+// peer: see receive_budget.hpp.
 #include "starling/stream/sockets/receive_budget.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace starling::stream {
 bool ReceiveBudget::take(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes,
                          bool may_overdraw) {
   const std::lock_guard lock(mutex_);
-  if (link->granted > 0) {  // for this frame: a connection waits for one frame at a time
+  if (link->granted > 0) {  // granted for this frame: a connection waits for one at a time
     link->granted = 0;
     return true;
   }

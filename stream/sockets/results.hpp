@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a Ticker sends the messages of ticks. ResultsSocket is the program's; a simulation has its
-// own subscribers.
+// The interface through which Ticker sends the messages of ticks. The program uses ResultsSocket. A
+// simulation passes the messages to its own subscribers.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace starling::stream {
 class Results {
  public:
   virtual ~Results() = default;
-  /// Sends some of the messages of a tick that has `of_tick` of them. Each is a multipart message
-  /// of topic, header and chunks.
+  /// Sends some messages of a tick. `of_tick` is the number of all messages of the tick. Each is a
+  /// multipart message of topic, header and chunks.
   virtual void send(std::span<protocol::TickMessage> messages, std::size_t of_tick) = 0;
   /// Returns the number of current subscriptions to `topic`.
   virtual std::uint64_t subscriber_count(std::string_view topic) const = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each I/O thread matches a message with its own subscribers, who share the message's frames: see
-// results_socket.hpp.
+// Each I/O thread matches a message with its own subscribers. All subscribers share the message's
+// frames. See results_socket.hpp.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <atomic>
@@ -24,14 +24,15 @@ using zmtp::WireMessage;
 namespace {
 
 constexpr std::size_t ticks_max = 64;
-// The topics of one connection have at most this many bytes for each that it may have.
+// The topics of one connection have at most subscriber_topics_max times this many bytes.
 constexpr std::size_t bytes_per_topic = 64;
-// The topics of all connections together. Each takes a few hundred bytes.
+// The most topics of all connections together. Each topic takes a few hundred bytes.
 constexpr std::size_t topics_max = std::size_t{1} << 18;
-// Each connection may have this many topics in any case, so that others cannot shut it out.
+// Each connection may have this many topics in any case, so that other connections cannot shut it
+// out.
 constexpr std::size_t free_topics = 64;
-// If more bytes of messages wait than this many times subscriber_bytes_max, subscribers who read
-// nothing must go.
+// If more bytes of messages wait than this many times subscriber_bytes_max, subscribers that read
+// nothing are cut.
 constexpr std::size_t full_queues_max = 8;
 // The memory of a waiting message besides its frames.
 constexpr std::size_t message_bytes_besides = 256;
@@ -42,10 +43,12 @@ struct Publication {
   std::size_t messages_max = 0;
 };
 
-/// How many subscriptions there are. I/O threads count, and the loop reads.
+/// The number of subscriptions to each topic. I/O threads change the numbers, and the loop reads
+/// them.
 class TopicCounts {
  public:
-  /// Returns false if there are too many topics, unless the topic is free in any case.
+  /// Counts a subscription. Returns false, and counts nothing, if there are too many subscriptions
+  /// and this one is not free.
   bool join(std::string_view topic, bool is_free) {
     const std::lock_guard lock(mutex_);
     if (!is_free && total_ >= topics_max) return false;
@@ -87,7 +90,7 @@ class TopicCounts {
 struct ResultsSocket::State final : zmtp::Traffic {
   using Subscriber = Subscriptions<Connection>::Subscriber;
 
-  /// What one I/O thread has.
+  /// The subscribers of one I/O thread, and the messages on their way to it.
   struct Desk {
     Desk(State& state, boost::asio::io_context& loop)
         : mailbox(loop, [this, &state] { state.publish(*this); }) {}
@@ -116,7 +119,8 @@ struct ResultsSocket::State final : zmtp::Traffic {
     return desk_of(connection).subscriptions.find(connection.link()->number);
   }
 
-  // Traffic: on I/O threads. Subscriptions need no room: they are short, and become no request.
+  // Traffic. I/O threads call these functions. Subscriptions need no room: they are short, and do
+  // not wait for the loop.
 
   bool take_room(Connection&, std::size_t) override { return true; }
   void return_room(Connection&, std::size_t) override {}
@@ -190,9 +194,9 @@ struct ResultsSocket::State final : zmtp::Traffic {
     for (const auto& connection : touched) connection->flush();
   }
 
-  // On the loop
+  // The loop calls the functions from here on.
 
-  /// Returns the message, whose bytes count as waiting while anyone holds it.
+  /// Returns the message for the wire. Its bytes count as waiting until it is destroyed.
   std::shared_ptr<const WireMessage> to_wire(protocol::TickMessage message) {
     std::vector<zmtp::WirePart> parts;
     parts.reserve(2 + message.chunks.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results endpoint: speaks ZMTP as an XPUB socket of ZeroMQ would. ResultsSocket sends tick
 // messages and counts subscriptions. A subscriber gets a multipart message whole or not at all. A
-// subscriber that reads too slowly loses the messages beyond its budget of bytes, and costs no
-// other subscriber anything. Server owns the ResultsSocket, and Ticker sends through it.
+// subscriber that reads too slowly loses the messages beyond its limits, and does not delay other
+// subscribers. Server owns the ResultsSocket, and Ticker sends through it.
 #pragma once
 
 #include <cstddef>
@@ -36,9 +36,9 @@ struct ResultsSocketOptions {
   zmtp::IoThreadRange io_threads{};
   /// Connections beyond this number are closed at once.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
-  const zmtp::Authentication* authentication = nullptr;  ///< null: everyone is anonymous
-  /// Returns whether the principal may subscribe to the topic. If not, its connection is cut. I/O
-  /// threads call it, several at a time. Empty: everyone may.
+  const zmtp::Authentication* authentication = nullptr;  ///< null: all peers are anonymous
+  /// Returns whether the principal may subscribe to the topic. If not, its connection is cut.
+  /// Several I/O threads may call it at the same time. Empty: every principal may subscribe.
   std::function<bool(zmtp::PrincipalId, std::string_view topic)> may_subscribe{};
 };
 
@@ -59,12 +59,12 @@ class ResultsSocket final : public Results {
   std::size_t connection_count() const;
   /// Returns the number of connections closed so far because of connections_max.
   std::uint64_t refused_count() const;
-  /// How often peers that broke a rule were cut.
+  /// Returns how often peers were cut because they broke a rule, by the rule.
   const zmtp::FaultCounts& faults() const;
   /// Returns the bytes of sent messages that still wait for at least one subscriber.
   std::size_t waiting_bytes() const;
-  /// Returns the number of messages so far that a slow subscriber has lost. A message that several
-  /// subscribers lose counts once for each.
+  /// Returns the number of messages that slow subscribers have lost so far. A message that several
+  /// subscribers lose counts once for each of them.
   std::uint64_t dropped_count() const;
 
   /// Returns the number of current subscriptions to all topics together.

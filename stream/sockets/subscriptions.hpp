@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subscriptions of one I/O thread's subscribers, and the messages that wait for each
-// subscriber. ResultsSocket has one for each of its threads.
+// subscriber. ResultsSocket has Subscriptions for each of its I/O threads.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace starling::stream {
 
-/// `Connection` is the connection's type. A test needs no sockets.
+/// The type of connections is a parameter, so that tests need no sockets.
 template <class Connection>
 class Subscriptions {
  public:
@@ -44,7 +44,7 @@ class Subscriptions {
     subscribers_.erase(found);
   }
 
-  /// Returns false, and does nothing, if the subscriber has the topic.
+  /// Returns false, and does nothing, if the subscriber has the topic already.
   bool join(Subscriber& subscriber, std::string_view topic) {
     if (!subscriber.topics.emplace(topic).second) return false;
     subscriber.topic_bytes += topic.size();
@@ -87,10 +87,10 @@ class Subscriptions {
     if (--size->second == 0) sizes_.erase(size);
   }
 
-  std::unordered_map<std::uint64_t, Subscriber> subscribers_;  ///< their addresses stay valid
+  std::unordered_map<std::uint64_t, Subscriber> subscribers_;  ///< addresses of values stay valid
   // A tree, because peers choose the topics and could choose them to collide in a hash table.
   std::map<std::string, std::vector<Subscriber*>, std::less<>> listed_;
-  std::map<std::size_t, std::size_t> sizes_;  ///< how many subscriptions have a topic of this size
+  std::map<std::size_t, std::size_t> sizes_;  ///< number of subscriptions, by the topic's size
   std::uint64_t messages_ = 0;
 };
 
