@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text that costs time to make and is asked for often: it is made again only when it is old.
+// A text that is slow to make and often read. It is made again only when it is older than a period.
 // Server answers /metrics with it, so that many scrapes do not hold the loop.
 #pragma once
 

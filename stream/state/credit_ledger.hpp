@@ -32,7 +32,7 @@ class CreditLedger {
   /// belong to different sessions.
   Credit most_taken() const;
 
-  /// Returns whether the session has taken credit now.
+  /// Returns whether the session has taken credit and not given all of it back.
   bool has_taken(std::uint64_t session) const;
 
   void open(std::uint64_t session);

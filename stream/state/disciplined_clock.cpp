@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells drift from steps, and slews: see disciplined_clock.hpp.
+// Follows drift of the wall clock slowly, and steps only after a time: see disciplined_clock.hpp.
 #include "starling/stream/state/disciplined_clock.hpp"
 
 #include <algorithm>
@@ -35,14 +35,14 @@ std::int64_t DisciplinedClock::read(std::int64_t steady_us, std::int64_t wall_us
     time_us_ = std::max(wall_us, first_us_);
   }
   const std::int64_t passed_us = std::max<std::int64_t>(steady_us - steady_us_, 0);
-  const std::int64_t wall_moved_us = wall_us - wall_us_ - passed_us;  // beside the steady clock
+  const std::int64_t wall_moved_us = wall_us - wall_us_ - passed_us;  // how far it was set
   steady_us_ += passed_us;
   wall_us_ = wall_us;
   time_us_ = std::min(saturating_add(time_us_, passed_us), time_us_limit);
 
   const std::int64_t behind_us = wall_us_ - time_us_;
   if (std::abs(behind_us) <= slewed_us) {
-    if (is_apart() && std::abs(wall_moved_us) > slewed_us) ++steps_;  // it was set right again
+    if (is_apart() && std::abs(wall_moved_us) > slewed_us) ++steps_;  // the clock was set right
     apart_since_us_.reset();
     const std::int64_t most_us = part_of(passed_us, slew_divisor);
     time_us_ += std::clamp(behind_us, -most_us, most_us);
@@ -53,8 +53,8 @@ std::int64_t DisciplinedClock::read(std::int64_t steady_us, std::int64_t wall_us
   return time_us_;
 }
 
-/// Returns the share of the time that has passed, in whole microseconds. What is left over counts
-/// in the next call, because calls may be less than `divisor` microseconds apart.
+/// Returns `passed_us` / `divisor`. The remainder counts in the next call, because calls may be
+/// less than `divisor` microseconds apart.
 std::int64_t DisciplinedClock::part_of(std::int64_t passed_us, std::int64_t divisor) {
   const std::int64_t whole_us = std::min(left_over_us_, divisor - 1) + passed_us;
   left_over_us_ = whole_us % divisor;

@@ -22,12 +22,12 @@ class DisciplinedClock {
 
   explicit DisciplinedClock(std::int64_t adopt_after_us) : adopt_after_us_(adopt_after_us) {}
 
-  /// The time goes on from `time_us`, also if the wall clock is behind. Call it before read().
+  /// Makes the time go on from `time_us`, even if the wall clock is behind. Call it before read().
   void go_on_from(std::int64_t time_us) { first_us_ = time_us; }
 
   /// Returns the time now. `steady_us` never decreases from call to call. The first call returns
-  /// `wall_us`, or the time of go_on_from() if that is later. No call returns less than the one
-  /// before.
+  /// `wall_us`, or the time of go_on_from() if that is later. No call returns an earlier time than
+  /// the call before it.
   std::int64_t read(std::int64_t steady_us, std::int64_t wall_us);
 
   /// Returns whether the wall clock has been ahead for long enough, so that adopt() would follow
@@ -42,8 +42,9 @@ class DisciplinedClock {
   /// Returns how far the wall clock was ahead of the time at the last read(); negative: behind.
   std::int64_t offset_us() const { return wall_us_ - time_us_; }
 
-  /// Returns the sentence to log now about a step that is not followed, at most one in ten seconds
-  /// for new steps and one in a minute for one that lasts. Otherwise returns std::nullopt.
+  /// Returns the sentence to log now about a step that the time does not follow; std::nullopt: log
+  /// nothing. There is at most one sentence in ten seconds for new steps, and one in a minute for a
+  /// step that lasts.
   std::optional<std::string> sentence();
 
  private:
@@ -55,7 +56,7 @@ class DisciplinedClock {
   std::int64_t adopt_after_us_;
   std::int64_t first_us_ = std::numeric_limits<std::int64_t>::min();
   bool has_started_ = false;
-  /// Time of the steady clock at the last read; the next two are of that read, too.
+  /// The steady clock, the wall clock and the returned time at the last read().
   std::int64_t steady_us_ = 0;
   std::int64_t wall_us_ = 0;
   std::int64_t time_us_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fair queueing with a virtual clock: an owner that begins to ask starts at the time of the others,
-// so it cannot save up time, and each job moves its owner ahead by what it took. See
-// fair_queue.hpp.
+// Fair queueing with a virtual clock. Each job moves its owner ahead by the time that the job took.
+// An owner that comes back starts at the time of the owner that was served last, so it cannot save
+// up time. See fair_queue.hpp.
 #include "starling/stream/state/fair_queue.hpp"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace starling::stream {
 
 namespace {
 
-/// While the jobs that run are expected to take longer than this, no other begins: what has begun
-/// cannot be overtaken.
+/// While the running jobs are expected to take longer than this, no other job begins: a job that
+/// has begun cannot be overtaken.
 constexpr std::int64_t running_us_enough = 1000;
-/// Accounts without jobs are forgotten beyond this number.
+/// If there are more accounts than this, those without jobs are forgotten.
 constexpr std::size_t idle_accounts_max = 4096;
 
 }  // namespace
@@ -71,8 +71,8 @@ FairQueue::Accounts::iterator FairQueue::next() {
   return found;
 }
 
-// The engine takes one question after the other, so the time until the last answer was another
-// question's.
+// The engine answers one question after another, so the time before the last answer belongs to the
+// question before this one.
 void FairQueue::ended(Owner owner, std::int64_t now_us) {
   Account& account = accounts_[owner];
   check_invariant(!account.running.empty(), "a job that ends has begun");

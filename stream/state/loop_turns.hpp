@@ -13,8 +13,8 @@ inline std::int64_t cpu_ns(clockid_t clock) {
   clock_gettime(clock, &time);
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
-/// Returns the processor time of the calling thread. A thread that waits or is preempted takes
-/// none.
+/// Returns the processor time of the calling thread. It does not grow while the thread waits or is
+/// preempted.
 inline std::int64_t thread_cpu_ns() {
   return cpu_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -23,15 +23,15 @@ inline std::int64_t process_cpu_ns() {
   return cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/// The time of a turn is the loop's processor time and the time for which the loop has waited for
-/// the thread beside it. It does not contain the time in which the loop has nothing to do, or in
-/// which other programs run. One clock is read for each turn.
+/// The time of a turn is the loop's processor time plus the time for which the loop has waited for
+/// the thread beside it. Time in which the loop has nothing to do, or in which other programs run,
+/// does not count. A turn costs one read of a clock.
 class LoopTurns {
  public:
   /// Call begin() on the loop's thread, before the first turn.
   void begin() { ended_ns_ = thread_cpu_ns(); }
-  /// Ends a turn. `waited_us` is all the time that the loop has waited so far. Returns the turn's
-  /// time in nanoseconds.
+  /// Ends a turn. `waited_us` is how long the loop has waited so far, over all turns. Returns the
+  /// turn's time in nanoseconds.
   std::int64_t end(std::int64_t waited_us) {
     const std::int64_t now_ns = thread_cpu_ns();
     const std::int64_t turn_ns = now_ns - ended_ns_ + (waited_us - waited_us_) * 1000;

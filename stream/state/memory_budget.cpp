@@ -18,9 +18,9 @@ namespace {
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t read_every_us = 10'000;
 constexpr double below_again = 0.98;
-constexpr double copying_part = 0.97;  // of the limits: what may be in use while an array grows
+constexpr double copying_part = 0.97;  // part of the limits that may be in use while an array grows
 
-/// Returns the number in the file; no_limit if there is no such file or it says "max".
+/// Returns the number in the file; no_limit if there is no file or its text is "max".
 std::uint64_t limit_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t bytes = no_limit;
@@ -28,8 +28,8 @@ std::uint64_t limit_in(const std::string& path) {
   return no_limit;
 }
 
-/// Returns the least limit of the group `path` and of all groups above it. In a container the path
-/// may be the one outside it. Its own group is then at `mount` itself.
+/// Returns the least limit of the group `path` and of all groups above it. In a container, `path`
+/// may be the group's path outside the container. The group is then at `mount` itself.
 std::uint64_t least_of_groups(const std::string& mount, std::string path,
                               std::initializer_list<const char*> files) {
   std::uint64_t least = no_limit;
@@ -43,7 +43,7 @@ std::uint64_t least_of_groups(const std::string& root) {
   std::uint64_t least = no_limit;
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    // hierarchy:controllers:path; version 2 is hierarchy 0 and names no controllers
+    // A line is hierarchy:controllers:path. Version 2 is hierarchy 0 and names no controllers.
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;

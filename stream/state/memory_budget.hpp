@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says whether the process may hold more. A server that reaches its budget refuses to hold more and
-// goes on, instead of being ended by the system. Growth asks it before the tables grow.
+// Decides whether the process may take more memory. A server that has used up its budget refuses
+// requests that need more and goes on, so that the system does not kill it. Growth calls has_room()
+// before the tables grow.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,14 @@ struct MemoryLimits {
 
 MemoryUse memory_use();
 
-/// Returns the least of the machine's memory and of the limits that the control groups of this
-/// process set (version 1 or 2, the whole path up to the root), and RLIMIT_AS. The files are read
-/// below `root`; tests have another one than "".
+/// Returns two limits. `resident` is the least of the machine's memory and of the limits of this
+/// process's control groups (version 1 or 2, the whole path up to the root). `address_space` is
+/// RLIMIT_AS. The files of the groups are read below `root`, which is not empty in tests.
 MemoryLimits memory_limits(const std::string& root = "");
 
 class MemoryBudget {
  public:
-  /// The part of the limits that a budget is by default.
+  /// By default, a budget is this part of the limits.
   static constexpr double part = 0.85;
 
   struct Options {
@@ -44,15 +45,15 @@ class MemoryBudget {
 
   /// Returns whether less than the budget is in use. `now_us` is a time of the steady clock.
   /// Reading the use takes some microseconds, so it is read at most once in 10 ms. Bytes that were
-  /// passed to expect() since then count as used. Once the budget is used up, there is no room
-  /// until the use is 2 % below it. `copied_bytes` are those that a growing array needs for a
-  /// moment; with them, the use must stay within the limits themselves.
+  /// passed to expect() since the last read count as used. After false, returns true only when the
+  /// use is 2 % below the budget. `copied_bytes` is what a growing array needs for a moment. With
+  /// it, the use may exceed the budget, but must stay 3 % below the limits themselves.
   bool has_room(std::int64_t now_us, std::uint64_t copied_bytes = 0);
   /// Counts bytes that the process is about to use.
   void expect(std::uint64_t bytes) { expected_ += bytes; }
 
   std::uint64_t bytes_max() const { return bytes_max_; }
-  /// Returns the bytes that were in use at the last look, in bytes of resident memory.
+  /// Returns the bytes of resident memory when has_room() last read the use.
   std::uint64_t used() const { return use_.resident; }
 
  private:

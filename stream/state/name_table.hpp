@@ -28,11 +28,11 @@ class NameTable {
 
   /// The session or principal that sends names.
   struct Teller {
-    std::uint64_t& names;     ///< how many names it has added so far; put() increments the number
+    std::uint64_t& names;     ///< how many names it has added; put() increments the number
     std::uint64_t names_max;  ///< how many names it may add
-    /// Why names beyond names_max are rejected.
+    /// The reason with which names beyond names_max are rejected.
     protocol::RowReason too_many = protocol::RowReason::too_many_names_of_session;
-    std::uint32_t owner = 0;        ///< the owner of the names
+    std::uint32_t owner = 0;        ///< owner number that new names get
     bool may_change_others = true;  ///< may also send the names of other owners again
   };
   /// Stores the name `text` of the object `id`. Returns RowReason::none, or why the name is
@@ -45,7 +45,7 @@ class NameTable {
 
   /// Returns the stored name of `id`; empty if no name is stored for `id`.
   std::string_view find(ObjectId id) const;
-  /// As find(), for threads beside the one that calls put(). A name stays where it is once stored.
+  /// Like find(), but for other threads than the one that calls put(). A stored name does not move.
   std::string_view find_beside(ObjectId id) const;
 
   struct StoredName {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the log's sentence about skipped ticks, at most once in ten seconds. The sentence names
-// the slowest stage of the slowest tick, or says that the system did not run the server. Ticker
-// passes the times of every tick to this class.
+// Makes the log's sentence about skipped ticks, at most once in ten seconds. The sentence names the
+// slowest stage of the slowest tick, or says that the system did not run the server. Ticker passes
+// the times of every tick to this class.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class OverrunLog {
  public:
   explicit OverrunLog(std::int64_t period_us) : period_us_(period_us) {}
 
-  /// Counts the ticks that were due. `skipped` of them are skipped. If `begins` is true, one more
-  /// tick was due and begins now.
+  /// Counts `skipped` ticks that were due and are skipped and, if `begins` is true, one more tick
+  /// that was due and begins now.
   void due(bool begins, std::uint64_t skipped) {
     due_ += skipped + (begins ? 1 : 0);
     skipped_ += skipped;
   }
-  /// Says that `ticks` of the skipped ones were due while the system did not run the server, for
-  /// `late_us`.
+  /// Call it when the system did not run the server for `late_us`. `ticks` of the skipped ticks
+  /// were due in this time.
   void stalled(std::uint64_t ticks, std::int64_t late_us) {
     stalled_ += ticks;
     late_us_ = std::max(late_us_, late_us);
@@ -54,7 +54,7 @@ class OverrunLog {
 
   std::int64_t period_us_;
   std::optional<std::int64_t> logged_us_;
-  /// Ticks due since the last sentence; all members below count from there, too.
+  /// Ticks due since the last sentence. All members below are since the last sentence, too.
   std::uint64_t due_ = 0;
   std::uint64_t skipped_ = 0;
   std::uint64_t stalled_ = 0;  ///< skipped ticks that a stall explains

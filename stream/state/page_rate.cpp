@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares when a session's next page is due with the time: see page_rate.hpp.
+// A session may read a page up to burst - 1 intervals before it is due: see page_rate.hpp.
 #include "starling/stream/state/page_rate.hpp"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ class PageRate {
 
  private:
   PageRateLimits limits_;
-  /// The key is the session; the value is when its next page is due.
+  /// The time at which each session's next page is due. The key is the session.
   std::unordered_map<std::uint64_t, std::int64_t> due_us_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sender of a request and its bytes, as ServerCore takes them. The commands endpoint, HTTP and
-// WebSockets pass both on.
+// The sender of a request, and the request's bytes. The commands endpoint, HTTP and WebSockets pass
+// both to ServerCore.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace starling::stream {
 
 /// The peer that sent a request and gets the reply.
 struct Peer {
-  /// The number of its connection. The server counts connections, so no peer can choose one.
+  /// The number of the peer's connection. The server counts connections, so no peer can choose its
+  /// number.
   std::uint64_t connection = 0;
   bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
   bool in_process = false;     ///< the server's own HTTP endpoint, not a client of the commands

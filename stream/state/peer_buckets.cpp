@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each token that is taken moves the time at which the bucket is full by one interval: see
-// peer_buckets.hpp.
+// A bucket is kept as the time at which it will be full. Each taken token moves this time by one
+// interval: see peer_buckets.hpp.
 #include "starling/stream/state/peer_buckets.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token bucket for each peer. It bounds how often a peer may do something, in bounded memory.
-// SessionRequests limits guesses of session ids with it, and Replies lines of the log. The caller
-// passes the time.
+// A token bucket for each peer, in bounded memory. A bucket limits how often its peer may do
+// something. SessionRequests limits guesses of session ids, Replies limits lines of the log, and
+// TokenGate limits wrong tokens. The caller passes the time.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace starling::stream {
 
 struct PeerBucketLimits {
-  std::int64_t burst = 1;  ///< how often a peer may do it at once: at least 1
-  /// Time until the peer may do it once more, when the burst is used up.
+  std::int64_t burst = 1;  ///< tokens of a full bucket: at least 1
+  /// Time in which a bucket gets one token.
   std::int64_t interval_us = 1;
   std::size_t peers_max = 1u << 12;  ///< further peers share one bucket
 };
@@ -35,7 +35,8 @@ class PeerBuckets {
   bool has_token(std::int64_t full_at_us, std::int64_t now_us) const;
 
   PeerBucketLimits limits_;
-  /// The time at which the bucket of each peer will be full. It tells how many tokens are missing.
+  /// The time when the bucket of each peer will be full. The number of missing tokens follows from
+  /// it.
   std::unordered_map<std::uint64_t, std::int64_t> full_at_us_;
   /// The time when the bucket that all further peers share will be full.
   std::int64_t others_full_at_us_ = 0;

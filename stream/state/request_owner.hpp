@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner whose turns and shares of the server a request takes: its principal, on all connections
-// together, or without keys its connection. FairQueue and SnapshotStore count by owner.
+// The owner that a request is counted for. With keys, it is the principal, on all its connections
+// together; without keys, it is the connection. FairQueue and SnapshotStore count by owner.
 #pragma once
 
 #include <compare>

@@ -54,7 +54,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
   return Opened{id, false, first_sequence - 1, replaced};
 }
 
-/// All of it, or nothing if memory runs out.
+/// Adds the session. Changes nothing if memory runs out.
 void SessionTable::add(std::uint64_t id, Session session) {
   std::list<std::uint64_t> entry{id};
   std::size_t& of_principal = counts_[session.principal];
@@ -122,7 +122,7 @@ bool SessionTable::has_unanswered(std::uint64_t session) const {
                              [](const Sent& sent) { return !sent.reply; });
 }
 
-/// Returns the session that gives way to a new one.
+/// Returns the session that gives way to a new one; sessions_.end(): no session does.
 SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t now_us,
                                                                   const GivingWay& whose) {
   const auto may_give_way = [&](const Sessions::iterator& session) {

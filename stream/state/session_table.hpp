@@ -2,7 +2,7 @@
 // The table of sessions. The table keeps each session's last sequence number and last replies. A
 // request that is sent again gets the same reply and is not applied twice. A session belongs to the
 // connection that has opened or resumed it last. Its id is random: a client that does not know the
-// id can neither use nor resume the session. Callers has the table. The functions get the time.
+// id can neither use nor resume the session. Callers has the table. The caller passes the time.
 #pragma once
 
 #include <cstddef>
@@ -37,19 +37,20 @@ struct SessionLimits {
   std::uint64_t names_max = 1u << 20;
 };
 
-/// The numbers of streams and names that a session has created and that exist. Names are never
-/// removed.
+/// The number of existing streams that a session has created, and the number of names that it was
+/// the first to send. Names are never removed.
 struct SessionTaken {
   std::uint64_t streams = 0;
   std::uint64_t names = 0;
 };
 
-/// Whose connection opens a session.
+/// The principal whose connection opens a session.
 struct SessionOwner {
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
   /// The most sessions of this principal.
   std::uint64_t sessions_max = std::numeric_limits<std::uint64_t>::max();
-  /// Whether SessionLimits::connection_sessions_max counts. Not for the server's own endpoints.
+  /// Whether SessionLimits::connection_sessions_max applies. It does not apply to the server's own
+  /// endpoints.
   bool has_connection = true;
 };
 
@@ -60,8 +61,8 @@ using SequencedReply =
 class SessionTable {
  public:
   /// `random` returns 64 bits that no client can predict. They become the ids of sessions.
-  /// `has_arriving` returns whether requests of a session have come that the table does not know
-  /// yet. Such a session does not give way.
+  /// `has_arriving` returns whether the server holds requests of a session that have not reached
+  /// the table yet. The session then does not give way.
   SessionTable(
       const SessionLimits& limits, std::function<std::uint64_t()> random,
       std::function<bool(std::uint64_t session)> has_arriving = [](std::uint64_t) {
@@ -79,29 +80,28 @@ class SessionTable {
   struct Opened {
     std::uint64_t session = 0;
     bool resumed = false;
-    std::uint64_t last_sequence = 0;      ///< up to here, all requests are answered
-    std::optional<Forgotten> replaced{};  ///< the session that was forgotten for the new one
+    std::uint64_t last_sequence = 0;      ///< all requests up to this number are answered
+    std::optional<Forgotten> replaced{};  ///< the session that gave way
   };
   /// Resumes `resume_session` for `connection` if the session exists and belongs to the same
   /// principal. Otherwise opens a new session, whose first request has the number `first_sequence`.
-  /// If there are already sessions_max sessions, the new session replaces the oldest session that
-  /// was opened and never used. A flood of Hello requests therefore keeps no other client out. If
-  /// there is none, the new session replaces the session that has been silent longest, for
-  /// gives_way_us at least, among those without an unanswered request. If there is none either,
-  /// opens no session and returns std::nullopt. If the principal or the connection has as many
-  /// sessions as it may have, the new one replaces one of its own, by the same rules. A session
-  /// that a connection resumes counts as a further one of the connection.
+  /// If there are already sessions_max sessions, an old session gives way. The first choice is the
+  /// oldest session that was never used, so that a flood of Hello requests keeps no other client
+  /// out. The second choice is the session that has been silent longest, for at least gives_way_us,
+  /// and has no unanswered request. If no session may give way, opens none and returns
+  /// std::nullopt. If the principal or the connection has as many sessions as it may have, one of
+  /// its own sessions gives way, by the same rules. A session that a connection resumes counts as a
+  /// new session of the connection.
   std::optional<Opened> open(std::uint64_t connection, std::uint64_t resume_session,
                              std::uint64_t first_sequence, std::int64_t now_us,
                              const SessionOwner& owner = {});
 
-  /// Returns whether the principal has this session, on whatever connection.
+  /// Returns whether the principal has this session, on any connection.
   bool has(zmtp::PrincipalId principal, std::uint64_t session) const;
-  /// Returns the number of the principal's sessions.
   std::size_t count_of(zmtp::PrincipalId principal) const;
-  /// Returns the number of the connection's sessions.
   std::size_t count_of(std::uint64_t connection) const;
-  /// Returns the most sessions of any connection.
+  /// Returns the most sessions of any connection. Sessions from the log that no client has resumed
+  /// do not count.
   std::size_t most_of_connection() const;
 
   bool contains(std::uint64_t session) const { return sessions_.contains(session); }
@@ -114,7 +114,7 @@ class SessionTable {
   /// Forgets the session. Returns false, and does nothing, if the session does not exist or belongs
   /// to another connection.
   bool end(std::uint64_t connection, std::uint64_t session);
-  /// A session with what must outlive a restart.
+  /// The part of a session that outlives a restart.
   struct SessionState {
     struct Sent {
       std::uint64_t body_hash = 0;
@@ -125,15 +125,16 @@ class SessionTable {
     zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
     std::uint64_t last_sequence = 0;
     SessionTaken taken;
-    std::vector<Sent> sent;  ///< ends with last_sequence
+    std::vector<Sent> sent;  ///< the last requests; the newest has the number last_sequence
   };
   /// Returns all sessions, in the order in which they give way.
   std::vector<SessionState> export_state() const;
 
-  // These are for a server that starts with what its log holds.
+  // The functions up to forget() are for a server that starts with a log.
   /// Adds a session of export_state(). It belongs to no connection until a client resumes it.
   void import_session(const SessionState& state, std::int64_t now_us);
-  /// Adds a session as the log has it. It belongs to no connection until a client resumes it.
+  /// Adds a session whose begin is in the log. It belongs to no connection until a client resumes
+  /// it.
   void restore(std::uint64_t session, std::uint64_t first_sequence, std::int64_t now_us,
                zmtp::PrincipalId principal);
   /// Uses up `sequence`, and all numbers before it, as begin() does. Does nothing if the session
@@ -165,10 +166,10 @@ class SessionTable {
 
   /// Uses up `sequence`, the session's next number. Pass the reply to answered() later.
   void begin(std::uint64_t session, std::uint64_t sequence, std::uint64_t body_hash);
-  /// Returns the hash that begin() got with this number; 0 if the session keeps none.
+  /// Returns the hash that begin() got with this number; 0 if the session does not keep it.
   std::uint64_t body_hash_of(std::uint64_t session, std::uint64_t sequence) const;
-  /// Frees the number of a request that could not be carried out, if it is the session's last one
-  /// and has no reply. Otherwise does nothing.
+  /// Frees the number of a request that could not be carried out. Does nothing if the request is
+  /// not the session's last request, or has a reply.
   void take_back(std::uint64_t session, std::uint64_t sequence);
   /// Keeps the reply for resends. Does nothing if the session was forgotten meanwhile.
   void answered(std::uint64_t session, std::uint64_t sequence, SequencedReply reply);
@@ -185,7 +186,7 @@ class SessionTable {
   /// Returns the numbers of streams and names that the session has created so far. The caller
   /// increments them. The session must be in the table.
   SessionTaken& taken(std::uint64_t session) { return sessions_.at(session).taken; }
-  /// Call it when a stream is removed that the session has created. Does nothing if the session has
+  /// Call it when a stream that the session has created is removed. Does nothing if the session has
   /// ended.
   void give_back_stream(std::uint64_t session);
   /// Returns the most streams of any session, and the most names. The two numbers may belong to
@@ -203,16 +204,16 @@ class SessionTable {
     std::int64_t heard_us = 0;
     std::uint64_t last_sequence = 0;
     SessionTaken taken{};
-    std::deque<Sent> sent{};                     ///< ends with last_sequence
-    bool is_used = false;                        ///< it is in used_, otherwise in unused_
-    std::list<std::uint64_t>::iterator place{};  ///< its entry there
+    std::deque<Sent> sent{};                     ///< SessionState::sent
+    bool is_used = false;                        ///< true: it is in used_; false: in unused_
+    std::list<std::uint64_t>::iterator place{};  ///< its entry in used_ or unused_
   };
   using Sessions = std::unordered_map<std::uint64_t, Session>;
 
   std::list<std::uint64_t>& list_of(const Session& session) {
     return session.is_used ? used_ : unused_;
   }
-  /// The owners of which a session gives way to a new one; std::nullopt: any owner.
+  /// The principal and the connection of the session that must give way; std::nullopt: any.
   struct GivingWay {
     std::optional<zmtp::PrincipalId> principal{};
     std::optional<std::uint64_t> connection{};
@@ -221,7 +222,7 @@ class SessionTable {
   void add(std::uint64_t id, Session session);
   static std::uint64_t last_answered(const Session& session);
   void forget(Sessions::iterator session);
-  /// The connection of sessions that the log had, until a client resumes them.
+  /// The connection of a session from the log, until a client resumes it.
   static constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();
 
   void move_to(std::uint64_t connection, Session& session);
@@ -238,8 +239,8 @@ class SessionTable {
   std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;
   /// Number of sessions of each connection.
   std::unordered_map<std::uint64_t, std::size_t> connection_counts_;
-  std::list<std::uint64_t> unused_;  ///< opened and never used, the oldest first
-  std::list<std::uint64_t> used_;    ///< the others, the one that has been silent longest first
+  std::list<std::uint64_t> unused_;  ///< sessions that were never used, the oldest first
+  std::list<std::uint64_t> used_;    ///< all other sessions, the longest silent first
 };
 
 }  // namespace starling::stream

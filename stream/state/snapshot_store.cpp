@@ -14,7 +14,7 @@ namespace starling::stream {
 namespace {
 
 // The time after which a client should try again if the number of snapshots has reached a limit.
-// Within this time, some session usually reads its last page, and its snapshot is released.
+// Within this time, a session usually reads the last page of its snapshot, which is then released.
 constexpr std::int64_t place_retry_us = 200'000;
 
 SnapshotStore::Reservation refused(std::string_view limit, std::int64_t retry_after_us) {
@@ -24,7 +24,7 @@ SnapshotStore::Reservation refused(std::string_view limit, std::int64_t retry_af
 }  // namespace
 
 std::uint64_t snapshot_bytes(std::uint64_t lists, std::uint64_t neighbors, bool has_states) {
-  // A page has one list at least, and the array of their starts may be half empty.
+  // There is at most one page for each list, and the array of page starts may be half empty.
   constexpr std::uint64_t list_bytes =
       sizeof(Answers::List) + sizeof(QueryReport) + 2 * sizeof(std::size_t);
   const std::uint64_t neighbor_bytes = sizeof(Neighbor) + (has_states ? sizeof(NeighborState) : 0);
@@ -42,7 +42,7 @@ Snapshot::Snapshot(std::string stream_name, ReportWith report_with, std::uint64_
   const auto id_of = [&](Slot slot) {
     return std::ranges::lower_bound(queries, slot, {}, &QuerySlot::slot)->id;
   };
-  // The engine may have let the arrays grow to twice what they hold.
+  // The engine's arrays may have room for twice their elements.
   answers.lists.shrink_to_fit();
   answers.neighbors.shrink_to_fit();
   answers.states.shrink_to_fit();
@@ -118,7 +118,8 @@ SnapshotStore::Reservation SnapshotStore::reserve(const Place& place, std::int64
 
 SnapshotStore::Reservation SnapshotStore::take_bytes(Place& place, std::uint64_t bytes) {
   Share& share = shares_.at(place.owner);
-  // `fixed` is what cannot be freed now: snapshots of others, and those that are being copied.
+  // `fixed` is the number of bytes that cannot be freed now: other owners' snapshots, and snapshots
+  // that are being copied.
   const auto check = [&](std::string_view limit, std::uint64_t bytes_max, std::uint64_t fixed) {
     if (bytes > bytes_max) return refused(limit, 0);
     if (fixed > bytes_max - bytes) return refused(limit, place_retry_us);

@@ -2,7 +2,7 @@
 // Snapshots that sessions read page by page. A snapshot is a copy of a stream's lists at one tick.
 // The store limits the number and the bytes of snapshots, the time for which it holds an idle
 // snapshot, and the rate of new snapshots. If an owner takes more than its share, it loses its own
-// oldest snapshot. SessionStores has the store. The functions get the time.
+// oldest snapshot. SessionStores has the store. The caller passes the time.
 #pragma once
 
 #include <cstddef>
@@ -27,20 +27,20 @@
 namespace starling::stream {
 
 struct SnapshotLimits {
-  std::size_t snapshots_max = 64;         ///< held or being copied, of all sessions
-  std::size_t session_snapshots_max = 4;  ///< held or being copied, of one session
-  std::size_t owner_snapshots_max = 16;   ///< held or being copied, of one owner
-  /// Bytes that are held or that may be copied: of all owners together, and of one.
+  std::size_t snapshots_max = 64;         ///< snapshots held or being copied, of all sessions
+  std::size_t session_snapshots_max = 4;  ///< snapshots held or being copied, of one session
+  std::size_t owner_snapshots_max = 16;   ///< snapshots held or being copied, of one owner
+  /// The most bytes of snapshots held or being copied, for all owners together and for one owner.
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
   std::uint64_t owner_bytes_max = std::uint64_t{2} << 30;
-  std::int64_t idle_us = 30'000'000;  ///< a snapshot is dropped if no page is read for longer
+  std::int64_t idle_us = 30'000'000;  ///< a snapshot is dropped if no page is read for this time
   std::int64_t interval_us = 50'000;  ///< average time between new snapshots of one session
   /// How many new snapshots one session may begin at once: at least 1.
   std::int64_t burst = 20;
 };
 
-/// Returns the most bytes of memory that a snapshot of `lists` lists with `neighbors` neighbours
-/// together holds. `has_states`: the stream reports positions or tags.
+/// Returns the most bytes of memory of a snapshot with `lists` lists and, in all lists together,
+/// `neighbors` neighbours. `has_states`: the stream reports positions or tags.
 std::uint64_t snapshot_bytes(std::uint64_t lists, std::uint64_t neighbors, bool has_states);
 
 /// The lists of one stream at one tick, in pages. Each page fits in a chunk.
@@ -60,10 +60,10 @@ struct Snapshot {
   std::string stream;
   ReportWith with;
   std::uint64_t sequence = 0;
-  std::uint64_t place = 0;  ///< place of the server's log after all that the lists follow from
+  std::uint64_t place = 0;  ///< place of the log after all records that the lists depend on
   Answers answers;
   std::vector<QueryReport> reports;  ///< views of `answers`
-  /// For each page, the index in `reports` of its first list; then reports.size().
+  /// The index in `reports` of each page's first list; the last element is reports.size().
   std::vector<std::size_t> page_starts;
 };
 
@@ -71,7 +71,7 @@ class SnapshotStore {
  public:
   explicit SnapshotStore(const SnapshotLimits& limits) : limits_(limits) {}
 
-  /// The place of one snapshot in the limits.
+  /// The session, owner and bytes that one snapshot counts for.
   struct Place {
     std::uint64_t session = 0;
     RequestOwner owner{};
@@ -85,21 +85,21 @@ class SnapshotStore {
     std::int64_t retry_after_us = 0;
     std::string_view limit{};  ///< the limit that is reached; empty if granted
   };
-  /// Reserves a place for one snapshot. Call reserve() before the engine copies the lists. If the
-  /// session or the owner already holds as many snapshots as it may, drops its oldest snapshot
-  /// first, but not if snapshots come too fast. End each granted reservation with pin() or
-  /// cancel().
+  /// Reserves a place for one snapshot. Call reserve() before the engine copies the lists. Refuses,
+  /// and drops nothing, if the session begins snapshots too fast. If the session or the owner
+  /// already holds as many snapshots as it may, drops its oldest snapshot. End each granted
+  /// reservation with pin() or cancel().
   Reservation reserve(const Place& place, std::int64_t now_us);
-  /// Takes the bytes that the snapshot may have, before the engine copies the lists. If they do not
-  /// fit, drops the oldest snapshots of the same owner, but none if they would not fit then either.
-  /// If it refuses, call cancel().
+  /// Takes the bytes that the snapshot may have, before the engine copies the lists. If the bytes
+  /// do not fit, drops the oldest snapshots of the same owner. Refuses, and drops nothing, if that
+  /// would not be enough. If it refuses, call cancel().
   Reservation take_bytes(Place& place, std::uint64_t bytes);
 
-  /// Stores the snapshot in its place, with the bytes that it has. `number` is from next_number().
-  /// The number of each page contains it.
+  /// Stores the snapshot in its place, which now counts the bytes that the snapshot really has.
+  /// `number` is from next_number(), and is a part of the number of each page.
   void pin(const Place& place, std::uint64_t number, std::shared_ptr<const Snapshot> snapshot,
            std::int64_t now_us, zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous);
-  /// Returns the bytes of the principal's snapshots.
+  /// Returns the bytes of the principal's snapshots, without those that are being copied.
   std::uint64_t bytes_of(zmtp::PrincipalId principal) const;
   /// Returns a number for pin(). It is never 0.
   std::uint64_t next_number() { return next_number_++; }
@@ -107,7 +107,7 @@ class SnapshotStore {
   void cancel(const Place& place);
 
   /// Returns the snapshot and marks it as used at `now_us`. Returns nullptr if the session holds no
-  /// snapshot of this number. The snapshot is the same and unchanged for a thread that encodes it.
+  /// snapshot of this number. A snapshot does not change, so other threads may encode it.
   std::shared_ptr<const Snapshot> find(std::uint64_t session, std::uint64_t number,
                                        std::int64_t now_us);
   void release(std::uint64_t number);
@@ -116,7 +116,7 @@ class SnapshotStore {
   void expire(std::int64_t now_us);
 
   std::size_t count() const { return total_; }
-  /// Returns the bytes of all snapshots, and those that may be copied.
+  /// Returns the bytes of all snapshots, with the bytes taken for those that are being copied.
   std::uint64_t bytes() const { return bytes_; }
   /// Returns the most snapshots that any session holds or has reserved.
   std::size_t most_held() const;
@@ -133,7 +133,7 @@ class SnapshotStore {
     std::int64_t due_us = 0;  ///< time at which the next snapshot is due at the steady rate
   };
 
-  /// What one owner has.
+  /// The snapshots of one owner.
   struct Share {
     std::size_t count = 0;
     std::uint64_t bytes = 0;
@@ -151,7 +151,7 @@ class SnapshotStore {
   std::uint64_t next_number_ = 1;
   std::unordered_map<std::uint64_t, Pinned> pinned_;
   std::unordered_map<std::uint64_t, Account> accounts_;
-  std::map<RequestOwner, Share> shares_;  ///< only of owners that have a place
+  std::map<RequestOwner, Share> shares_;  ///< owners that have a snapshot or a reservation
 };
 
 }  // namespace starling::stream

@@ -7,8 +7,8 @@
 
 namespace starling::stream {
 
-/// Returns 64 random bits of the operating system. No number tells anything about another one.
-/// Throws std::system_error if the system has none.
+/// Returns 64 random bits of the operating system, independent of those of all other calls. Throws
+/// std::system_error if getrandom() fails.
 std::uint64_t system_random();
 
 }  // namespace starling::stream

@@ -22,7 +22,7 @@ class TickClock {
   };
 
   /// Returns what to do at `now_us`, a time of the steady clock. If `busy` is true, every tick that
-  /// is due is skipped. Otherwise one tick that is due begins, and further ones are skipped. tau is
+  /// is due is skipped. Otherwise one tick that is due begins, and all others are skipped. tau is
   /// `wall_us`, or the last tau if `wall_us` is earlier, because the wall clock was set back.
   Decision poll(std::int64_t now_us, std::int64_t wall_us, bool busy);
 
