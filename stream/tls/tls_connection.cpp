@@ -22,9 +22,10 @@ using Error = boost::system::error_code;
 
 namespace {
 
-/// The system takes at most about twice this much at a time for a client that does not read.
+/// Send buffer of the client's socket. The system holds at most about twice this number of bytes
+/// for a client that does not read.
 constexpr int relayed_bytes_max = 256 * 1024;
-constexpr int rounds_max = 16;  // before other connections have their turn
+constexpr int rounds_max = 16;  // after them, other connections have their turn
 constexpr std::string_view plain_http_answer =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n"
     "Connection: close\r\n\r\nThis address speaks HTTPS; write https:// in front of it.\n";
@@ -81,7 +82,7 @@ void TlsConnection::beat(std::int64_t now_us) {
     if (leftover || now_us - begun_us_ >= limits_.handshake_us) close();
     return;
   }
-  if (leftover && is_down_ended_) return close();  // the client has been told
+  if (leftover && is_down_ended_) return close();  // the client knows that its answer has ended
   if (!is_down_ending_ && down_->is_empty()) progress_us_ = now_us;
   const std::int64_t limit_us =
       leftover || is_down_ending_ ? limits_.last_bytes_us : limits_.stall_us;
@@ -138,7 +139,7 @@ void TlsConnection::refuse_plain_http() {
   recv(client, dropped.data(), dropped.size(), MSG_DONTWAIT);
 }
 
-/// Says what follows from the result of a call of OpenSSL that has not succeeded.
+/// Returns what follows from `result`, the result of a call of OpenSSL that has not succeeded.
 TlsConnection::Step TlsConnection::tls_step(int result) {
   const int error = SSL_get_error(tls_.get(), result);
   ERR_clear_error();
@@ -164,9 +165,9 @@ TlsConnection::Step TlsConnection::pass_up() {
     held.end = static_cast<std::size_t>(count);
     return Step::progress;
   }
-  // A client that only ends its side still gets its answer. Without a close_notify of TLS the end
-  // may be an attacker's; HTTP/1.1 says the length of each request, so a part is never taken for
-  // the whole.
+  // A client that ends only its own side still gets its answer. An end without a close_notify of
+  // TLS may come from an attacker. It does no harm: HTTP/1.1 gives the length of each request, so a
+  // cut request is not taken for a whole one.
   const auto reason = ERR_GET_REASON(ERR_peek_error());
   const int error = SSL_get_error(tls_.get(), count);
   if (error == SSL_ERROR_ZERO_RETURN ||
@@ -180,7 +181,8 @@ TlsConnection::Step TlsConnection::pass_up() {
   return tls_step(count);
 }
 
-/// HttpServer reads no more. What it has written before still goes to the client.
+/// Call it when HttpServer reads no more. Drops the client's bytes. The bytes that HttpServer has
+/// written still go to the client.
 TlsConnection::Step TlsConnection::drop_up() {
   if (is_down_ended_) return Step::ended;
   up_->begin = up_->end = 0;
@@ -195,12 +197,13 @@ TlsConnection::Step TlsConnection::pass_down() {
   if (held.is_empty()) {
     const ssize_t count =
         recv(server_.native_handle(), held.bytes.data(), held.bytes.size(), MSG_DONTWAIT);
-    // HttpServer may close its side before it has read everything. That is an end too.
+    // ECONNRESET: HttpServer has closed its side before it had read everything. This is an end,
+    // too.
     if (count < 0 && errno != ECONNRESET) return would_block() ? Step::waits : Step::ended;
     if (count <= 0) return end_down();
     held.begin = 0;
     held.end = static_cast<std::size_t>(count);
-    progress_us_ = steady_now_us();  // the client's time begins
+    progress_us_ = steady_now_us();  // the client's time limit begins
   }
   ERR_clear_error();
   const int sent = SSL_write(tls_.get(), held.bytes.data() + held.begin,
@@ -211,7 +214,8 @@ TlsConnection::Step TlsConnection::pass_down() {
   return Step::progress;
 }
 
-/// Tells the client that nothing more comes. HttpServer may still read from it for a while.
+/// Sends the client the end of the server's bytes. HttpServer may still read the client's bytes for
+/// a while.
 TlsConnection::Step TlsConnection::end_down() {
   if (!std::exchange(is_down_ending_, true)) progress_us_ = steady_now_us();
   ERR_clear_error();

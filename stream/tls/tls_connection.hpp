@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection of TlsRelay: TLS on one side, plain bytes on the other. It holds at most 16 KiB in
-// each direction, and reads no more until they have gone on, so a slow side slows the other down.
+// each direction, and reads more only when these are sent, so a slow side slows the other side
+// down.
 #pragma once
 
 #include <array>
@@ -18,22 +19,22 @@ struct ssl_st;  // OpenSSL's SSL
 
 namespace starling::stream {
 
-/// Only the thread of the sockets calls the functions.
+/// Only the thread of TlsRelay calls the functions.
 class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
  public:
   using Client = boost::asio::ip::tcp::socket;
   using Server = boost::asio::local::stream_protocol::socket;
 
-  /// `ended` is called once.
+  /// close() calls `ended`, once.
   TlsConnection(std::shared_ptr<ssl_ctx_st> context, Client client, Server server,
                 const TlsLimits& limits, TlsCounts& counts,
                 std::function<void(TlsConnection*)> ended);
   ~TlsConnection();
 
   void start();
-  /// Cuts the connection if one of its limits on time has passed. Call it a few times a second.
+  /// Cuts the connection if one of the times in TlsLimits has passed. Call it a few times a second.
   void beat(std::int64_t now_us);
-  /// Returns whether HttpServer has closed its side, and only its last bytes are passed on.
+  /// Returns whether HttpServer has closed its side, so that only its last bytes are passed on.
   bool is_leftover();
   void close();
 
@@ -71,7 +72,7 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   std::unique_ptr<Bytes> down_;  ///< bytes that go from the server to the client
   bool is_up_ended_ = false;
   bool is_down_ending_ = false;  ///< HttpServer writes no more
-  bool is_down_ended_ = false;   ///< the client has been told that the server's bytes end
+  bool is_down_ended_ = false;   ///< the client has got the end of the server's bytes
   bool is_closed_ = false;
   bool wants_client_read_ = false;
   bool wants_client_write_ = false;
@@ -80,7 +81,7 @@ class TlsConnection : public std::enable_shared_from_this<TlsConnection> {
   bool waits_server_read_ = false;
   bool waits_server_write_ = false;
   std::int64_t begun_us_;
-  std::int64_t progress_us_;  ///< time when the client last took bytes, or none waited for it
+  std::int64_t progress_us_;  ///< time when the client last took bytes, or no bytes waited
 };
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes the files' text to OpenSSL: see tls_context.hpp. A file is opened once, and its mode is
-// that of the opened file, so it cannot be exchanged between the check and the reading.
+// Passes the files' text to OpenSSL: see tls_context.hpp. A file is opened once, and the mode of
+// the opened file is checked, so another file cannot take its place before the reading.
 #include "starling/stream/tls/tls_context.hpp"
 
 #include <array>
@@ -66,7 +66,8 @@ int no_password(char*, int, int, void*) {
   return -1;
 }
 
-/// Uses the first certificate of the file as the server's, and sends the others with it.
+/// Uses the first certificate of the file as the server's. The server sends the issuers'
+/// certificates after it with its own.
 Certificate use_certificates(SSL_CTX* context, const std::string& path) {
   static constexpr const char* flag = "--tls-cert";
   const std::string text = text_of(flag, path, 0);
@@ -102,7 +103,7 @@ void use_key(SSL_CTX* context, const std::string& path, const std::string& certi
     refuse(flag, path, "is not the key of the certificate in " + certificate);
 }
 
-/// Chooses HTTP/1.1 if the client names it. Without a common protocol, none is named.
+/// Chooses HTTP/1.1 if the client offers it. Otherwise, the server names no protocol.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length,
                     const unsigned char* offered, unsigned offered_length, void*) {
   static constexpr std::array<unsigned char, 9> http{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
@@ -118,7 +119,8 @@ std::shared_ptr<SSL_CTX> new_context() {
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1)
     throw std::runtime_error("--tls-cert: the system's OpenSSL has no TLS 1.3");
-  // The large groups that OpenSSL also offers cost a client nothing and this thread milliseconds.
+  // With OpenSSL's larger groups, a handshake would cost this thread milliseconds, and a client
+  // nothing.
   if (SSL_CTX_set1_groups_list(context.get(), "X25519:P-256:P-384") != 1)
     throw std::runtime_error("--tls-cert: the system's OpenSSL has no curves for TLS 1.3");
   // Without tickets, no secret outlives a connection, and no early data can be sent twice.
@@ -129,7 +131,8 @@ std::shared_ptr<SSL_CTX> new_context() {
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                       SSL_MODE_RELEASE_BUFFERS);
-  // Otherwise one call reads new keys as long as a client sends them, and the others wait.
+  // With this mode, one call would read new keys as long as a client sends them, and other
+  // connections would wait.
   SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
   return context;

@@ -13,18 +13,19 @@ namespace starling::stream {
 /// Two files in PEM.
 struct TlsFiles {
   std::string certificate;  ///< the server's certificate, and after it those of its issuers
-  std::string key;          ///< its private key, which only its owner and group may read
+  std::string key;  ///< the certificate's private key; others than owner and group must not read it
 };
 
 struct LoadedTls {
   std::shared_ptr<ssl_ctx_st> context;
-  /// One sentence if the certificate is not valid now; empty if it is. Browsers then refuse it.
+  /// One sentence if the certificate has expired or is not valid yet, so that browsers refuse it;
+  /// empty: it is valid now.
   std::string warning;
 };
 
-/// Throws std::runtime_error with one sentence that names the flag and the file, and tells what to
-/// do: if a file is missing, is not in PEM or belongs to another one, or if others may read the
-/// key.
+/// Throws std::runtime_error if a file is missing or is not in PEM, if the key does not belong to
+/// the certificate, or if others may read the key. The error's sentence names the flag and the
+/// file, and says what to do.
 LoadedTls load_tls(const TlsFiles& files);
 
 }  // namespace starling::stream

@@ -31,7 +31,8 @@ namespace {
 constexpr std::chrono::milliseconds beat_period{250};
 constexpr std::int64_t stop_us = 1'000'000;
 
-/// OpenSSL writes to sockets without MSG_NOSIGNAL. A signal that a write causes goes to its thread.
+/// OpenSSL writes to sockets without MSG_NOSIGNAL. The signal of a failed write goes to the thread
+/// that writes.
 void block_broken_pipe() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -97,7 +98,7 @@ void TlsRelay::State::add(TlsConnection::Client client, TlsConnection::Server se
   connection->start();
 }
 
-/// Returns whether a further connection may be served.
+/// Returns whether a further connection may be served. At the limit, cuts a leftover connection.
 bool TlsRelay::State::make_room() {
   if (connections.size() < limits.connections_max) return true;
   ++counts.refused;
@@ -114,7 +115,7 @@ void TlsRelay::State::beat_later() {
   timer.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     const std::int64_t now_us = steady_now_us();
-    const auto open = connections;  // an end changes connections
+    const auto open = connections;  // a copy: an ended connection erases itself
     for (const auto& [key, connection] : open) connection->beat(now_us);
     stop_if_done();
     beat_later();
@@ -136,7 +137,8 @@ std::optional<Tcp::socket> TlsRelay::secured(Tcp::socket accepted) {
   auto far = std::make_shared<TlsConnection::Server>(state_->context);
   far->assign(asio::local::stream_protocol(), ends[0], error);
   if (error) close(ends[0]);
-  // Asio's socket only keeps the family, and the users of `inner` only read, write and close it.
+  // `inner` is a local socket with the protocol of TCP. Asio only stores the protocol, and the
+  // users of `inner` only read, write and close it.
   boost::system::error_code inner_error;
   inner.assign(protocol, ends[1], inner_error);
   if (inner_error) close(ends[1]);
