@@ -10,9 +10,9 @@ namespace starling::stream {
 
 namespace {
 
-constexpr std::size_t slots_at_once = 32'768;  // 0.15 ms of the loop
+constexpr std::size_t slots_at_once = 32'768;  // takes 0.15 ms of the loop
 constexpr std::chrono::milliseconds retry_time{1};
-constexpr unsigned waits_max = 5;  // then the loop waits for the update, as other requests do
+constexpr unsigned waits_max = 5;  // after them, the loop waits for the update
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void PositionFeed::end() {
 
 std::shared_ptr<MirrorRows> PositionFeed::new_rows() {
   ++*pending_;
-  // The owner of the rows also owns their place among those that wait.
+  // The rows count as waiting until their last owner is gone.
   auto held = std::make_shared<std::pair<ReturnPool<MirrorRows>::Owned, std::shared_ptr<void>>>(
       pool_.take_owned(),
       std::shared_ptr<void>(nullptr, [pending = pending_](void*) { --*pending; }));
@@ -72,7 +72,7 @@ void PositionFeed::walk_later() {
       if (!error && is_walking_) walk_on();
     });
   }
-  // The timer that has ended lets other handlers run first, and end() can cancel it.
+  // The expired timer lets other handlers run first, and end() can cancel it.
   timer_.expires_after(std::chrono::seconds(0));
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error && is_walking_) walk_on();
@@ -91,11 +91,11 @@ void PositionFeed::walk_on() {
     row.slot = slot;
     if (objects.is_alive(slot)) {
       const LiveObject object = objects.object_at(slot);
-      row.generation = 1;  // any that is alive
+      row.generation = 1;  // odd: alive
       row.tags = object.tags;
       row.position = object.position;
     }
-    // An object that is dead keeps its id, and may come back without a birth.
+    // A dead object keeps its id, and may come back without a birth.
     rows->births.push_back({.slot = slot, .id = objects.id_at(slot)});
     rows->rows.push_back(row);
   }

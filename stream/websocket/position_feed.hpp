@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the positions of objects to the mirror, while a view is shown. First it walks through the
-// whole table, in parts between which the loop does other work. From then on it copies the rows
-// that each tick takes, while they are staged anyway. If a tick takes more rows than the loop may
-// copy in a millisecond, the feed walks through the table again instead. The mirror stays complete
-// meanwhile, but some of its positions are newer than its time. SocketHub owns the feed.
+// whole table in parts, so that the loop can do other work in between. After that, it copies the
+// rows that each tick takes. If a tick takes more rows than the loop may copy in a millisecond, the
+// feed walks through the table again. Until then, the mirror stays complete, but some of its
+// positions are newer than its time. SocketHub owns the feed.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace starling::stream {
 
-/// The tick whose rows the mirror has.
+/// The last tick whose rows the mirror has.
 struct MirrorTime {
   Tick tick{};
   std::int64_t tau_us = 0;
@@ -32,7 +32,7 @@ struct MirrorTime {
 struct MirrorState {
   bool is_complete = false;  ///< the mirror has all objects
   bool is_behind = false;    ///< the mirror lacks rows of a tick after `time`
-  MirrorTime time{};         ///< the mirror has this state of each object, or a newer one
+  MirrorTime time{};         ///< the mirror has each object's state at this time, or a newer one
 };
 
 /// Only the loop calls the functions.
@@ -41,20 +41,21 @@ class PositionFeed {
   struct Parts {
     boost::asio::io_context& loop;
     std::size_t copied_rows_max = 0;
-    /// Returns whether `objects` would return at once. Otherwise it waits for an update.
+    /// Returns whether `objects` would return at once. Otherwise, `objects` waits for an update.
     std::function<bool()> is_free;
     std::function<const ObjectTable&()> objects;
-    /// Gives rows, and states of the mirror once it has them, in order. All but the rows of a tick
-    /// are urgent. The rows of a tick can wait until the tick is published.
+    /// Sends rows, which may be null, with the state that the mirror has when it has applied them.
+    /// The order of the calls must be kept. The rows of a tick are not urgent: they can wait until
+    /// the tick is published.
     std::function<void(std::shared_ptr<const MirrorRows>, const MirrorState&, bool is_urgent)> send;
   };
 
   explicit PositionFeed(Parts parts) : parts_(std::move(parts)), timer_(parts_.loop) {}
 
-  /// Sends all objects, and then the rows of ticks.
+  /// Begins to send: first all objects, then the rows of ticks.
   void begin();
   void end();
-  /// Takes the rows that a tick takes.
+  /// Sends the rows that a tick takes, if the feed is on. Call it for each tick.
   void take(const Staging& staging, const MirrorTime& time);
 
  private:
@@ -66,7 +67,7 @@ class PositionFeed {
   bool is_behind() const { return *pending_ >= pending_max; }
   std::shared_ptr<MirrorRows> new_rows();
 
-  static constexpr int pending_max = 8;  ///< parts that wait for the mirror
+  static constexpr int pending_max = 8;  ///< the most parts that wait for the mirror
 
   Parts parts_;
   boost::asio::steady_timer timer_;

@@ -16,7 +16,7 @@
 
 namespace starling::stream {
 
-/// The rows that a tick takes, or those of a part of the table.
+/// The rows that a tick takes, or the rows of a part of the table.
 struct MirrorRows {
   std::vector<ObjectBirth> births;
   std::vector<ObjectRow> rows;
@@ -28,7 +28,7 @@ struct MirrorPlace {
   double x = 0;
   double y = 0;
   std::uint32_t tags = 0;
-  /// Bit 0: the object is alive. Bit 1: it is at a pole. The rest changes when the slot gets
+  /// Bit 0: the object is alive. Bit 1: it is at a pole. The other bits change when the slot gets
   /// another object.
   std::uint32_t state = 0;
 
@@ -43,16 +43,16 @@ struct MirrorPlace {
 
 class PositionMirror {
  public:
-  /// The space must have positions.
+  /// The space must not be a vector space.
   explicit PositionMirror(const SpaceOptions& space) : lattice_(space) {}
 
   const Lattice& lattice() const { return lattice_; }
 
   void apply(const MirrorRows& rows);
-  /// Frees all memory.
+  /// Forgets all objects and frees their memory.
   void clear();
 
-  /// By slot.
+  /// Returns the objects by slot, also the dead ones.
   std::span<const MirrorPlace> places() const { return places_; }
   ObjectId id_of(Slot slot) const { return ids_[slot]; }
   std::uint64_t alive_count() const { return alive_count_; }

@@ -13,7 +13,7 @@ namespace {
 constexpr double most_number = 65'535;
 constexpr double degrees_around = 360;
 
-/// Rounds an edge as LatticeRectangle does.
+/// Rounds an edge to whole units, like LatticeRectangle.
 double whole_units(double units) {
   constexpr double beyond_lattice = 0x1p31;
   return std::round(std::clamp(units, -beyond_lattice, beyond_lattice));
@@ -23,7 +23,7 @@ std::uint16_t to_number16(double share) {
   return static_cast<std::uint16_t>(share * most_number + 0.5);
 }
 
-/// Returns the cell of a share of the side.
+/// Returns the cell, from 0 to `cells` - 1, that has the point at `share` of the side.
 std::size_t cell_of(double share, std::uint32_t cells) {
   return std::min(static_cast<std::size_t>(share * cells), std::size_t{cells} - 1);
 }

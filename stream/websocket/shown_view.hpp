@@ -16,17 +16,17 @@
 
 namespace starling::stream {
 
-/// The rectangle of a view, in the numbers of the mirror, and positions as numbers over it.
+/// The rectangle of a view, in the units of the mirror. It gives positions as shares of its sides.
 class ViewArea {
  public:
   ViewArea(const Lattice& lattice, const Rectangle& rectangle);
 
-  /// Returns whether the object is in the rectangle, as LatticeRectangle::position_in does.
+  /// Returns whether the object is in the rectangle, by the rules of LatticeRectangle::position_in.
   bool has(const MirrorPlace& place) const {
     if (!place.is_alive() || place.y < y_min_ || place.y > y_max_) return false;
     return has_x(place.x) || place.is_pole() || (place.x == antimeridian_ && has_x(-place.x));
   }
-  /// Returns where the object is, each from 0 to 1 and clamped to it.
+  /// Both return the object's place as a share of a side, clamped to the range from 0 to 1.
   double x_share(const MirrorPlace& place) const;
   double y_share(const MirrorPlace& place) const;
 
@@ -42,14 +42,15 @@ class ViewArea {
   double y_max_;
   bool is_wrapped_ = false;
   double antimeridian_;  ///< infinity in a planar space, so that no x equals it
-  // The edges from which positions count. In a planar space, those above are rounded.
+  // The corner and the sides that shares are computed from. In a planar space, the edges above are
+  // rounded, and these numbers are not.
   double x_from_;
   double y_from_;
   double width_;
   double height_;
 };
 
-/// Memory that all views of a server use again.
+/// Memory that all views of a server share. Each view uses it while it makes a message.
 struct ViewScratch;
 
 class ShownView {
@@ -59,7 +60,7 @@ class ShownView {
     ViewScratch& scratch;
     std::uint64_t epoch = 0;
     std::size_t entering_bytes_max = 0;
-    /// Returns the name of an object; empty: it has none.
+    /// Returns the name of an object; empty: the object has no name.
     const std::function<std::string_view(ObjectId)>& name_of;
   };
 
@@ -68,7 +69,7 @@ class ShownView {
   const protocol::View& view() const { return view_; }
   /// Returns the message that brings the client up to date with the mirror.
   protocol::Frame next(Tick tick, std::int64_t tau_us);
-  /// Returns whether objects are in the view that did not enter with the last message.
+  /// Returns whether the last message left out objects that are in the view.
   bool has_more() const { return has_more_; }
 
  private:

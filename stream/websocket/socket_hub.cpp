@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the work between the loop and the thread: see socket_hub.hpp. The loop posts nothing that
-// waits for the thread.
+// Divides the work between the loop and the thread: see socket_hub.hpp. The loop waits for the
+// thread only in the destructor.
 #include "starling/stream/websocket/socket_hub.hpp"
 
 #include <atomic>
@@ -33,7 +33,7 @@ bool is_websocket(const HttpHead& head) {
          head.websocket_version == "13" && head.websocket_key.size() == key_bytes;
 }
 
-/// Returns the request as Beast reads it again on the thread.
+/// Returns the head of the request as text, which Beast parses again on the thread.
 std::string head_text(const HttpHead& head) {
   return "GET " + head.target + " HTTP/1.1\r\nHost: " + head.host +
          "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
@@ -41,7 +41,7 @@ std::string head_text(const HttpHead& head) {
          head.websocket_key + "\r\n\r\n";
 }
 
-/// A place among the sockets that the server admits.
+/// Counts a socket until it is destroyed.
 struct SocketPlace {
   explicit SocketPlace(SocketCounts& of) : counts(of) { ++counts.sockets; }
   ~SocketPlace() { --counts.sockets; }
@@ -61,11 +61,11 @@ struct SocketHub::State {
   State(SocketThread::Parts thread_parts, PositionFeed::Parts feed_parts)
       : positions(std::move(feed_parts)), thread(std::move(thread_parts)) {}
 
-  PositionFeed positions;  ///< used by the loop only
-  std::uint64_t feed = 0;  ///< the number of the rows that the thread asked for last
-  std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of ticks that are posted to the thread
+  PositionFeed positions;                     ///< only the loop calls its functions
+  std::uint64_t feed = 0;                     ///< number of the last feed that the thread asked for
+  std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of the ticks that wait for the thread
   std::atomic<unsigned> waiting_shows{0};
-  /// What the loop sends to the thread when the next tick is published.
+  /// Rows that the loop sends to the thread, at the latest when the next tick is published.
   std::vector<Unsent> unsent;
   SocketThread thread;
 };
@@ -138,7 +138,7 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
       beast::http::token_list(head.websocket_protocol).exists(std::string(socket_protocol));
   answer.hand_over = [this, place, principal = head.principal, cuts = cuts_, names_protocol,
                       text = head_text(head)](HandedOver connection) {
-    if (cuts != cuts_) return;  // it may be meant; if not, it comes again
+    if (cuts != cuts_) return;  // cut() may have meant it; if not, the client reconnects
     const auto socket = moved_to(state_->thread.context(), std::move(connection.socket));
     if (socket == nullptr) return;
     state_->thread.post(
@@ -153,8 +153,8 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
   respond(std::move(answer));
 }
 
-/// Returns the number of a reader, which Peer has as that of its connection. The commands endpoint
-/// counts its connections from 1, and will never count as far.
+/// Returns the number of a new reader, for Peer::connection. The commands endpoint numbers its
+/// connections from 1, and never reaches 2^63.
 std::uint64_t SocketHub::new_reader() {
   constexpr std::uint64_t first = std::uint64_t{1} << 63;
   return first + readers_++;
@@ -197,7 +197,7 @@ void SocketHub::feed(std::uint64_t number) {
 void SocketHub::publish(const std::string& stream, const protocol::TickHeader& header,
                         const protocol::TickMessage& message) {
   if (is_closed_ || !followed_.contains(stream)) return;
-  // If the thread does not keep up, the tick is lost for all who follow the stream.
+  // If too many bytes wait for the thread, the tick is lost for all sockets that follow the stream.
   std::size_t bytes = message.bytes();
   std::optional<protocol::TickMessage> kept;
   if (state_->waiting_bytes + bytes <= parts_.limits.follow_bytes_max)
@@ -220,7 +220,8 @@ void SocketHub::show() {
   if (state_->feed != 0 && !is_closed_) send_rows(true);
 }
 
-/// One post wakes the thread once. If the thread is behind, it shows only the newest positions.
+/// Sends all rows in one post, which wakes the thread once. If the thread is behind, it shows only
+/// the newest positions.
 void SocketHub::send_rows(bool then_shows) {
   if (then_shows) ++state_->waiting_shows;
   state_->thread.post(

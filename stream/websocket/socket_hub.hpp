@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebSockets: requests of the wire, ticks of streams, and views of moving objects
-// (protocol/README.md, WebSocket). A thread of its own serves the clients. The loop only hands over
-// connections, carries out requests, and shares each tick's frames and rows. Server owns the hub.
+// (protocol/README.md, WebSocket). The hub's own thread serves the clients. The loop only hands
+// over connections, carries out requests, and shares each tick's frames and rows. Server owns the
+// hub.
 #pragma once
 
 #include <cstddef>
@@ -41,19 +42,19 @@ class SocketHub {
     SocketLimits limits;
     SpaceOptions space;
     std::uint64_t epoch = 0;
-    /// Passes an encoded request to the server, as CommandSocket::Handlers::request does. The reply
-    /// comes to replied().
+    /// Passes an encoded request to the server, as CommandSocket::Handlers::request does. The
+    /// server passes the reply to replied().
     std::function<void(Peer, ReceivedBytes)> deliver;
-    /// Returns std::nullopt if there is a stream of this name.
+    /// Returns the refusal of a request that names this stream; std::nullopt: the stream exists.
     std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
-    /// Returns why the principal may not ask this. `reader` is Peer::connection. Another thread
-    /// calls it.
+    /// Returns why the principal may not send the request; std::nullopt: it may. `reader` is
+    /// Peer::connection. The hub's thread calls it.
     std::function<std::optional<protocol::Problem>(std::uint64_t reader, zmtp::PrincipalId,
                                                    const protocol::SocketBody&)>
         refusal_of;
-    /// Returns the name of an object; empty: it has none. Any thread may call it.
+    /// Returns the name of an object; empty: the object has no name. Any thread may call it.
     std::function<std::string_view(ObjectId)> name_of;
-    /// Returns whether `objects` would return at once. Otherwise it waits for an update.
+    /// Returns whether `objects` would return at once. Otherwise, `objects` waits for an update.
     std::function<bool()> is_free;
     std::function<const ObjectTable&()> objects;
   };
@@ -62,7 +63,7 @@ class SocketHub {
   /// The loop must not run after the destruction.
   ~SocketHub();
 
-  /// Answers a request for a WebSocket.
+  /// Answers a request for a WebSocket, and hands its connection to the thread.
   void open(const HttpHead& head, const HttpRespond& respond);
   /// Call this with each reply to a Peer that is `in_process` and has a connection.
   void replied(std::uint64_t reader, const protocol::Frame& frame);
@@ -73,13 +74,13 @@ class SocketHub {
   /// in order.
   void publish(const std::string& stream, const protocol::TickHeader& header,
                const protocol::TickMessage& message);
-  /// Takes the rows that a tick takes. Call it when the tick begins.
+  /// Sends the rows that a tick takes to the views. Call it when the tick begins.
   void take_rows(const Staging& staging, Tick tick, std::int64_t tau_us);
   /// Shows the newest positions. Call it when a tick is published.
   void show();
   /// Ends the connections of the principals for which `is_meant` returns true.
   void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
-  /// Ends all connections, and accepts no further one.
+  /// Ends all connections, and accepts no further connection.
   void close();
 
   const SocketCounts& counts() const;

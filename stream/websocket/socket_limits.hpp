@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of WebSockets, and the counters of all of them. ServerOptions has the limits, and
 // SocketHub the counters. One socket whose client reads nothing costs the server at most 16 MiB:
-// what its view holds (3.2 MB), the messages that wait (6 MiB), further replies (4 MiB) and what
-// the system keeps (0.5 MiB). A test measures it.
+// its view (3.2 MB), the messages that wait (6 MiB), further replies (4 MiB) and the system's send
+// buffer (0.5 MiB). A test measures it.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ struct SocketLimits {
   std::size_t streams_max = 16;  ///< the most streams that a socket follows
   /// A tick of a followed stream is lost if more bytes would wait for a socket, or for the thread.
   std::size_t follow_bytes_max = std::size_t{6} << 20;
-  /// The most bytes of objects that enter at once.
+  /// The most bytes of objects that enter a view with one message.
   std::size_t entering_bytes_max = std::size_t{2} << 20;
   unsigned pings_burst = 64;
   std::int64_t ping_us = 125'000;     ///< least time between two pings when the burst is used up
-  std::int64_t idle_us = 30'000'000;  ///< a silent client is asked after half of it, then closed
+  std::int64_t idle_us = 30'000'000;  ///< silent clients are pinged after half of it, then cut
   std::int64_t close_us = 2'000'000;  ///< time in which a client must answer the server's close
-  /// The most rows of a tick that the loop copies for views: 0.9 ms.
+  /// The most rows of a tick that the loop copies for views. The copy takes 0.9 ms.
   std::size_t copied_rows_max = 100'000;
 };
 
@@ -36,7 +36,7 @@ struct SocketLimits {
 struct SocketCounts {
   std::atomic<unsigned> sockets{0};        ///< number of open sockets
   std::atomic<unsigned> views{0};          ///< number of views that are shown
-  std::atomic<std::uint64_t> messages{0};  ///< sent
+  std::atomic<std::uint64_t> messages{0};  ///< number of messages sent
   std::atomic<std::uint64_t> bytes{0};     ///< bytes of the sent messages
   /// Ticks of followed streams that were lost because a client was slow.
   std::atomic<std::uint64_t> lost_ticks{0};

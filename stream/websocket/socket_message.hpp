@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message that is sent over WebSockets. It shares the frames of the wire, so that one tick of a
-// stream is in memory once for all who follow it. SocketReader sends these messages.
+// stream is in memory once for all sockets that follow the stream. SocketReader sends the messages.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace starling::stream {
 class SocketMessage {
  public:
   explicit SocketMessage(protocol::Frame frame);
-  /// All frames of a stream's tick: see protocol/README.md, Follow.
+  /// Puts all frames of a stream's tick into one message: see protocol/README.md, Follow.
   explicit SocketMessage(protocol::TickMessage tick);
   SocketMessage(const SocketMessage&) = delete;
   SocketMessage& operator=(const SocketMessage&) = delete;

@@ -22,8 +22,8 @@ constexpr std::int64_t us_per_s = 1'000'000;
 // While more bytes wait for a client, its requests are not read, and no message of a view is made.
 constexpr std::size_t few_bytes = std::size_t{1} << 20;
 
-// A little shorter than asked for. If ticks and messages have the same rate, messages that begin
-// late after their tick then come earlier from one to the next.
+// Returns a little less than the period that the client asked for. If ticks and messages have the
+// same rate, a message that is late after its tick is then followed by messages that catch up.
 std::int64_t period_us(const protocol::View& view) {
   constexpr float share = 0.95F;
   return static_cast<std::int64_t>(share * static_cast<float>(us_per_s) / view.ticks_per_s);
@@ -107,7 +107,8 @@ void SocketReader::show() {
   const SharedViews* views = parts_.views;
   if (!view_ || !views->state.is_complete) return;
   if (shown_version_ == views->version && !view_->has_more()) return;
-  if (!view_message_.expired() || socket_->waiting_bytes() > few_bytes) return;  // sent() goes on
+  // The handler `sent` calls show() again.
+  if (!view_message_.expired() || socket_->waiting_bytes() > few_bytes) return;
   const std::int64_t now_us = steady_now_us();
   // A tick that comes a little early is not left out.
   const std::int64_t early_us = period_us(view_->view()) / 10;
@@ -115,7 +116,7 @@ void SocketReader::show() {
   if (now_us < next_us) {
     view_timer_.expires_at(
         std::chrono::steady_clock::time_point(std::chrono::microseconds(next_us)));
-    // The timer may have ended before the reader, whose handler then comes without an error.
+    // If the timer expires before the reader ends, its handler may run later, without an error.
     return view_timer_.async_wait(
         [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
           if (!error && !alive.expired()) show();

@@ -35,7 +35,7 @@ struct SharedViews {
   PositionMirror mirror;
   ViewScratch scratch;
   MirrorState state;
-  std::uint64_t version = 0;  ///< changes when readers should get a message
+  std::uint64_t version = 0;  ///< increases when readers should get a message
 };
 
 class SocketReader {
@@ -47,15 +47,15 @@ class SocketReader {
     SharedViews* views = nullptr;  ///< null in a vector space
     std::uint64_t epoch = 0;
     std::function<std::string_view(ObjectId)> name_of;
-    // The functions that the reader calls of the server.
+    // The server's functions that the reader calls.
     std::function<void(std::vector<std::byte>)> request;  ///< take_reply() gets the reply later
     /// followed() gets the outcome later.
     std::function<void(std::uint64_t request_id, std::string stream)> follow;
     std::function<void(const std::string& stream)> unfollow;
-    /// Returns why the client may not ask this; std::nullopt: it may.
+    /// Returns why the client may not send the request; std::nullopt: it may.
     std::function<std::optional<protocol::Problem>(const protocol::SocketBody&)> refusal_of;
-    std::function<void()> views_changed;  ///< the reader begins or ends to show a view
-    std::function<void()> ended;          ///< destroys the reader
+    std::function<void()> views_changed;  ///< called when the reader's view begins or ends
+    std::function<void()> ended;          ///< called at the end; destroys the reader
   };
 
   SocketReader(boost::asio::ip::tcp::socket socket, Parts parts);
@@ -95,11 +95,11 @@ class SocketReader {
   std::optional<ShownView> view_;
   std::weak_ptr<const SocketMessage> view_message_;  ///< the view's message that is being sent
   std::uint64_t shown_version_ = 0;
-  std::int64_t next_by_rate_us_ = 0;   ///< a time of the steady clock
-  std::int64_t next_by_bytes_us_ = 0;  ///< a time of the steady clock
+  std::int64_t next_by_rate_us_ = 0;   ///< time when View::ticks_per_s allows the next message
+  std::int64_t next_by_bytes_us_ = 0;  ///< time when View::bytes_per_s allows the next message
   std::set<std::string, std::less<>> streams_;
   unsigned requests_ = 0;  ///< number of requests that wait for their replies
-  /// A Follow waits for followed(). No message is read meanwhile, so an EndFollow comes after it.
+  /// A Follow waits for followed(). No message is read meanwhile, so an EndFollow is read after it.
   bool is_following_ = false;
 };
 

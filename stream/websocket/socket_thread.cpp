@@ -100,8 +100,8 @@ void SocketThread::take_rows(std::uint64_t feed, const MirrorRows* rows, const M
 
 void SocketThread::show() {
   if (feed_ == 0) return;
-  // A mirror that is behind is shown when it has caught up. If that takes longer than a tick, it is
-  // also shown as it is.
+  // A mirror that is behind is shown when it has caught up. If that takes longer than a tick, the
+  // mirror is shown although it is behind.
   is_due_ = views_->state.is_behind;
   const bool was_behind = std::exchange(was_behind_, is_due_);
   if (!is_due_ || was_behind) show_now();
@@ -113,7 +113,7 @@ void SocketThread::show_now() {
   for (const auto& [name, reader] : readers_) reader.reader->show();
 }
 
-/// The mirror exists while a view is shown.
+/// Asks for rows when the first view begins. Frees the mirror when the last view has ended.
 void SocketThread::views_changed() {
   const bool has_views = counts_.views > 0;
   if (has_views == (feed_ != 0)) return;
@@ -135,7 +135,7 @@ void SocketThread::beat_later() {
 }
 
 void SocketThread::cut(const std::function<bool(PrincipalId)>& is_meant) {
-  std::vector<SocketReader*> meant;  // an end changes readers_
+  std::vector<SocketReader*> meant;  // a copy: a reader that ends leaves readers_
   for (const auto& [name, reader] : readers_)
     if (is_meant(reader.principal)) meant.push_back(reader.reader.get());
   for (SocketReader* const reader : meant) reader->cut();
@@ -145,7 +145,7 @@ void SocketThread::close() {
   is_closed_ = true;
   timer_.cancel();
   if (readers_.empty()) return context_.stop();
-  std::vector<SocketReader*> open;  // an end changes readers_
+  std::vector<SocketReader*> open;  // a copy: a reader that ends leaves readers_
   for (const auto& [name, reader] : readers_) open.push_back(reader.reader.get());
   for (SocketReader* const reader : open) reader->close();
 }

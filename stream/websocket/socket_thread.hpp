@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that serves all WebSockets, so that neither their number nor their slowness delays a
-// tick. What it owns is only used by functions that are posted to it. SocketHub owns it.
+// The thread that serves all WebSockets, so that many or slow clients do not delay a tick. Only
+// functions that are posted to the thread use what it owns. SocketHub owns it.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +27,19 @@
 
 namespace starling::stream {
 
-/// What the loop knows of a connection that it hands over.
+/// What the loop passes to the thread with a connection.
 struct SocketOpening {
   std::uint64_t reader = 0;
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-  std::string head;           ///< head of its HTTP request
-  std::string_view protocol;  ///< WebSocket::start()'s
+  std::string head;           ///< head of its HTTP request, and the bytes after it
+  std::string_view protocol;  ///< subprotocol for WebSocket::start()
 };
 
 class SocketThread {
  public:
   using PrincipalId = zmtp::PrincipalId;
 
-  /// The functions that the thread calls. All but refusal_of only post to the loop.
+  /// What the thread uses of the server. All functions but name_of and refusal_of post to the loop.
   struct Parts {
     SocketLimits limits;
     SpaceOptions space;
@@ -47,12 +47,12 @@ class SocketThread {
     std::function<std::string_view(ObjectId)> name_of;
     std::function<void(std::uint64_t reader, PrincipalId, std::vector<std::byte>)> request;
     std::function<void(std::uint64_t reader, std::uint64_t request_id, std::string stream)> follow;
-    /// Returns why the principal may not ask this; std::nullopt: it may.
+    /// Returns why the principal may not send the request; std::nullopt: it may.
     std::function<std::optional<protocol::Problem>(std::uint64_t reader, PrincipalId,
                                                    const protocol::SocketBody&)>
         refusal_of;
     std::function<void(const std::string& stream)> unfollow;
-    /// Asks for rows with this number, and for no rows if it is 0.
+    /// Asks for rows, which take_rows() gets with this number; 0: asks for no more rows.
     std::function<void(std::uint64_t feed)> feed;
   };
 
@@ -70,18 +70,19 @@ class SocketThread {
 
   // The functions below are called on the thread.
 
-  /// Serves a connection. `place` is released when it ends.
+  /// Serves a connection. `place` is released when the connection ends.
   void add(const SocketOpening& opening, boost::asio::ip::tcp::socket socket,
            std::shared_ptr<const void> place);
   void cut(const std::function<bool(PrincipalId)>& is_meant);
   void take_reply(std::uint64_t reader, const protocol::Frame& frame);
   void followed(std::uint64_t reader, std::uint64_t request_id, const std::string& stream,
                 const std::optional<protocol::Problem>& problem);
-  /// `tick` is empty if the tick is lost for all who follow the stream.
+  /// `tick` is std::nullopt if the tick is lost for all readers that follow the stream.
   void publish(const std::string& stream, std::optional<protocol::TickMessage> tick, bool is_last);
-  /// `rows` may be null.
+  /// Applies rows to the mirror, unless `feed` is not the number of the last feed that the thread
+  /// asked for. `rows` may be null.
   void take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state);
-  /// Shows the newest positions, or waits with them for those of the tick.
+  /// Shows the newest positions. If the mirror is behind, waits until it has caught up.
   void show();
   void close();
 
@@ -105,10 +106,10 @@ class SocketThread {
       context_.get_executor()};
   boost::asio::steady_timer timer_{context_};
   std::unique_ptr<SharedViews> views_;  ///< null in a vector space
-  std::uint64_t feed_ = 0;              ///< the number of the rows that count; 0: none do
+  std::uint64_t feed_ = 0;              ///< number of the feed whose rows are applied; 0: no feed
   std::uint64_t last_feed_ = 0;
-  bool was_behind_ = false;  ///< the mirror, when show() was called last
-  bool is_due_ = false;      ///< show() has waited for the mirror
+  bool was_behind_ = false;  ///< the mirror was behind at the last show()
+  bool is_due_ = false;      ///< show() waits for the mirror
   bool is_closed_ = false;
   std::map<std::uint64_t, Reader> readers_;
   std::thread thread_;

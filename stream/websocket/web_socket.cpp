@@ -19,9 +19,10 @@ namespace websocket = boost::beast::websocket;
 namespace {
 
 constexpr std::size_t read_at_once_bytes = 65'536;
-constexpr std::size_t empty_bytes_max = 65'536;  // of frames without content, one after the other
+constexpr std::size_t empty_bytes_max = 65'536;  // of successive frames without content
 constexpr std::chrono::seconds handshake_time{5};
-// The system keeps at most about this much for a client that does not read.
+// Send buffer of the socket. The system holds at most about twice this number of bytes for a client
+// that does not read.
 constexpr int unread_bytes_max = 256 * 1024;
 
 bool is_bad_frame(const beast::error_code& error) {
@@ -131,7 +132,7 @@ void WebSocket::take_ping() {
 
 void WebSocket::beat(std::int64_t now_us) {
   if (!is_open_ || is_closing_) return;
-  // Beast reads empty fragments at the begin of a message without an end.
+  // Without this limit, Beast would read empty fragments of a message forever.
   if (read_bytes() - content_end_ > empty_bytes_max)
     return break_rule(Code::policy_error, "too many frames without content");
   if (stream_.is_message_done())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One WebSocket, with Boost.Beast. It holds its client to the limits of frames: it closes the
-// socket after a text, a message that is too long or takes too long, too many pings or pongs,
-// frames without content, or silence. SocketReader decides what the messages mean.
+// One WebSocket, with Boost.Beast. It closes the socket after a text message, a message that is too
+// long or takes too long, too many pings or pongs, too many frames without content, or silence.
+// SocketReader owns it and handles the messages.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,7 @@
 
 namespace starling::stream {
 
-/// Limits how fast a connection is read, and counts what is read. Beast calls the private
-/// functions.
+/// Limits how fast a connection is read, and counts the bytes. Beast calls the private functions.
 class ReadPolicy {
  public:
   void limit(std::size_t bytes_per_s) { left_ = bytes_per_s_ = bytes_per_s; }
@@ -45,7 +44,7 @@ class ReadPolicy {
     read_bytes_ += count;
   }
   static void transfer_write_bytes(std::size_t) noexcept {}
-  void on_timer() noexcept { left_ = bytes_per_s_; }  ///< once a second
+  void on_timer() noexcept { left_ = bytes_per_s_; }  ///< called once a second
 
   std::size_t bytes_per_s_ = 0;
   std::size_t left_ = 0;
@@ -56,20 +55,20 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
  public:
   struct Handlers {
     std::function<void(std::vector<std::byte>)> received;
-    std::function<void()> sent;   ///< all that was given to send() is with the system
-    std::function<void()> ended;  ///< the connection is closed; called once, and no handler after
+    std::function<void()> sent;   ///< the system has taken all bytes of send()
+    std::function<void()> ended;  ///< the connection is closed; no handler is called after it
   };
   /// Why the server closes a socket: the codes of RFC 6455.
   using Code = boost::beast::websocket::close_code;
 
-  /// The thread of `socket`'s context calls the handlers, and only it may call the functions.
+  /// The thread of `socket`'s context calls the handlers. Only this thread may call the functions.
   WebSocket(boost::asio::ip::tcp::socket socket, const SocketLimits& limits, SocketCounts& counts,
             Handlers handlers);
 
-  /// Answers the request whose head `head` is, which may have bytes of frames after it, and reads.
-  /// `protocol` is the subprotocol that the answer names; empty: none.
+  /// Answers the request, and begins to read. `head` is the head of the request, and may have bytes
+  /// of frames after it. `protocol` is the subprotocol that the answer names; empty: it names none.
   void start(const std::string& head, std::string_view protocol);
-  /// Queues a message. The caller limits what waits.
+  /// Queues a message. The caller must limit waiting_bytes().
   void send(SharedMessage message);
   boost::asio::any_io_executor executor() { return stream_.get_executor(); }
   /// Bytes of the messages that are queued or being sent.
@@ -77,9 +76,10 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   /// Reads no further message until read_on().
   void pause() { is_paused_ = true; }
   void read_on();
-  /// Closes the socket if its message takes too long. Call it a few times a second.
+  /// Closes the socket if a message takes too long, or after too many frames without content. Call
+  /// it a few times a second.
   void beat(std::int64_t now_us);
-  /// Tells the client, and closes the socket soon.
+  /// Sends a close frame. Closes the socket when the client has answered it, or after close_us.
   void close(Code code, std::string_view reason);
 
  private:
@@ -104,10 +104,10 @@ class WebSocket : public std::enable_shared_from_this<WebSocket> {
   boost::beast::flat_buffer buffer_;
   std::deque<SharedMessage> waiting_;
   std::size_t waiting_bytes_ = 0;
-  /// Time when a message was first seen incomplete; 0: none is.
+  /// Time when a message was first seen incomplete; 0: no message is incomplete.
   std::int64_t message_since_us_ = 0;
-  std::uint64_t content_end_ = 0;      ///< read_bytes() when a message or a ping went on last
-  std::int64_t pings_full_at_us_ = 0;  ///< time when the client may send as many pings as at first
+  std::uint64_t content_end_ = 0;      ///< read_bytes() at the last content, ping or pong
+  std::int64_t pings_full_at_us_ = 0;  ///< time when the client has its whole burst of pings again
   bool is_open_ = false;
   bool is_reading_ = false;
   bool is_paused_ = false;
