@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one received frame. Session fills it, and a request keeps it until it is decoded.
+// The memory of one received frame. Session fills it. A request keeps the memory until the request
+// is decoded.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,13 @@
 
 namespace starling::stream::zmtp {
 
-/// `malloc` neither sets the bytes, nor touches the pages of a large block, so a body that has only
-/// begun to arrive costs little.
+/// The memory is from malloc, which neither sets the bytes nor touches the pages of a large block,
+/// so a body that has only begun to arrive costs little.
 class Body {
  public:
   Body() = default;
-  /// The payload of an encrypted frame begins `payload_at` bytes after its first byte. The memory
-  /// begins in such a place that FlatBuffers may read the payload. Throws std::bad_alloc.
+  /// `payload_at` is the number of bytes before the payload of an encrypted frame. The payload is
+  /// aligned for FlatBuffers. Throws std::bad_alloc.
   Body(std::size_t bytes, std::size_t payload_at)
       : lead_((alignment - payload_at % alignment) % alignment),
         end_(bytes),

@@ -19,7 +19,7 @@ bool is_same_name(std::string_view one, std::string_view other) {
   });
 }
 
-/// Cuts a text whose size is in its first byte off `bytes`.
+/// Removes a text from the beginning of `bytes`, and returns it. The first byte is its size.
 std::optional<std::string_view> take_short_text(std::span<const std::byte>& bytes) {
   if (bytes.empty()) return std::nullopt;
   const auto size = std::to_integer<std::size_t>(bytes[0]);

@@ -17,7 +17,7 @@ struct Command {
   std::span<const std::byte> data;
 };
 
-/// Returns std::nullopt if the frame's body is no command.
+/// Parses the body of a frame. Returns std::nullopt if it is not a command.
 std::optional<Command> parse_command(std::span<const std::byte> body);
 
 /// Returns the body of a command.
@@ -26,10 +26,10 @@ std::vector<std::byte> command(std::string_view name, std::span<const std::byte>
 std::vector<std::byte> error_command(std::string_view reason);
 
 /// Returns the value of Socket-Type. Returns std::nullopt if the metadata is malformed or has no
-/// Socket-Type. Other properties, Identity among them, are skipped: a peer chooses no name here.
+/// Socket-Type. Other properties are skipped, even Identity: a peer cannot choose its own name.
 std::optional<std::string> socket_type_of(std::span<const std::byte> metadata);
 
-/// Returns the metadata with the property Socket-Type.
+/// Returns metadata that has only the property Socket-Type.
 std::vector<std::byte> metadata_of(std::string_view socket_type);
 
 std::span<const std::byte> as_span(std::string_view text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives a long body into its own memory, and everything else into one buffer of the thread: see
-// connection.hpp.
+// Receives a long body directly into the memory of the body, and everything else into one buffer of
+// the thread: see connection.hpp.
 #include "starling/stream/zmtp/connection.hpp"
 
 #include <algorithm>
@@ -27,14 +27,14 @@ constexpr std::size_t turn_bytes = std::size_t{1} << 20;
 constexpr std::int64_t handshake_us = 2'000'000;
 constexpr std::int64_t ping_us = 10'000'000;
 constexpr std::int64_t silent_us = 30'000'000;
-// How long an unfinished request may keep room that others wait for, and how long none of its bytes
-// may come meanwhile.
+// The most time for which an unfinished request may keep room that other connections wait for, and
+// the most time without a byte of the request meanwhile.
 constexpr std::int64_t room_us = 5'000'000;
 constexpr std::int64_t stalled_us = 1'000'000;
-// A peer that sends PINGs and does not read gets no more answers than these.
+// The most answers that wait for a peer that sends PINGs and does not read.
 constexpr std::size_t answers_max = 16;
-// The memory that a short request takes besides its bytes, until the loop has taken it. Counting
-// generously bounds the number of requests that wait.
+// The memory that a short request takes besides its bytes, until the loop has taken it. The number
+// is generous, so that it also limits how many requests wait.
 constexpr std::size_t part_bytes_besides = 1024;
 constexpr std::size_t delimiter_room = part_bytes_besides;
 
@@ -110,7 +110,7 @@ bool Connection::feed(std::span<const std::byte> bytes) {
   const std::size_t used = session_.feed(bytes);
   if (is_closed()) return false;
   if (const auto fault = session_.fault()) {
-    flush();  // sends ERROR, if the session has answered with it
+    flush();  // sends ERROR, if that is the session's answer
     end(*fault);
     return false;
   }
@@ -203,10 +203,10 @@ void Connection::end(std::optional<Fault> fault) {
 
 void Connection::check(std::int64_t now_us) {
   if (is_closed()) return;
-  // Nothing is read while the connection is paused, so it would not hear of a reset.
+  // A paused connection is not read, so reading does not notice a reset.
   if (is_paused_ && is_reset(socket_.native_handle())) return end(std::nullopt);
   guard([&] { check_established(now_us); });
-  // The thread that called post_go_on() may have found no memory.
+  // post_go_on() does nothing if memory has run out.
   if (!is_paused_) return;
   go_on(false);
   if (!is_paused_) heard_us_ = now_us;
@@ -218,12 +218,12 @@ void Connection::check_established(std::int64_t now_us) {
     return;
   }
   if (is_vanished(now_us)) return cut(Fault::silent);
-  if (!is_writing_ && !queue_.empty()) flush();  // the sender may have found no memory to do so
+  if (!is_writing_ && !queue_.empty()) flush();  // its sender may have run out of memory
   if (is_closed()) return;
   if (!queue_.empty() && now_us - wrote_us_ > room_us && owner_.traffic().holds_too_much())
     return cut(Fault::stalled);
-  // A paused connection may hold the room of an empty delimiter. With more room, it keeps others
-  // waiting while it waits itself.
+  // A paused connection may hold the room of an empty delimiter. If it holds more room, other
+  // connections wait for this room while the connection itself waits.
   if (is_paused_ && room_ <= delimiter_room) return;
   const bool is_stalled = now_us - room_since_us_ > room_us || now_us - heard_us_ > stalled_us;
   if (room_ > 0 && is_stalled && owner_.traffic().lacks_room()) return cut(Fault::stalled);
@@ -236,7 +236,8 @@ void Connection::check_established(std::int64_t now_us) {
   flush();
 }
 
-// A peer that does not read is not silent: PINGs wait behind what it has not read.
+// A peer that does not read has not vanished: a PING waits until the peer has read all bytes before
+// it.
 bool Connection::is_vanished(std::int64_t now_us) const {
   if (is_peer_gone(socket_.native_handle(), silent_us)) return true;
   return session_.knows_ping() && !is_paused_ && queue_.empty() && pinged_us_ > heard_us_ &&
@@ -254,7 +255,7 @@ bool Connection::take_room(std::size_t bytes) {
     is_paused_ = true;
     return false;
   }
-  // A body that has waited for room begins when it gets it.
+  // The time of a body that has waited for room begins when the body gets the room.
   if (room_ <= delimiter_room) room_since_us_ = steady_now_us();
   room_ += bytes;
   return true;

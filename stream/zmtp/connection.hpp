@@ -18,7 +18,7 @@ namespace starling::stream::zmtp {
 
 class Connection;
 
-/// What the endpoint does with its connections. I/O threads call the functions, each for its own
+/// The functions of an endpoint that its connections call. I/O threads call them, each for its own
 /// connections.
 class Traffic {
  public:
@@ -26,20 +26,20 @@ class Traffic {
   /// See SessionSink. If it returns false, Connection::go_on() must be called later.
   virtual bool take_room(Connection& from, std::size_t bytes) = 0;
   virtual void return_room(Connection& from, std::size_t bytes) = 0;
-  /// `room` is what take_room() was asked for the parts of the message together: their bytes and
-  /// the bytes that the server needs besides for each.
+  /// `room` is the room that the message has got from take_room(): the bytes of its parts, and the
+  /// bytes that the server needs besides for each part.
   virtual void take_message(Connection& from, Message message, std::size_t room) = 0;
-  /// Cuts the connection with Connection::cut() if it may not subscribe.
+  /// Calls Connection::cut() if the connection may not subscribe.
   virtual void take_subscription(Connection& from, bool joins, std::string_view topic) = 0;
   virtual void established(Connection& connection) = 0;
-  /// Messages of send() are wholly written.
+  /// Called when messages of send() are wholly written.
   virtual void written(Connection& connection, const WriteQueue::Written& written) = 0;
-  /// The connection is closed. Called once, also if it was never established. `room` is what the
-  /// unfinished message holds, and `charge` that of the messages that were not written.
+  /// Called once, when the connection is closed, also if it was never established. `room` is the
+  /// room of the unfinished message, and `charge` the charge of all messages that were not written.
   virtual void closed(Connection& connection, std::size_t room, std::size_t charge) = 0;
   /// Returns whether connections wait for room.
   virtual bool lacks_room() const = 0;
-  /// Returns whether so much waits to be written that peers who read nothing must go.
+  /// Returns whether too many bytes wait to be written. Peers that read nothing are then cut.
   virtual bool holds_too_much() const = 0;
 };
 
@@ -47,7 +47,7 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
 
-  /// What a Listener tells its connections, and hears of them.
+  /// The functions of a Listener that its connections call.
   struct Owner {
     virtual ~Owner() = default;
     virtual const SessionOptions& session_options() const = 0;
@@ -73,13 +73,14 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   /// if there is no memory.
   [[nodiscard]] bool send(std::shared_ptr<const WireMessage> message, std::size_t charge);
   void flush();
-  /// Returns whether the peer's kernel has everything that was sent.
+  /// Returns whether all messages are written, and the peer's kernel has acknowledged them.
   bool is_drained() const;
 
   /// Takes bytes again after Traffic::take_room() has returned false.
   void go_on();
-  /// Cuts the connection if it is late, silent or in the way of others, and asks a silent peer for
-  /// a sign of life. Call it several times a second.
+  /// Cuts the connection if its handshake is late, if its peer is silent for too long, or if it
+  /// keeps memory that others wait for. Sends a PING to a silent peer. Call it several times a
+  /// second.
   void check(std::int64_t now_us);
 
  private:
@@ -91,7 +92,7 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   void take_message(Message message) override;
   void take_subscription(bool joins, std::string_view topic) override;
 
-  /// Calls the function. If it throws, cuts this connection, so that no other is affected.
+  /// Calls the function. If it throws, cuts this connection, so that other connections go on.
   template <class Function>
   void guard(const Function& function);
   void go_on(bool hears);
@@ -111,7 +112,7 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   WriteQueue queue_;
   std::size_t answers_ = 0;  ///< number of the session's answers since the queue was empty
   Session session_;
-  std::vector<std::byte> untaken_;  ///< received while the session took no bytes
+  std::vector<std::byte> untaken_;  ///< bytes received while the session took none
   bool is_paused_ = false;
   bool is_reading_ = false;
   bool is_writing_ = false;

@@ -29,7 +29,7 @@ constexpr std::size_t hello_box_at = hello_number_at + 8;
 constexpr std::size_t hello_zeros = 64;
 constexpr std::size_t hello_bytes = hello_box_at + tag_bytes + hello_zeros;
 
-constexpr std::size_t random_bytes = 16;  // of a long nonce
+constexpr std::size_t random_bytes = 16;  // random bytes of a long nonce
 constexpr std::size_t cookie_text_bytes = 2 * key_bytes;
 constexpr std::size_t cookie_bytes = random_bytes + tag_bytes + cookie_text_bytes;
 
@@ -92,8 +92,8 @@ CurveHandshake::Step CurveHandshake::take_hello(std::span<const std::byte> body)
   return {std::nullopt, welcome()};
 }
 
-// The text of WELCOME is the server's key of this connection and a cookie, which holds the two keys
-// of this connection. The client returns the cookie with INITIATE.
+// WELCOME has the server's public key of this connection, and a cookie. The cookie has the client's
+// public key and the server's secret key of this connection. The client returns it with INITIATE.
 std::vector<std::byte> CurveHandshake::welcome() {
   randombytes_buf(cookie_key_.data(), cookie_key_.size());
   std::vector<std::byte> secrets;
@@ -148,8 +148,9 @@ CurveHandshake::Step CurveHandshake::take_initiate(std::span<const std::byte> bo
                                    shared_.data()) != 0)
     return {Fault::handshake};
   peer_number_ = number;
-  // The vouch proves that the client has the secret of the key it names: only the two long-term
-  // owners can make it, and it names the client's key of this connection and the server's key.
+  // The vouch proves that the client has the secret of the long-term key that it names: it is boxed
+  // with this secret for the server's key of this connection. In the box are the client's key of
+  // this connection and the server's long-term key.
   PublicKey client{};
   std::memcpy(client.data(), text.data(), key_bytes);
   const std::span vouch = std::span(text).subspan(key_bytes, vouch_bytes);

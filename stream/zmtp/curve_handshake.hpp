@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's side of a CURVE handshake (RFC 26): HELLO, WELCOME, INITIATE, READY. Session owns
-// one until the handshake is done.
+// The server's side of a CURVE handshake (RFC 26): HELLO, WELCOME, INITIATE, READY. Session owns a
+// CurveHandshake until the handshake is done.
 #pragma once
 
 #include <array>
@@ -34,7 +34,8 @@ class CurveHandshake {
   };
   Step take(std::span<const std::byte> body);
 
-  // After the Step of INITIATE, without a fault:
+  // Use metadata(), principal(), ready() and cipher() only if is_initiated(): INITIATE has come,
+  // and had no fault.
   bool is_initiated() const { return is_initiated_; }
   std::span<const std::byte> metadata() const { return metadata_; }
   PrincipalId principal() const { return principal_; }
@@ -53,9 +54,9 @@ class CurveHandshake {
   bool is_initiated_ = false;
   Key client_short_{};  ///< the client's public key of this connection
   Key own_short_{};     ///< the server's public key of this connection
-  Key own_secret_{};    ///< its secret key
-  Key cookie_key_{};    ///< key of this connection's cookie alone
-  Key shared_{};        ///< the secret that the two keys of this connection share
+  Key own_secret_{};    ///< the secret key of own_short_
+  Key cookie_key_{};    ///< key that encrypts this connection's cookie
+  Key shared_{};        ///< secret from the two keys of this connection
   std::uint64_t peer_number_ = 0;
   std::uint64_t own_number_ = 0;
   std::vector<std::byte> metadata_;

@@ -21,7 +21,8 @@ inline std::uint8_t* as_u8(std::byte* bytes) {
   return reinterpret_cast<std::uint8_t*>(bytes);
 }
 
-/// A nonce of a text of 16 or 8 characters and the 8 or 16 bytes that the wire carries.
+/// Returns a nonce of 16 characters and 8 bytes, or of 8 characters and 16 bytes. The wire carries
+/// only the bytes.
 inline CurveNonce nonce_of(std::string_view text, std::span<const std::byte> sent) {
   CurveNonce nonce{};
   std::memcpy(nonce.data(), text.data(), text.size());

@@ -43,7 +43,7 @@ inline std::string_view to_string(Fault fault) {
   return names[static_cast<std::size_t>(fault)];
 }
 
-/// How often each fault has cut a connection. Any thread may count.
+/// How often each fault has cut a connection. Any thread may call the functions.
 class FaultCounts {
  public:
   void add(Fault fault) { ++counts_[static_cast<std::size_t>(fault)]; }

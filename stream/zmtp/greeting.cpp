@@ -41,7 +41,8 @@ bool may_be_greeting(std::span<const std::byte> begin) {
 std::optional<Greeting> parse_greeting(std::span<const std::byte, greeting_bytes> bytes) {
   if (!may_be_greeting(bytes)) return std::nullopt;
   Greeting greeting;
-  // A later major version may mean anything by its minor version. Its peer speaks 3.1 with us.
+  // The minor number of a later major version may mean anything. A peer of a later version speaks
+  // 3.1 with this server.
   greeting.minor = std::to_integer<std::uint8_t>(bytes[major_at]) > major
                        ? minor
                        : std::to_integer<std::uint8_t>(bytes[minor_at]);

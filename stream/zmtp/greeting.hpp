@@ -20,10 +20,10 @@ struct Greeting {
   bool as_server = false;
 };
 
-/// Returns false as soon as the first bytes of a greeting cannot be those of ZMTP 3 or later.
+/// Returns whether a greeting of ZMTP 3 or later may begin with these bytes.
 bool may_be_greeting(std::span<const std::byte> begin);
 
-/// Returns std::nullopt if the bytes are no greeting of ZMTP 3 or later.
+/// Returns std::nullopt if the bytes are not a greeting of ZMTP 3 or later.
 std::optional<Greeting> parse_greeting(std::span<const std::byte, greeting_bytes> bytes);
 
 /// Returns the greeting of a server that speaks ZMTP 3.1.

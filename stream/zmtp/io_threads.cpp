@@ -8,8 +8,8 @@ namespace starling::stream::zmtp {
 
 IoThreads::Thread::Thread() : work(boost::asio::make_work_guard(loop)) {
   thread = std::thread([this] {
-    // Connections and listeners catch what they throw. Whatever else throws loses its own work, and
-    // must not end the process.
+    // Connections and listeners catch their own exceptions. An exception from other work ends only
+    // this work, not the process.
     for (;;) {
       try {
         loop.run();

@@ -16,19 +16,20 @@ struct Lane;
 struct Link {
   Link(std::uint64_t the_number, Lane& the_lane) : number(the_number), lane(the_lane) {}
 
-  /// The connection's number, never used again and not the peer's choice.
+  /// The number of the connection. It is never used again, and the peer cannot choose it.
   const std::uint64_t number;
   Lane& lane;                        ///< lane of the connection's thread
   Connection* connection = nullptr;  ///< only the lane's thread reads it; null: closed
   PrincipalId principal = PrincipalId::anonymous;  ///< set before the connection is established
 
-  // Replies: the loop adds, the thread subtracts.
+  // Bytes of waiting replies. The loop adds, and the I/O thread subtracts.
   std::atomic<std::size_t> reply_bytes{0};
   std::atomic<bool> is_open{true};
-  // Requests that the loop has not taken: the thread adds, the loop subtracts.
+  // Bytes of requests that the loop has not taken. The I/O thread adds, and the loop subtracts.
   std::atomic<std::size_t> request_bytes{0};
   std::atomic<bool> waits_for_loop{false};
-  // Room that ReceiveBudget has granted after a wait. Its mutex guards both.
+  // Room that ReceiveBudget has granted after a wait, and whether the connection waits for room.
+  // The mutex of the ReceiveBudget guards both members.
   std::size_t granted = 0;
   bool is_waiting = false;
 };

@@ -36,7 +36,7 @@ constexpr milliseconds check_period{250};
 constexpr milliseconds shortage_period{100};
 constexpr milliseconds close_period{2};
 
-/// Returns true if accept() failed because of the one connection that it would have returned.
+/// Returns true if accept() failed only because of the connection that it would have returned.
 bool concerns_one(int error) {
   return error == EINTR || error == ECONNABORTED || error == EPROTO;
 }
@@ -104,7 +104,8 @@ struct Listener::State final : Connection::Owner {
     handshakes.erase(number);
   }
 
-  /// Returns the oldest connection without a handshake, if there are too many with the new one.
+  /// Adds a connection that begins its handshake. If there are too many unfinished handshakes,
+  /// removes the oldest one and returns its connection.
   std::shared_ptr<Link> add_handshake(const std::shared_ptr<Link>& link) {
     const std::lock_guard lock(mutex);
     handshakes.emplace(link->number, link);
@@ -141,7 +142,7 @@ struct Listener::State final : Connection::Owner {
         continue;
       }
       if (errno == EAGAIN) break;
-      if (!concerns_one(errno)) return accept_later();  // descriptors, memory, or a firewall
+      if (!concerns_one(errno)) return accept_later();  // no descriptor, no memory, or a firewall
     }
     wait_to_accept();
   }
@@ -228,7 +229,7 @@ struct Listener::State final : Connection::Owner {
   std::atomic<bool> is_closing{false};
   FaultCounts faults;
   std::mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<Link>> handshakes;  ///< the oldest first
+  std::map<std::uint64_t, std::shared_ptr<Link>> handshakes;  ///< unfinished, the oldest first
 };
 
 Listener::Listener(IoThreads& threads, IoThreadRange range, int descriptor,
@@ -276,7 +277,8 @@ void Listener::cut(const std::function<bool(PrincipalId)>& is_meant) {
     });
 }
 
-// The first lane closes the acceptor before the others stop, so that no connection is added later.
+// The first lane closes the acceptor before any lane closes its connections, so that no connection
+// is added later.
 void Listener::close(std::chrono::steady_clock::time_point until) {
   if (state_->is_closing.exchange(true)) return;
   std::promise<void> accepts_no_more;
@@ -294,7 +296,7 @@ void Listener::close(std::chrono::steady_clock::time_point until) {
       state->close_lane(*each);
     });
   for (const auto& lane : state_->lanes) lane->closed.get_future().wait();
-  // Handlers of timers that were queued before run before these.
+  // Handlers of timers that are queued already run before these functions.
   for (const auto& lane : state_->lanes) {
     std::promise<void> passed;
     asio::post(lane->lane.loop, [&] { passed.set_value(); });
@@ -302,7 +304,7 @@ void Listener::close(std::chrono::steady_clock::time_point until) {
   }
 }
 
-// If there is no memory, the connection's next check() goes on.
+// If memory runs out, the connection's next check() calls go_on().
 void post_go_on(const std::shared_ptr<Link>& link) try {
   asio::post(link->lane.loop, [link] {
     if (link->connection == nullptr) return;

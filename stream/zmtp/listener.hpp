@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepts the connections of an endpoint and spreads them over I/O threads. It bounds their number
-// and the number of unfinished handshakes, and counts why connections were cut. CommandSocket and
+// Accepts the connections of an endpoint and spreads them over I/O threads. It limits the number of
+// connections and of unfinished handshakes, and counts why connections were cut. CommandSocket and
 // ResultsSocket each own a Listener.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace starling::stream::zmtp {
 
-/// The connections of one I/O thread. Only that thread uses them.
+/// One of the I/O threads of a listener. `index` counts the threads of this listener.
 struct Lane {
   std::size_t index = 0;
   boost::asio::io_context& loop;
@@ -30,36 +30,37 @@ struct ListenerOptions {
   SessionOptions session;
   /// Connections beyond this number are closed at once.
   std::size_t connections_max = 0;
-  /// While this many connections have not finished their handshake, the oldest of them gives way to
-  /// a new one. They do not count as connections.
+  /// If this many connections have not finished their handshake, the oldest of them gives way to a
+  /// new connection. They do not count towards connections_max.
   std::size_t handshakes_max = 2048;
 };
 
 class Listener {
  public:
-  /// Owns `descriptor`, a socket that listens. `traffic` must outlive the listener.
+  /// Owns `descriptor`, a listening socket. `traffic` must outlive the listener.
   Listener(IoThreads& threads, IoThreadRange range, int descriptor, const ListenerOptions& options,
            Traffic& traffic);
-  /// Closes all connections at once, if close() has not.
+  /// Closes all connections at once, if close() was not called.
   ~Listener();
 
-  /// Begins to accept connections.
+  /// Begins to accept connections, and to call `traffic`.
   void start();
 
   std::size_t lane_count() const;
   Lane& lane(std::size_t index);
 
   std::size_t connection_count() const;
-  /// Returns the number of connections closed so far because of connections_max.
+  /// Returns the number of connections closed so far because of connections_max, or because the
+  /// kernel could not watch them.
   std::uint64_t refused_count() const;
   const FaultCounts& faults() const;
 
   /// Closes the connections of the principals for which `is_meant` returns true. I/O threads call
-  /// `is_meant`, soon.
+  /// `is_meant` later.
   void cut(const std::function<bool(PrincipalId)>& is_meant);
 
-  /// Accepts no more connections, and closes each connection when it has sent what waits, or at
-  /// `until`. Returns when all are closed.
+  /// Accepts no more connections, and closes each connection when it has sent its waiting messages,
+  /// or at `until`. Returns when all connections are closed.
   void close(std::chrono::steady_clock::time_point until);
 
  private:
@@ -67,7 +68,8 @@ class Listener {
   std::unique_ptr<State> state_;
 };
 
-/// Runs Connection::go_on() on the connection's thread, if it still exists. Throws nothing.
+/// Runs Connection::go_on() on the connection's thread, if the connection still exists then. Throws
+/// nothing.
 void post_go_on(const std::shared_ptr<Link>& link);
 
 }  // namespace starling::stream::zmtp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes items from any thread to the thread of a Boost.Asio loop. However many items come, the
-// loop is woken once for all that it has not taken. Listener, CommandSocket and ResultsSocket use
-// it in both directions.
+// Passes items from any thread to the thread of a Boost.Asio loop. The loop is woken only once for
+// all items that it has not taken. CommandSocket and ResultsSocket use it between the server's loop
+// and the I/O threads.
 #pragma once
 
 #include <functional>

@@ -13,8 +13,8 @@ namespace starling::stream::zmtp {
 
 namespace {
 
-// A command of the handshake carries metadata: a type, an identity of at most 255 bytes, and what
-// else the peer's author found useful.
+// A command of the handshake carries metadata: a type, an identity of at most 255 bytes, and
+// further properties that the peer may choose.
 constexpr std::size_t handshake_bytes_max = 4096;
 // A command after the handshake is PING, PONG, SUBSCRIBE, CANCEL or ERROR.
 constexpr std::size_t command_bytes_max = 512;
@@ -128,7 +128,7 @@ std::optional<Fault> Session::fault_of_head(const FrameHead& head) const {
   return std::nullopt;
 }
 
-/// Only requests need room. Whether an encrypted frame is a request is seen when it is decrypted.
+/// Only requests need room. An encrypted frame counts as a request until it is decrypted.
 bool Session::needs_room(const FrameHead& head) const {
   return stage_ == Stage::traffic && options_.role == Role::router &&
          (cipher_ != nullptr || !head.is_command);
@@ -226,7 +226,7 @@ void Session::take_command(std::span<const std::byte> body) {
     if (command->data.size() > topic_bytes_max) return fail(Fault::topics);
     return sink_.take_subscription(joins, as_text(command->data));
   }
-  if (command->name == "ERROR") fail(Fault::command);  // others, PONG among them, need no answer
+  if (command->name == "ERROR") fail(Fault::command);  // others, such as PONG, need no answer
 }
 
 }  // namespace starling::stream::zmtp

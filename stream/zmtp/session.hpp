@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one ZMTP connection has received: the greeting, the handshake, and then messages and
-// commands. Session uses no socket, so tests and the fuzzer feed it bytes. Every size is checked
-// before memory is taken for it. Connection owns a Session.
+// Reads the bytes that one ZMTP connection receives: the greeting, the handshake, and then messages
+// and commands. Session uses no socket, so tests and the fuzzer feed it bytes. Every size is
+// checked before memory is taken. Connection owns a Session.
 #pragma once
 
 #include <array>
@@ -38,23 +38,23 @@ struct SessionOptions {
   const Authentication* authentication = nullptr;  ///< null: the mechanism NULL
 };
 
-/// A received message.
+/// A received message: the first `count` parts.
 struct Message {
   std::array<Body, parts_max> parts;
   std::size_t count = 0;
 };
 
-/// What a Session tells its connection, in the order of the wire.
+/// The functions of a connection that its Session calls, in the order of the received bytes.
 class SessionSink {
  public:
   virtual ~SessionSink() = default;
-  /// Sends the message in front of everything that has not begun to be sent.
+  /// Sends the message before all messages whose sending has not begun.
   virtual void answer(std::shared_ptr<const WireMessage> message) = 0;
-  /// Asks for room for a part. If it returns false, the session takes no bytes until go_on().
+  /// Takes room for a part. If it returns false, feed() returns, and the next feed() asks again.
   virtual bool take_room(std::size_t bytes) = 0;
   /// Gives back the room of a part that becomes no message.
   virtual void return_room(std::size_t bytes) = 0;
-  /// The handshake is done.
+  /// Called when the handshake is done.
   virtual void established() = 0;
   virtual void take_message(Message message) = 0;
   virtual void take_subscription(bool joins, std::string_view topic) = 0;
@@ -68,8 +68,8 @@ class Session {
   /// Takes received bytes, in order. Returns how many it has taken: fewer than given only if the
   /// session waits for room, or has a fault.
   std::size_t feed(std::span<const std::byte> bytes);
-  /// Returns the part of a begun body that has not been received. Its bytes may be received there
-  /// instead of being fed. Then call filled().
+  /// Returns the memory for the bytes of the current body that have not been received. They may be
+  /// received there, without feed(). Then call filled().
   std::span<std::byte> rest_of_body();
   void filled(std::size_t bytes);
 
@@ -81,7 +81,7 @@ class Session {
 
   bool is_established() const { return stage_ == Stage::traffic; }
   bool is_within_message() const { return message_.count > 0 || !head_.is_empty(); }
-  /// Returns whether the peer knows PING.
+  /// Returns whether the peer speaks ZMTP 3.1, which has PING.
   bool knows_ping() const { return minor_ >= 1; }
   PrincipalId principal() const { return principal_; }
   /// Returns nullptr if frames are not encrypted.
@@ -109,7 +109,7 @@ class Session {
   Stage stage_ = Stage::greeting;
   std::uint8_t minor_ = 0;
   std::array<std::byte, greeting_bytes> greeting_{};
-  std::size_t greeted_ = 0;  ///< bytes of greeting_ that have come
+  std::size_t greeted_ = 0;  ///< number of bytes of greeting_ that were received
   HeadReader head_;
   FrameHead frame_;
   bool has_body_ = false;

@@ -15,12 +15,12 @@ namespace starling::stream::zmtp {
 
 namespace {
 
-// The kernel asks a silent peer after 15 s, and gives up after three more times of 5 s.
+// The kernel probes a silent peer after 15 s, and gives it up after three probes, 5 s apart.
 constexpr int idle_s = 15;
 constexpr int interval_s = 5;
 constexpr int probes = 3;
-// The kernel asks a peer whose window is closed more and more seldom. One unanswered time may be a
-// lost packet.
+// The kernel probes a closed window at growing intervals. A single unanswered probe may be a lost
+// packet.
 constexpr unsigned window_probes_lost = 4;
 
 void set(int descriptor, int level, int name, int value) {
@@ -50,7 +50,7 @@ bool is_reset(int descriptor) {
   return ::poll(&poll, 1, 0) > 0 && (poll.revents & POLLERR) != 0;
 }
 
-// What a local socket has not read stays readable after the other end has closed.
+// Returns 0 for a local socket: its peer can still read all sent bytes after this end has closed.
 int unacknowledged_bytes(int descriptor) {
   int bytes = 0;
   int domain = 0;

@@ -14,8 +14,8 @@ void set_tcp_options(int descriptor);
 /// should have. A peer that acknowledges but does not read has not vanished.
 bool is_peer_gone(int descriptor, std::int64_t period_us);
 
-/// Returns true if the connection was reset, or the kernel has given it up. A peer that has only
-/// closed its end, and whose bytes may still be read, does not count.
+/// Returns true if the connection was reset, or the kernel has given it up. Returns false if the
+/// peer has only closed its end, so that its bytes may still be read.
 bool is_reset(int descriptor);
 
 /// Returns the number of bytes that the peer's kernel has not acknowledged.

@@ -27,11 +27,12 @@ class WireMessage {
   WireMessage(const WireMessage&) = delete;
   WireMessage& operator=(const WireMessage&) = delete;
 
-  /// A message of the one frame that has this body.
+  /// Returns a message of one frame: a command with this body.
   static std::shared_ptr<const WireMessage> command(std::vector<std::byte> body);
-  /// The same, for a command of the handshake, which is never encrypted as a whole.
+  /// Returns a command of the handshake with this body, as a raw message: these commands are never
+  /// encrypted as a whole.
   static std::shared_ptr<const WireMessage> handshake(std::span<const std::byte> body);
-  /// Bytes that are sent as they are: the greeting.
+  /// Returns a message of bytes that are sent as they are, such as the greeting.
   static std::shared_ptr<const WireMessage> raw(std::vector<std::byte> bytes);
 
   std::span<const WirePart> parts() const { return parts_; }
@@ -39,7 +40,7 @@ class WireMessage {
   bool is_raw() const { return is_raw_; }
   /// Heads and bodies in the order of the wire.
   std::span<const iovec> pieces() const { return pieces_; }
-  /// The bytes of all pieces.
+  /// The number of bytes of all pieces.
   std::size_t bytes() const { return bytes_; }
 
  private:

@@ -26,8 +26,8 @@ void WriteQueue::push(std::shared_ptr<const WireMessage> message, std::size_t ch
   charge_ += charge;
 }
 
-// Handshakes come before all messages. Later answers are PONGs and PINGs, and may not come between
-// the frames of a message.
+// Answers of the handshake are sent before all messages. Later answers are PONGs and PINGs, which
+// must not be sent between the frames of a message.
 void WriteQueue::push_first(std::shared_ptr<const WireMessage> message) {
   auto place = entries_.begin();
   const bool has_begun = piece_ > 0 || piece_written_ > 0 || part_ > 0;

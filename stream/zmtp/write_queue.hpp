@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages that wait to be written to one connection. A connection without encryption writes
-// the shared memory of the messages; an encrypted one seals a few frames at a time into its own
-// buffer. Connection owns a WriteQueue.
+// the shared memory of the messages. An encrypted connection seals a few frames at a time into its
+// own buffer. Connection owns a WriteQueue.
 #pragma once
 
 #include <array>
@@ -33,10 +33,10 @@ class WriteQueue {
   std::span<iovec> next(CurveCipher* cipher);
 
   struct Written {
-    std::size_t messages = 0;  ///< messages that are wholly written, those of push_first() left out
+    std::size_t messages = 0;  ///< number of messages of push() that are wholly written
     std::size_t charge = 0;    ///< charge of these messages together
   };
-  /// Drops the first bytes of the last next().
+  /// Call it when the first `bytes` bytes of the last next() are written.
   Written written(std::size_t bytes);
 
  private:
@@ -52,7 +52,7 @@ class WriteQueue {
   std::deque<Entry> entries_;
   std::size_t charge_ = 0;
   std::size_t piece_ = 0;          ///< piece of the first message that is written next
-  std::size_t piece_written_ = 0;  ///< bytes of it that are written
+  std::size_t piece_written_ = 0;  ///< bytes of this piece that are written
   std::size_t part_ = 0;           ///< part of the first message that is sealed next
   std::vector<std::byte> sealed_;
   std::size_t sealed_written_ = 0;
