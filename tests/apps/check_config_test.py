@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `starling serve --check-config`: what it says of flags, environment and file, and that it starts
-nothing. Run by ctest with the path of the program as the only argument."""
+"""Runs `starling serve --check-config`: the values that it prints for flags, environment and file, and that
+it starts nothing. Run by ctest with the path of the program as the only argument."""
 
 import os
 import pathlib

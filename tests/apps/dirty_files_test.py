@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tables in the spellings of spreadsheets, loggers and other programs, each from rows that are known,
-and has `starling convert` read them: no row may be lost or changed without being counted. Python's csv and
-pandas, if it can be imported, read the same files. Run by ctest with the path of the program as the only
-argument. STARLING_DIRTY_FILES is the number of files, and STARLING_DIRTY_SEED the first seed."""
+"""Writes tables of known rows in the spellings of spreadsheets, loggers and other programs, and has `starling
+convert` read them: no row may be lost or changed without being counted. Python's csv, and pandas if it is
+installed, read the same files. Run by ctest with the path of the program as the only argument.
+STARLING_DIRTY_FILES is the number of files, and STARLING_DIRTY_SEED the first seed."""
 
 import codecs
 import csv
@@ -57,7 +57,7 @@ class Table:
 
     def quoted(self, text):
         if self.is_blank and re.fullmatch(r"[0-9-]+ [0-9:]+", text):
-            return text  # a date and its clock time
+            return text  # a date and a time of day, which loggers write as two fields
         must = any(mark in text for mark in (self.separator, "\n", "\r")) or text.startswith('"')
         if self.quotes_all or must:
             return '"' + text.replace('"', '""') + '"'
@@ -126,7 +126,7 @@ class Table:
 
     def row(self, columns, index):
         chance = self.random.random
-        # The first row shows the habits: a day above 12, and a decimal comma that is no thousand's.
+        # The first row is unambiguous: a day above 12 is no month, and 5 decimals are no group of thousands.
         day = 20 if index == 0 else self.random.randrange(1, 29)
         time_us = int((datetime.datetime(2022, self.random.randrange(1, 13), day, self.random.randrange(24),
                                          self.random.randrange(60), self.random.randrange(60))
@@ -201,7 +201,7 @@ class DirtyFiles(unittest.TestCase):
             self.assertRegex(said, r"convert: the first row .*table:\d+:\d+: ")
 
     def check_with_csv(self, table):
-        """Python's csv sees the fields that were meant, so the file is one that people write."""
+        """Checks the generated file itself: Python's csv must read the intended fields."""
         lines = [line for line in csv.reader(io.StringIO(table.text, newline=""), delimiter=table.separator)
                  if line]
         while lines[0][0].startswith(("sep=", "#")):
@@ -209,8 +209,8 @@ class DirtyFiles(unittest.TestCase):
         self.assertEqual(lines, [table.header] + table.expected_fields)
 
     def check_with_pandas(self, table):
-        """pandas splits at one separator, not at any number of blanks. It loses an empty first field after
-        a carriage return."""
+        """Skips files that pandas misreads. It splits at each single blank, and loses an empty first field
+        after a carriage return."""
         if table.is_blank or "\r" + table.separator in table.text:
             return
         skipped = sum(line.startswith(("sep=", "#")) for line in table.text.splitlines()[:1])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the man pages, the completions and starling.toml against the flags that --help shows. bash, zsh,
-fish and man run them, where they are installed. Run by ctest with the path of the program as the only
+"""Compares the man pages, the completions and starling.toml with the flags that --help shows. bash, zsh, fish
+and man read them, where they are installed. Run by ctest with the path of the program as the only
 argument."""
 
 import functools
@@ -143,7 +143,7 @@ done
         flags = {flag[2:] for flag in self.commands("serve")[("serve",)] if flag.startswith("--")}
         self.assertEqual(sorted(names), sorted(flags - {"help", "check-config"}))
         self.run_program("serve", "--config", self.documents / "starling.toml", "--check-config")
-        # With every default written out, the values are those of no file.
+        # A file that sets every flag to its default gives the same values as no file.
         written = re.sub(r"^#([a-z-]+ = [^A-Z\[\n])", r"\1", text, flags=re.MULTILINE)
         file = self.write("written.toml", written)
 

@@ -34,7 +34,7 @@ class JournalTest(ServerCase):
             time.sleep(0.02)
 
     def ticks(self):
-        """The ticks in the log so far. What the server writes now may look unfinished."""
+        """Returns the number of ticks in the log. A record that the server is writing may look unfinished."""
         return json.loads(self.journal("info", self.log, "--json").stdout)["ticks"]
 
     def journal(self, *arguments, status=0):
@@ -69,7 +69,8 @@ class JournalTest(ServerCase):
     def test_a_changed_bit_is_named_by_file_and_offset(self):
         self.write_log()
         bytes_of_log = bytearray(self.file().read_bytes())
-        header = 1 + bytes_of_log.index(b"--neighbors-max=")  # in the header; groups follow
+        header = 1 + bytes_of_log.index(b"--neighbors-max=")  # offset in the log's header, before its
+                                                              # groups
         place = bytes_of_log.index(b"riders", header)
         bytes_of_log[place] ^= 1
         self.file().write_bytes(bytes_of_log)

@@ -18,13 +18,13 @@ import unittest
 from server_case import PATIENCE_S, LineReader, ServerCase
 
 ServerCase.program = sys.argv.pop()
-ENDS_S = 20  # how long a command may take that the server refuses; each has a time-out of 5 s at most
+ENDS_S = 20  # time limit of a command that the server refuses; the command's own time-out is 5 s or less
 Z85 = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
 
 
 class KeygenTest(ServerCase):
     def keygen(self, *arguments, **options):
-        """Returns the principal that the command prints, and what it says besides."""
+        """Returns the principal on the standard output, and the text on the standard error."""
         done = self.run_program("keygen", *arguments, **options)
         return tomllib.loads(done.stdout)["principal"][0], done.stderr
 
@@ -134,7 +134,7 @@ class ExamplesTest(ServerCase):
         keys = self.folder / "keys" / "keys.toml"
         names = [each["name"] for each in tomllib.loads(keys.read_text())["principal"]]
         self.assertEqual(names, ["dispatch", "dashboard", "rider", "prometheus"])
-        self.assertNotIn("Add the lines above", done.stderr)  # they are in the file
+        self.assertNotIn("Add the lines above", done.stderr)  # because the lines are already in the file
         self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["keys"])
         self.run_program("serve", "--keys", keys, "--check-config")
 

@@ -130,7 +130,8 @@ class BadEndTest(KnnTest):
     def test_a_gpu_that_is_not_there_is_said(self):
         points = self.save("p.npy", self.integers(3, 1))
         for engine in ([], ["--engine", "cuda"]):
-            # With GPUs the sentence names the missing GPU. Without GPUs it says why there are none.
+            # With GPUs the sentence names the missing GPU. Without GPUs the sentence says why there is no
+            # GPU.
             self.assertRegex(self.refused("--points", points, "--graph", *engine, "--devices",
                                           "0,1023"),
                              "^starling: --engine cuda: (--devices: there is no GPU 1023 that the "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts `starling knn` for the tests, each with its own folder."""
+"""Runs `starling knn` for knn_test.py and knn_faults_test.py. Each test has a folder of its own."""
 
 import subprocess
 import sys

@@ -50,7 +50,7 @@ def majority(labels, distances):
 
 
 def weighted_mean(values, distances, weights):
-    """As scikit-learn's KNeighborsRegressor does it."""
+    """Returns the mean that scikit-learn's KNeighborsRegressor computes."""
     if weights == "uniform":
         return values.mean()
     if (distances == 0).any():
@@ -84,7 +84,7 @@ def distances_by_definition(metric, points, queries):
 
 
 class RadiusTest(KnnTest):
-    """All points within a radius, beside all distances by NumPy."""
+    """Compares searches within a radius with all distances computed by NumPy."""
 
     def rows(self, *arguments):
         """Returns the rows of the CSV as a list of (query, rank, row, distance)."""
@@ -170,7 +170,7 @@ class RadiusTest(KnnTest):
 
 
 class RoundingTest(KnnTest):
-    """float64 that float32 cannot hold."""
+    """Searches float64 values that float32 cannot hold."""
 
     def surveyed(self, count):
         """Returns places within 100 m, in metres east and north in a UTM zone, to 1/512 m: float32 holds
@@ -244,7 +244,7 @@ class ListsTest(KnnTest):
         numpy.testing.assert_array_equal(distances, numpy.sqrt(expected_squares))
 
     def test_the_graph_leaves_each_point_itself_out_and_not_its_equals(self):
-        points = self.integers(150, 2)  # many of them equal
+        points = self.integers(150, 2)  # many points are equal
         ids, distances = self.arrays("--points", self.save("p.npy", points), "--graph", "-k", 7)
         expected_ids, expected_squares = brute_force(points, points, 7, range(len(points)))
         numpy.testing.assert_array_equal(ids, expected_ids)
@@ -423,7 +423,8 @@ class FilesTest(KnnTest):
 
 class VoteTest(KnnTest):
     def classes(self, count):
-        """Points of five Gaussian classes, on a lattice, so that distances are exact."""
+        """Returns points of five Gaussian classes and their labels. The points are on a lattice, so that
+        distances are exact."""
         labels = self.random.integers(0, 5, count) * 10 - 20
         centres = self.random.integers(-40, 41, (5, 4))
         points = centres[labels // 10 + 2] + numpy.round(self.random.normal(0, 12, (count, 4)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every command does with its files, its standard output, and files that existed before. Run by ctest
-with the path of the program as the only argument."""
+"""Tests what every command does with its files, its standard output, and files that existed before. Run by
+ctest with the path of the program as the only argument."""
 
 import os
 import signal
@@ -127,7 +127,7 @@ class FileTest(OutputTest):
                              "lists.csv", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
         self.addCleanup(program.communicate)
         self.addCleanup(program.kill)
-        with open(self.folder / "points.csv", "w"):  # returns when the program opens it
+        with open(self.folder / "points.csv", "w"):  # open() returns when the program opens the pipe
             program.send_signal(signal.SIGINT)
             program.send_signal(signal.SIGTERM)
             _, errors = program.communicate(timeout=PATIENCE_S)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `starling put`, `ask` and `remove` as programs against real servers: objects, streams and queries
-without a program of one's own. Run by ctest with the path of the program as the only argument."""
+"""Runs `starling put`, `ask` and `remove` as programs against real servers, on objects, streams and queries.
+Run by ctest with the path of the program as the only argument."""
 
 import json
 import signal

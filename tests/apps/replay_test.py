@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `starling replay` makes of its queries, flags and outputs, and what it says. Run by ctest with the
-path of the program as the only argument."""
+"""Tests how `starling replay` treats its queries and flags, and what it writes and prints. Run by ctest with
+the path of the program as the only argument."""
 
 import csv
 import math
@@ -94,11 +94,13 @@ class QueryTest(ReplayCase):
 
 
 class ExactTest(ReplayCase):
-    PAIRS = int(os.environ.get("STARLING_LIMIT_PAIRS", "10000"))  # of a query and a neighbour, in each space
+    PAIRS = int(os.environ.get("STARLING_LIMIT_PAIRS", "10000"))  # pairs of a query and a neighbour in each
+                                                                  # space
     K = 10
 
     def exact(self, trace, header, queries, *flags):
-        """Returns the neighbours of each query that has some as (object, text of the distance)."""
+        """Returns (object, text of the distance) of each neighbour, by query. Queries without neighbours are
+        left out."""
         path = self.write("queries.csv", "\n".join([header, *queries, ""]))
         found = {}
         text = self.replay(trace, "--queries", path, "-k", self.K, "--out", "-", "--exact", *flags).stdout
@@ -175,7 +177,7 @@ class ColumnsTest(ReplayCase):
         self.assertEqual([line.rsplit(",", 1)[0] for line in timed], plain)
 
     def test_positions_are_those_of_the_tick_in_whole_lists_that_report_nothing(self):
-        # Both move in step, so that no distance changes and no list is reported.
+        # Both objects move in step, so that no distance and no list changes.
         trace = self.write("trace.csv", "id,time_us,x,y\n" + "".join(
             f"a,{s}000000,{s},0\nb,{s}000000,{s},1\n" for s in range(50)))
         rows = list(csv.DictReader(self.replay(trace, "--out", "-", "--with", "position")
@@ -211,7 +213,7 @@ class EmptyListTest(ReplayCase):
 
     def setUp(self):
         super().setUp()
-        # From 2 s on, the two are 50 m apart.
+        # From 2 s on, the two objects are 50 m apart.
         self.trace = self.write("trace.csv", "id,time_us,x,y\n1,1000000,0,0\n2,1000000,3,4\n"
                                 "2,2000000,30,40\n2,5000000,30,40\n")
         self.flags = [self.trace, "--tick", "1s", "--distance-max", 10, "--out", "-"]
@@ -243,7 +245,7 @@ class EmptyListTest(ReplayCase):
         flags = [self.trace, "--tick", "1s", "--out", "-", "--object-ttl", "2500ms"]
         self.assertEqual(self.replay(*flags, "--changes").stdout.splitlines(), self.expected(
             (1, self.FULL), (4, ["{},{},1,,,", "{},{},2,0,,"])))
-        # In a file of all lists, a list without a row is not there.
+        # A file of all lists has no row for a list that was removed.
         self.assertEqual(self.replay(*flags, "--every-tick").stdout.splitlines()[-2:],
                          self.at(4, self.EMPTY[1:]) + self.at(5, self.EMPTY[1:]))
 
@@ -294,7 +296,7 @@ class SizeTest(ReplayCase):
         written = {line.split(",")[0] for line in brief}
         self.assertEqual([line for line in whole if line.split(",")[0] in written], brief)
         last = {}
-        for line in whole[1:]:  # a tick that is left out has the lists of the last one that is not
+        for line in whole[1:]:  # a tick that `brief` leaves out has the lists of the tick before it
             tick, _, rest = line.split(",", 2)
             last.setdefault(tick, []).append(rest)
         for tick in range(2, 4_002):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has `starling convert` read small traces in each layout, write them in each format, and read that again: no
-row may be lost or changed. Independent readers, Python's csv, json and ElementTree and perhaps pandas, read
-what it writes. Run by ctest with the path of the program as the only argument. STARLING_ROUND_TRIPS is the
-number of traces of each layout, and STARLING_ROUND_TRIP_SEED the first seed."""
+"""Has `starling convert` read small traces in each layout, write them in each format, and read the written
+files: no row may be lost or changed. Python's csv, json and ElementTree, and pandas if it is installed, read
+the written files too. Run by ctest with the path of the program as the only argument. STARLING_ROUND_TRIPS is
+the number of traces of each layout, and STARLING_ROUND_TRIP_SEED the first seed."""
 
 import csv
 import datetime
@@ -100,8 +100,8 @@ READERS = {"csv": read_csv, "sumo": read_sumo, "geojson": read_geojson, "gpx": r
 
 
 def as_written(rows, to, objects=()):
-    """Returns what docs/traces.md promises of these rows in the format. The tracks of GPX are in the order
-    `objects`."""
+    """Returns the rows that docs/traces.md promises for a file in format `to`. GPX has a track for each of
+    `objects`, in this order."""
     if to in ("csv", "geojson"):
         return rows
     rows = sorted((row._replace(tags=None) for row in rows), key=lambda row: row.time_us)
@@ -118,7 +118,7 @@ def flags_to_read_again(to, rows, is_geographic):
 
 
 class ConvertCase(FolderCase):
-    any_time = ()  # flags, without which files in degrees are refused if all of their times are odd
+    any_time = ()  # flags; without them, a file in degrees is refused if all its times are implausible
 
     def convert(self, paths, to, *flags, out="-", status=0):
         done = subprocess.run(
@@ -141,7 +141,7 @@ class ConvertCase(FolderCase):
 
 
 class RoundTripTest(ConvertCase):
-    csv_files = []  # what was written, for the test with pandas
+    csv_files = []  # written files, which PandasTest reads again
 
     def put_down(self, trace, folder, source):
         paths = []
@@ -357,7 +357,7 @@ class RecordingTest(ConvertCase):
 
 class PandasTest(unittest.TestCase):
     def test_pandas_reads_the_same_fields(self):
-        """Runs after the round trips, whose files it reads."""
+        """Reads the files that the round trips wrote, and so runs after them."""
         if pandas is None:
             self.skipTest("pandas cannot be imported; the package python3-pandas has it")
         self.assertGreaterEqual(len(RoundTripTest.csv_files), len(trace_layouts.LAYOUTS))
@@ -368,7 +368,7 @@ class PandasTest(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    """Returns all tests, those with pandas last."""
+    """Returns all tests. PandasTest is the last."""
     return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in (
         LimitTest, RoundTripTest, RecordingTest, PandasTest))
 

@@ -22,7 +22,7 @@ class LineReader:
         self.buffer = b""
 
     def line(self, timeout_s=PATIENCE_S):
-        """Returns the next line, or None if none came in time or the pipe ended."""
+        """Returns the next line, or None if no line came in time or the pipe ended."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self.buffer:
             ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
@@ -72,5 +72,5 @@ class ServerCase(FolderCase):
         return done
 
     def ask_server(self, *arguments, **options):
-        """Runs a command that talks to the server."""
+        """Runs a command with the flags that connect it to the server."""
         return self.run_program(*arguments, *self.connect(), **options)

@@ -213,8 +213,7 @@ class SimulateTest(FolderCase):
         return sorted((str(path), path.is_dir() or path.read_text())
                       for path in self.folder.rglob("*"))
 
-    # The file of requests does not exist either. But the program tries its outputs before it reads
-    # inputs.
+    # The file of requests is missing too. But the program opens its outputs before it reads its inputs.
     def test_outputs_that_cannot_be_made_are_found_first(self):
         try:
             subprocess.run(["true"], preexec_fn=give_up_override)

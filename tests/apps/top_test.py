@@ -28,7 +28,7 @@ class TopTest(ServerCase):
         text = self.ask_server("top", "--refresh", "500ms").stdout
         self.assertIn("  2 objects, 0 queries, 0 streams, ", text)
         self.assertRegex(text, r"\n. ticks/s +[1-9]\d*\.\d, \d+ skipped, 0 failed so far\n")
-        self.assertRegex(text, r"\n  so far +4 accepted, 0 late, 0 rejected\n")  # two rows, two names
+        self.assertRegex(text, r"\n  so far +4 accepted, 0 late, 0 rejected\n")  # 2 positions and 2 names
         self.assertRegex(text, r"\n  stages .* build [0-9]")
         self.assertRegex(text, r"\n  objects-max +2 +\d+ +0\.0\n")
         self.assertNotIn("\x1b", text)

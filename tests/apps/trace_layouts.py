@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small traces in each layout that docs/traces.md names, from rows that are known. The writers
-are Python's json and plain text. round_trip_test.py has the program read them."""
+"""Writes small traces of known rows in each layout that docs/traces.md names, with Python's json and as plain
+text. round_trip_test.py has the program read them."""
 
 import datetime
 import decimal
@@ -17,7 +17,7 @@ YEAR_2030_US = 1_893_456_000 * SECOND_US
 YEAR_0001_US = -62_135_596_800 * SECOND_US
 YEAR_10000_US = 253_402_300_800 * SECOND_US
 
-# No two of them are one object, as 007 and 7 are.
+# All ids name different objects. 007 and 7 would name the same object.
 NUMBER_IDS = ["7", "0101", "367379190", "18446744073709551615", "0"]
 TEXT_IDS = [
     "M\u00fcller", "e\u0301", "\u65e5\u672c", "\U0001f68c 7", "\u0645\u0635\u0631", "a,b", "a;b", "a|b",
@@ -38,11 +38,11 @@ class Row(NamedTuple):
 
 
 class Trace(NamedTuple):
-    format: str  # what --format calls the layout
+    format: str  # the layout's name for --format
     files: dict  # the content by name, in the order of the trace
     rows: list
-    flags: tuple = ()  # for reading it
-    is_recognised: bool = True  # without --format and --columns
+    flags: tuple = ()  # flags that the program needs to read the trace
+    is_recognised: bool = True  # whether the program reads it without --format and --columns
     is_geographic: bool = True
 
 
@@ -70,7 +70,7 @@ class Maker:
         return self.source.randrange(first_us // step_us, end_us // step_us) * step_us
 
     def rows(self, ids=None, step_us=1, is_geographic=True, has_z=False, has_tags=False, is_any_year=False):
-        """Returns rows in no order of time, some with equal times, some equal in all."""
+        """Returns rows in random order. Some have equal times, and some are equal altogether."""
         ids = ids or self.ids()
         years = (YEAR_0001_US, YEAR_10000_US) if is_any_year else (YEAR_2001_US, YEAR_2030_US)
         times = [self.time_us(step_us, *years) for _ in range(8)]
@@ -94,7 +94,8 @@ class Maker:
         return self.pick([repr, repr, lambda v: f"{v:.17e}", lambda v: f"{decimal.Decimal(v):f}"])(value)
 
     def table(self, header, records, separator=",", quotes_all=False):
-        """Python's csv leaves a carriage return without quotes if lines end in a line feed."""
+        """Returns a table as text. Python's csv would leave a carriage return unquoted if lines end in a line
+        feed."""
         def field(text):
             must = quotes_all or text.startswith('"') or any(mark in text for mark in (separator, "\n", "\r"))
             return '"' + text.replace('"', '""') + '"' if must else text
@@ -125,7 +126,7 @@ def json_id(maker, text):
 
 
 def json_with_spellings(maker, value):
-    """Returns JSON whose float numbers have any spelling."""
+    """Returns the value as JSON, with random spellings of its float numbers."""
     if isinstance(value, float):
         return maker.number(value)
     if isinstance(value, decimal.Decimal):
@@ -138,7 +139,7 @@ def json_with_spellings(maker, value):
     return json.dumps(value, ensure_ascii=maker.pick([True, False]))
 
 
-# Tables of ships, buses and animals.
+# Layouts of ships, buses and animals, in tables.
 
 def ais(maker):
     rows = maker.rows(step_us=SECOND_US)
@@ -198,7 +199,7 @@ def porto(maker):
     return Trace("porto", {"train.csv": maker.table(header, records, quotes_all=True)}, rows)
 
 
-# One file for each object.
+# Layouts with one file for each object.
 
 def tdrive(maker):
     files, rows = {}, []
@@ -242,7 +243,7 @@ def geolife(maker):
     return Trace("geolife", files, rows, ("--altitude",) if has_z else ())
 
 
-# JSON.
+# Layouts in JSON.
 
 def opensky(maker):
     has_z = maker.pick([True, False])
@@ -297,7 +298,7 @@ def geojson(maker):
     return Trace("geojson", {"fleet.geojson": text}, rows, ("--altitude",) if has_z else ())
 
 
-# XML.
+# Layouts in XML.
 
 def attribute(text):
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
@@ -318,7 +319,7 @@ def sumo_text(maker, rows, persons=()):
 
 
 def seconds(time_us):
-    """Returns the time with two decimals as SUMO has it, or with all that it needs."""
+    """Returns the time with two decimals, as SUMO writes it, or with six if two are not exact."""
     value = decimal.Decimal(time_us) / SECOND_US
     return f"{value:.2f}" if value == round(value, 2) else f"{value:.6f}"
 
@@ -375,7 +376,7 @@ def gpx(maker):
     return Trace("gpx", files, rows, ("--altitude",) if has_z else ())
 
 
-# Starling's own tables, and other ones.
+# Starling's own tables, and tables with columns of other names or without names.
 
 def starling(maker, is_geographic):
     has_z, has_tags = maker.pick([True, False]), maker.pick([True, False])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program says of commands and settings that do not exist. Run by ctest with the path of the
+"""Tests the program's errors for commands and settings that do not exist. Run by ctest with the path of the
 program as the only argument."""
 
 import os

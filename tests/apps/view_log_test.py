@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `starling view --journal` on the log of a server whose objects changed at random, and compares what
-it shows at each moment with what that server had answered then. Run by ctest with the path of the program
-as the only argument."""
+"""Runs `starling view --journal` on the log of a server whose objects changed at random, and compares the
+objects that it shows at each moment with the server's answers at that moment. Run by ctest with the path of
+the program as the only argument."""
 
 import json
 import random
@@ -30,7 +30,7 @@ class ViewLogTest(ServerCase):
         self.log = self.folder / "log"
 
     def ask(self, method, path, body=None):
-        """Returns what the server or view answers; None: 404."""
+        """Returns the JSON that the server or view answers, or None for 404."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.page + urllib.parse.quote(path, safe="/?=&"), data,
                                          {"Content-Type": "application/json"}, method=method)
@@ -54,8 +54,8 @@ class ViewLogTest(ServerCase):
         return {name: self.ask("GET", "v1/objects/" + name) for name in OBJECTS}
 
     def record(self, *more, rounds=30, rows=()):
-        """Puts rows into a server, changes objects at random, and ends it. Returns, by the time of a tick,
-        the objects that it had."""
+        """Puts rows into a server, changes objects at random, and ends the server. Returns the server's
+        objects by the time of each tick."""
         server = self.serve("--journal", self.log, "--tick", "20ms", "--durability", "tick", *more)
         self.page = f"http://{self.endpoints['http']}/"
         chance = random.Random(1)
@@ -74,7 +74,7 @@ class ViewLogTest(ServerCase):
                         row["time"] = self.tick_us() - chance.randrange(2 * TTL_US)
                     self.ask("POST", "v1/objects", [row])
             now = self.objects()
-            held[self.later_tick_us()] = now  # that tick has all of it, and nothing later
+            held[self.later_tick_us()] = now  # the tick has all changes so far, and no later one
         self.end(server, signal.SIGTERM)
         return held
 

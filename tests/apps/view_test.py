@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `starling view` as a program, on a terminal and without one, and asks its server over HTTP while
-the recording is played. Run by ctest with the path of the program as the only argument."""
+"""Runs `starling view` as a program, on a terminal and without one, and sends questions to its HTTP server
+while the recording is played. Run by ctest with the path of the program as the only argument."""
 
 import json
 import os
@@ -26,7 +26,7 @@ START_US = 1_772_366_400_000_000
 
 class ViewTest(FolderCase):
     def recording(self, seconds):
-        """One object that moves a metre a second, and one that stands at its beginning."""
+        """Writes a recording. `walker` moves 1 m each second, and `post` stands where `walker` begins."""
         lines = ["id,time,x,y\n"]
         for second in range(seconds):
             lines.append(f"walker,{START_US // 1_000_000 + second},{second},0\n")
@@ -53,7 +53,7 @@ class ViewTest(FolderCase):
         return view.communicate(timeout=PATIENCE_S)[1]
 
     def nearest_of_post(self):
-        """Before the recording's first tick, the server does not have the post yet."""
+        """Returns the answer. It has no neighbours before the recording's first tick, which adds the post."""
         try:
             with urllib.request.urlopen(self.page + "v1/neighbors?k=1&object=post", timeout=PATIENCE_S) as reply:
                 return json.load(reply)
@@ -113,7 +113,7 @@ class ViewTest(FolderCase):
                                "--speed", "100"])
         self.addCleanup(self.kill, child)
         self.page = re.search(r"http://127\.0\.0\.1:\d+/", self.read_until(terminal, "q ends")).group()
-        os.write(terminal, b"\x1b[C" * 60)  # an hour forth
+        os.write(terminal, b"\x1b[C" * 60)  # one hour forward
         self.wait_for(lambda answer: answer["time_us"] > START_US + HOUR_US)
         os.write(terminal, b" ")
         self.read_until(terminal, "paused")
@@ -121,7 +121,7 @@ class ViewTest(FolderCase):
         held = self.nearest_of_post()
         time.sleep(0.3)
         self.assertEqual(self.nearest_of_post(), held)
-        os.write(terminal, b"\x1b[D" * 30)  # half an hour back, into a new server at the same address
+        os.write(terminal, b"\x1b[D" * 30)  # half an hour back: a new server begins at the same address
         self.wait_for_back(held["time_us"] - HOUR_US // 2)
         os.write(terminal, b"+")
         self.read_until(terminal, "200 times real time")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Old names of commands and flags still work and print the new name to stderr; no help shows them. Run by
-ctest with the path of the program as the only argument."""
+"""Tests that old names of commands and flags still work and print the new name to stderr, and that no help
+shows the old names. Run by ctest with the path of the program as the only argument."""
 
 import pathlib
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `starling bench` says of benchmarks and instruction sets that do not exist. Run by ctest with the path of
-the program as the only argument."""
+"""Tests the errors of `starling bench` for benchmarks and instruction sets that do not exist. Run by ctest
+with the path of the program as the only argument."""
 
 import subprocess
 import sys

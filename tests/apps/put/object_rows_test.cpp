@@ -40,7 +40,8 @@ struct Result {
   std::vector<std::string> unused;
 };
 
-/// Hands out at most `bytes_at_once` bytes at a time, and calls `before_each` before that.
+/// A source that returns at most `bytes_at_once` bytes a read, and calls `before_each` before each
+/// read.
 class Pieces : public sim::ByteSource {
  public:
   Pieces(std::string_view text, std::size_t bytes_at_once, std::function<void()> before_each = {})
@@ -134,7 +135,7 @@ TEST(ObjectRows, PassARowOnAsSoonAsItsLineHasEnded) {
   for (const std::string end : {"\n", "\r"}) {
     const std::string text = "id,x,y" + end + "a,1,2" + end + "b,3,4" + end;
     std::vector<std::string> ids;
-    std::vector<std::size_t> seen;  // the number of rows when each byte was asked for
+    std::vector<std::size_t> seen;  // [byte]: number of rows before the byte was read
     sim::TextInput input("in",
                          std::make_unique<Pieces>(text, 1, [&] { seen.push_back(ids.size()); }));
     std::vector<std::string> unused;
@@ -143,8 +144,7 @@ TEST(ObjectRows, PassARowOnAsSoonAsItsLineHasEnded) {
         [&](const ObjectRow& row) { ids.emplace_back(row.id); },
         [](std::uint64_t, const std::string& sentence) { FAIL() << sentence; }, unused);
     EXPECT_THAT(ids, ElementsAre("a", "b"));
-    const std::size_t second =
-        text.find('b');  // is asked for when the first row has been passed on
+    const std::size_t second = text.find('b');  // read after the first row was passed on
     ASSERT_GT(seen.size(), second);
     EXPECT_EQ(seen[second - 1], 0u);
     EXPECT_EQ(seen[second], 1u);

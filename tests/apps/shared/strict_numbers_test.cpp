@@ -18,7 +18,8 @@ TEST(StrictNumbers, TakeTheFloat64ThatIsNearestToTheText) {
   double value = 0;
   app.add_option("--value", value);
   make_numbers_strict(app);
-  // Long double rounds these to the middle between two float64, and from there to the wrong one.
+  // Rounded to long double, these texts are halfway between two float64. Rounded again, they become
+  // the wrong one.
   for (const auto& [text, nearest] : {std::pair{"4.359105412811211", 4.359105412811211},
                                       {"-5.347541491190134", -5.347541491190134}}) {
     app.parse(std::string("--value=") + text);

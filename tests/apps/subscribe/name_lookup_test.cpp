@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests NameLookup. It shows names as soon as the server tells them. It waits only once for a
-// server that does not answer.
+// Tests that NameLookup shows names as soon as the server has answered, and that it waits only once
+// for a server that does not answer.
 #include "starling/apps/subscribe/name_lookup.hpp"
 
 #include <atomic>

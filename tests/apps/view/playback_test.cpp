@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the clock of `starling view`: what is due, and what moves it.
+// Tests the clock of `starling view`: which moment is due, and which calls move the clock.
 #include "starling/apps/view/playback.hpp"
 
 #include <chrono>
@@ -57,7 +57,7 @@ TEST(Playback, StandsUntilThePassHasReachedIt) {
   std::this_thread::sleep_for(20ms);
   EXPECT_EQ(playback.position_us(), 0);
   EXPECT_EQ(playback.wait_for(0), Wake::due);
-  std::this_thread::sleep_for(20ms);  // the first moment is shown
+  std::this_thread::sleep_for(20ms);  // time for which the first moment is shown
   EXPECT_EQ(playback.position_us(), 0);
   EXPECT_EQ(playback.wait_for(1), Wake::due);
   std::this_thread::sleep_for(20ms);
@@ -132,7 +132,8 @@ TEST(Playback, AtTheEndOnlyAMoveBackPlaysAgain) {
       playback.skip(60'000'000);
       playback.pause(false);
       std::this_thread::sleep_for(50ms);
-      playback.skip(-1'000'000'000'000);  // the clock runs 4096 times as fast
+      playback.skip(-1'000'000'000'000);  // much further than the clock has run at 4096 times real
+                                          // time
     });
     EXPECT_EQ(playback.wait_at_end(), Wake::back);
   });

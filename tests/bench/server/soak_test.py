@@ -12,8 +12,8 @@ PROGRAM = sys.argv[1]
 DURATION = os.environ.get("STARLING_SOAK", "10m")
 RSS_GROWTH_MAX = 1.1
 P99_GROWTH_MAX = 2  # more than 1.1, because other programs on this machine change the latency
-# A host that is busy in the second half of a run makes the latency grow. The server's own growth is
-# there in every run.
+# A host that is busy in the second half of a run makes the latency grow. If the server itself became slower
+# with time, the latency would grow in every run.
 RUNS_MAX = 3
 # Half of --share. The capacity is measured in a few seconds. A shared machine may not give this
 # capacity for ten minutes. Then the server is overloaded all the time, which is also a valid test.
@@ -30,7 +30,7 @@ def soak():
 
 
 def growth(minutes, figure):
-    """Median of the second half of a run, divided by that of the first."""
+    """Returns the median of the second half of a run, divided by the median of the first half."""
     half = len(minutes) // 2
     early, late = (statistics.median(row[figure] for row in rows)
                    for rows in (minutes[:half], minutes[-half:]))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs `starling bench filters` at its smallest size. The benchmark compares its lists with those
-// that testing every object gives. The tests check the table and the JSON, but no times.
+// Runs `starling bench filters` at its smallest size. The benchmark compares its lists with the
+// lists of a search that tests every object. The tests check the table and the JSON, but no times.
 #include "starling/bench/ticks/filter_bench.hpp"
 
 #include <algorithm>

@@ -42,8 +42,8 @@ std::string output_of(const KnnTableOptions& options) {
   return out.str();
 }
 
-/// Finds the lists of the CPU searcher. Then it spoils one entry as `error` says, or none for
-/// Error::none.
+/// Returns the lists of the CPU searcher with one entry spoilt as `error` says. Error::none spoils
+/// no entry.
 class ErringSearcher final : public VectorSearcher {
  public:
   enum class Error { none, score, row, unwritten };

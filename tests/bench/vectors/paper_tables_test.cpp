@@ -18,7 +18,7 @@
 namespace starling::bench {
 namespace {
 
-// The words of the transcription, in the order of the table's columns.
+// The transcription's column names of each table, in the order of the table's columns.
 const std::map<std::string, std::vector<std::string>> columns_of{
     {"kato", {"one GPU", "two GPUs", "CPU"}},  {"cuknn", {"computation", "total", "serial"}},
     {"polimi", {"selection", "sort", "CPU"}},  {"komarov", {"GPU"}},
@@ -46,7 +46,7 @@ class PublishedTimes : public ::testing::TestWithParam<std::string> {
   const PaperTable& table() const { return *find_paper_table(GetParam()); }
   const std::vector<std::string>& columns() const { return columns_of.at(GetParam()); }
 
-  /// Returns the number of the time's column; the end if the table has no such column.
+  /// Returns the index of the time's column, or columns().size() if the table has no such column.
   std::size_t column_of(const PublishedTime& time) const {
     return static_cast<std::size_t>(std::ranges::find(columns(), time.column) - columns().begin());
   }

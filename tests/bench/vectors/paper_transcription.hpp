@@ -13,11 +13,11 @@ namespace starling::bench {
 struct PublishedTime {
   std::string_view table;       ///< the work: "kato", "cuknn", "polimi", "komarov" or "sbq"
   std::string_view source;      ///< the table in the paper, as the paper numbers it
-  std::uint32_t rows = 0;       ///< number of rows; a graph has as many as `queries`
-  std::uint32_t dimension = 1;  ///< 1 where the paper gives none
-  std::uint32_t queries = 1;    ///< 1 where the paper gives none
+  std::uint32_t rows = 0;       ///< number of rows; in a graph, equal to `queries`
+  std::uint32_t dimension = 1;  ///< 1 where the paper gives no number
+  std::uint32_t queries = 1;    ///< 1 where the paper gives no number
   std::uint32_t k = 1;
-  std::string_view column;  ///< the method or device that the time is of
+  std::string_view column;  ///< the method or device that was timed
   double ms = 0;
 };
 

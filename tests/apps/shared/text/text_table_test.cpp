@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that columns are aligned where names are wide.
+// Tests that columns stay aligned if names have wide characters.
 #include "starling/apps/shared/text/text_table.hpp"
 
 #include <gtest/gtest.h>
