@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests abi_test.py: changes of starling.h that break programs are told from changes that do not.
+"""Tests that abi_test.py distinguishes changes of starling.h that break programs from other changes.
 
   abi_faults_test.py HEADER LIBRARY ABI_FILE CC CXX
 """
@@ -17,7 +17,7 @@ APPEND = "Append them with"
 
 class Changes(unittest.TestCase):
     def compare(self, old, new):
-        """Runs abi_test.py on the header with `old` replaced once. Returns what it prints."""
+        """Runs abi_test.py on the header with `old` replaced once. Returns its error output."""
         text = Path(HEADER).read_text()
         self.assertEqual(text.count(old), 1, f"{old!r} is not once in the header")
         with tempfile.TemporaryDirectory() as folder:

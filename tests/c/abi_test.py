@@ -94,7 +94,8 @@ def compile_and_run(header_path, header, cc, folder):
 
 
 def exported_symbols(library):
-    """Returns {symbol: version} of the library's dynamic symbols, without those of the versions."""
+    """Returns {symbol: version} of the library's dynamic symbols. The symbols that name versions are left
+    out."""
     symbols = {}
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", "--with-symbol-versions", library],
@@ -149,8 +150,8 @@ def compare(listed, now):
 
 
 def lies_in_padding(line, listed):
-    """Returns whether a new member lies within the size that today's programs pass. They leave
-    anything there."""
+    """Returns whether a new member lies within the size that today's programs pass. Such programs do not set
+    the member's bytes."""
     member = re.match(r"member (\w+)\.\w+ at (\d+),", line)
     sizes = [int(old.split()[2]) for old in listed if member and old.startswith(f"struct {member[1]} ")]
     return any(int(member[2]) < size for size in sizes)

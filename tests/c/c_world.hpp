@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small world on integer metres in planar2, whose lists the tests of the C interface know without
-// Starling: objects that move, and a plain search that sorts all of them.
+// Objects that move on integer metres in planar2, and a plain search that sorts all of them. The
+// tests of the C interface compare Starling's lists with the lists of this search.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class CWorld {
     move(0);
   }
 
-  /// Moves every object, at this time.
+  /// Moves every object to a random place, at time `time_us`.
   void move(std::int64_t time_us) {
     places_.clear();
     coordinates_.clear();
@@ -47,7 +47,7 @@ class CWorld {
     time_us_ = time_us;
   }
 
-  /// Returns all objects as rows of the interface. They point into this object.
+  /// Returns all objects as rows of the interface. The rows' pointers point into this CWorld.
   starling_rows rows() const {
     starling_rows rows{};
     rows.size = sizeof(rows);
@@ -86,7 +86,8 @@ class CWorld {
   std::int64_t time_us_ = 0;
 };
 
-/// The lists of a reader who applies results: of fixed and following queries, by query.
+/// The lists of fixed and following queries by query id, as a reader has them after it applied
+/// results.
 using CLists = std::map<std::uint64_t, std::vector<CNeighbor>>;
 
 inline void expect_near_equal(const std::vector<CNeighbor>& is,
@@ -141,7 +142,7 @@ inline starling_query query_at(std::uint64_t id, std::uint32_t k, CPlace place) 
   return query;
 }
 
-/// A question around an object that has no neighbour within a metre.
+/// A question that follows `object` and finds no neighbour, because no object has a tag.
 inline starling_query alone(std::uint64_t object) {
   starling_query query = query_at(0, 2, {});
   query.anchor = STARLING_FOLLOW;

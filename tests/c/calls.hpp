@@ -26,7 +26,7 @@ inline starling_error last_error() {
   return error;
 }
 
-/// Checks that a call failed with this code, and that its sentence says something.
+/// Checks that a call failed with this code, and that its sentence has more than 10 characters.
 inline void expect_refused(starling_code expected, starling_code code, const char* call) {
   EXPECT_EQ(code, expected) << call << ": " << last_error().sentence;
   if (code == STARLING_OK) return;
@@ -95,7 +95,7 @@ inline std::string text_of(const starling_result* result) {
   return text;
 }
 
-/// Some memory that is no handle.
+/// Returns a pointer to memory that is no handle.
 template <class Handle>
 Handle* not_a_handle() {
   static std::uint64_t memory[8]{};

@@ -83,8 +83,8 @@ class CClient : public testing::Test {
     last_tick = done.tick;
   }
 
-  // Applies events until the lists are those of the server's last tick. Returns false if they do
-  // not come.
+  // Applies events until `held` has the lists of the server's last tick. Returns false if no more
+  // events come before that.
   bool follow_to_last_tick(std::int64_t timeout_ms = event_timeout_ms) {
     const std::uint64_t epoch = info_of(client).epoch;
     while (held_tick != last_tick || held_epoch != epoch || !is_whole) {
@@ -276,7 +276,7 @@ TEST_F(CClient, AGapIsMendedByASnapshot) {
   server.emplace(options);
   client = connect(*server);
   open_stream();
-  // Long lists, so that ticks soon fill all buffers between the server and a reader who pauses.
+  // Long lists soon fill all buffers between the server and a reader that pauses.
   constexpr std::uint64_t first_long = 1000;
   std::vector<starling_query> queries;
   for (std::uint64_t i = 0; i < 500; ++i) queries.push_back(query_at(first_long + i, 150, {0, 0}));
@@ -288,7 +288,7 @@ TEST_F(CClient, AGapIsMendedByASnapshot) {
   move_and_tick(tau_us);
   ASSERT_TRUE(follow_to_last_tick());
   for (int tick = 0; tick < 150; ++tick) move_and_tick(tau_us += 1'000'000);
-  // The message of the last tick may be one of the lost, so others follow.
+  // The message of the last tick may also be lost, so more ticks follow.
   bool is_live = false;
   for (int more = 0; more < 50 && !is_live; ++more) {
     move_and_tick(tau_us += 1'000'000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives distances that the C interface reported back to it as limits: each keeps its neighbour, and
-// the float64 below it does not.
+// Passes distances that the C interface reported back to it as limits. Each limit keeps its
+// neighbour, and the float64 below the limit does not.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -22,8 +22,8 @@ constexpr std::uint32_t list_length = 10;
 
 using CPosition = std::array<double, 3>;
 
-/// A position on the ellipsoid, or one whose coordinates are between one unit and all of the
-/// lattice.
+/// Returns a position on the ellipsoid or on a lattice. On a lattice, the extent is random: from
+/// one unit to the whole lattice.
 CPosition random_position(starling_space space, double resolution_m, Random& random) {
   const auto signed_unit = [&] { return 2 * random.unit() - 1; };
   if (space == STARLING_WGS84) return {180 * signed_unit(), 90 * signed_unit(), 0};

@@ -321,7 +321,8 @@ TEST(CIndex, TellsPointsOfFloat64ApartThatFloat32Merges) {
       EXPECT_EQ(found[i], i);
       EXPECT_EQ(distances[i], 0);
     }
-    // A query of float32 loses the same offset: it stands 0.1 m from each axis of the first point.
+    // The index subtracts the same offset from a query of float32. On each axis, the query is 0.1 m
+    // from the first point.
     const std::array<float, 2> query{6'650'000, 597'000};
     ASSERT_EQ(starling_index_search(index, query.data(), 1, 1, STARLING_NOT_A_ROW, found.data(),
                                     distances.data()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the client and the subscription of the C interface: with arguments that no program should
-// pass, which leave the server's answers as they were, and across a restart of the server.
+// Calls the client and the subscription of the C interface with arguments that no program should
+// pass, and across a restart of the server. Refused calls leave the server's answers as they were.
 #include <cstring>
 
 #include "tests/c/calls.hpp"
@@ -25,8 +25,8 @@ starling_subscription_options subscription_options(const char* commands, const c
   return options;
 }
 
-/// A client of a server with two objects, a stream, a query and one tick. After each test, the
-/// answer is the one from before.
+/// A client of a server with two objects, a stream, a query and one tick. TearDown() checks that
+/// the test has not changed the answer.
 class ServedClient : public testing::Test {
  protected:
   void SetUp() override {
@@ -67,7 +67,7 @@ class ServedClient : public testing::Test {
     return text;
   }
 
-  /// Reads events until one has lists, and returns these.
+  /// Reads events until an event has lists, and returns the lists as text.
   std::string next_lists(starling_subscription* subscription) {
     auto event = sized<starling_event>();
     starling_result* result = nullptr;
@@ -89,7 +89,7 @@ class ServedClient : public testing::Test {
   const double coordinates_[4] = {10, 0, 20, 0};
 };
 
-/// Calls every function of a client with the handle.
+/// Checks that every function of a client refuses the handle.
 void expect_bad_client(starling_client* client) {
   auto info = sized<starling_server_info>();
   const auto rows = sized<starling_rows>();
@@ -343,7 +343,7 @@ TEST_F(ServedClient, PutsItsQueriesAgainAfterARestartAndCountsLostRows) {
   ASSERT_EQ(starling_subscription_open(&options, &subscription), STARLING_OK);
   EXPECT_FINE(starling_client_advance_tick(client_, 2000, nullptr));
   std::string lists = next_lists(subscription);
-  while (lists.empty()) lists = next_lists(subscription);  // a snapshot from before the tick
+  while (lists.empty()) lists = next_lists(subscription);  // skips a snapshot from before the tick
   EXPECT_EQ(lists, "riders 7: 11@10 12@20\n");
   EXPECT_FINE(starling_subscription_close(subscription));
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t untouched = 77;
 
-/// An index of three points on a line. After each test, its answer is the one from before.
+/// An index of three points on a line. TearDown() checks that the test has not changed the answer.
 class HostileIndex : public testing::Test {
  protected:
   void SetUp() override {
@@ -273,7 +273,7 @@ TEST_F(HostileIndex, CopiesFromNoMemoryThatIsNotOfADevice) {
     }
 }
 
-/// What a progress function has seen.
+/// The calls of a progress function so far, and whether it cancels.
 struct Seen {
   std::uint64_t calls = 0;
   std::uint64_t total = 0;
@@ -296,7 +296,7 @@ TEST(IndexProgress, IsFollowedAndCancelsAndLeavesTheIndex) {
   for (std::size_t i = 0; i < points.size(); ++i)
     points[i] = static_cast<float>(i * 2654435761U % 1009);
   auto options = index_options();
-  options.metric = STARLING_JENSEN_SHANNON;  // takes a second
+  options.metric = STARLING_JENSEN_SHANNON;  // slow: the search takes about a second
   options.threads = 2;
   starling_index* index = nullptr;
   EXPECT_FINE(starling_index_create(&options, points.data(), count, dimension, &index));
@@ -322,7 +322,7 @@ TEST(IndexProgress, IsFollowedAndCancelsAndLeavesTheIndex) {
   EXPECT_FINE(starling_index_destroy(index));
 }
 
-/// Cancels in its nth call alone, so that a cancel that is lost lets the call finish.
+/// Cancels in the nth call only. If the library loses this cancel, the search finishes.
 struct CancelOnce {
   int nth;
   int calls = 0;

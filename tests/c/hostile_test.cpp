@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls the engine of the C interface with arguments that no program should pass. Each call is
 // refused with a code and a sentence, and the engine's answers stay as they were. Run it with the
-// preset asan: then a read or a write outside of the caller's memory fails too.
+// preset asan: it also reports reads and writes outside of the caller's memory.
 #include <limits>
 
 #include "tests/c/calls.hpp"
@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t lowest_us = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest_us = std::numeric_limits<std::int64_t>::max();
 
-/// An engine with three objects on a line, a stream, a query, and one finished tick. After each
-/// test, its answer is the one from before.
+/// An engine with three objects on a line, a stream, a query, and one finished tick. TearDown()
+/// checks that the test has not changed the answer.
 class HostileEngine : public testing::Test {
  protected:
   void SetUp() override {
@@ -57,7 +57,7 @@ class HostileEngine : public testing::Test {
     return text;
   }
 
-  /// Asks for all three objects.
+  /// Returns the answer to a question about all three objects, as text.
   std::string answer() {
     const auto question = query(0, 3);
     starling_result* result = nullptr;
@@ -76,7 +76,7 @@ class HostileEngine : public testing::Test {
     EXPECT_EQ(result, nullptr);
   }
 
-  /// Checks that rows of these values are rejected one by one.
+  /// Checks that a row with these values is rejected with this status.
   void expect_row_status(starling_row_status expected, std::int64_t time_us, double x_m) {
     const std::uint64_t id = 11;
     const double place[] = {x_m, 0};
@@ -159,7 +159,7 @@ TEST_F(HostileEngine, RefusesNullArrays) {
                  starling_engine_update(engine_, &rows, highest_us, nullptr, nullptr));
 }
 
-/// Calls every function of an engine with the handle.
+/// Checks that every function of an engine refuses the handle.
 void expect_bad_engine(starling_engine* engine) {
   auto rows = sized<starling_rows>();
   const auto riders = stream("riders");
@@ -288,7 +288,7 @@ TEST_F(HostileEngine, RefusesQueriesOfDifferentSizesInOneArray) {
 }
 
 TEST_F(HostileEngine, RefusesCountsWhoseBytesOverflow) {
-  // Each count is refused by itself: no array is as long.
+  // The count alone is wrong: no array can be that long.
   for (const std::uint64_t count : {huge, huge / 2 + 2, (UINT64_C(1) << 48) + 1}) {
     auto rows = three_rows();
     rows.count = count;

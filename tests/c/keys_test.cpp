@@ -141,7 +141,7 @@ TEST_F(CKeys, OfASubscriptionAreCheckedToo) {
   EXPECT_EQ(starling_subscription_close(subscription), STARLING_OK);
 }
 
-// The structs as they were before they had keys.
+// Older programs pass smaller structs, without the members for keys.
 TEST_F(CKeys, AreNotReadFromTheStructsOfOlderPrograms) {
   const stream::GreetingServer server(nullptr);
   starling_client_options options;

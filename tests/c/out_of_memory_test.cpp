@@ -9,7 +9,7 @@ namespace {
 
 using test::FailingNew;
 
-// Allocations of at least this size fail. No table of these tests is as large.
+// Allocations of at least this size fail. The test's own tables are smaller.
 constexpr std::size_t large_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t row_count = 100'000;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server in a process of its own, with manual ticks, for the tests of the C client. Its endpoints
-// are files of a temporary folder, so a client can be told them before the server is ready.
+// are sockets in a temporary folder, so they are known before the server is ready.
 #pragma once
 
 #include <csignal>

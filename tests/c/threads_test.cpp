@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses one handle from two threads. One call at a time is let in; the other is refused and has
-// changed nothing. No thread waits for a time: each repeats its calls until the refusal was seen.
+// Uses one handle from two threads. One call at a time is let in; the other call is refused and
+// changes nothing. No thread sleeps: each repeats its calls until a call was refused.
 #include <atomic>
 #include <barrier>
 #include <thread>
@@ -10,8 +10,8 @@
 namespace starling::c_test {
 namespace {
 
-/// Calls `call` from two threads at once until a call of one thread was refused. `call` returns its
-/// code. Checks that it returned nothing else than fine and in use.
+/// Calls `call` from two threads at once until a call of one thread was refused. Each call must
+/// return STARLING_OK or STARLING_IN_USE.
 template <class Call>
 void expect_one_is_refused(Call call) {
   std::atomic<bool> is_seen = false;

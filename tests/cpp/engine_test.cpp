@@ -128,7 +128,7 @@ TEST_F(CppEngine, FiltersByTagsDistanceAndAge) {
   EXPECT_THAT(ids({.k = 9, .age_max_us = 0}), ElementsAre(1, 2));
   EXPECT_TRUE(engine.update_tags(4, 1, 0, 3));
   EXPECT_TRUE(engine.update_tags(1, 0, 1, 3));
-  engine.update(2, {2, 0}, 3);  // without tags: they stay
+  engine.update(2, {2, 0}, 3);  // no tags are given, so object 2 keeps its tags
   engine.tick(3);
   EXPECT_THAT(ids({.k = 9, .tags_required = 1}), ElementsAre(2, 4));
 }
@@ -148,7 +148,7 @@ TEST_F(CppEngine, GivesEveryObjectAListAndRemovesIt) {
   EXPECT_EQ(second[0].subject, 4u);
   engine.remove_query("near", 6);
   const Result third = engine.tick(3);
-  ASSERT_EQ(third.size(), 1u);  // of the query, for the lists of all subjects
+  ASSERT_EQ(third.size(), 1u);  // one removal for the lists of all subjects
   EXPECT_TRUE(third[0].is_removed);
   EXPECT_FALSE(third[0].subject);
   engine.remove_stream("near");
@@ -296,7 +296,7 @@ TEST(CppEngineBesideOwnHeaders, IsAnotherClassThanTheirs) {
   EXPECT_EQ(engine.neighbors({.k = 2}).size(), 1u);
 }
 
-// A list of a result that nothing holds would point to freed memory, so it does not compile.
+// A list that is taken from a temporary result would point to freed memory, so it must not compile.
 template <class Lists>
 concept gives_lists = requires(Lists lists) {
   std::forward<Lists>(lists)[0];

@@ -30,7 +30,8 @@ using List = std::vector<std::pair<std::uint32_t, double>>;
 
 constexpr IndexOptions on_one_thread{.backend = Backend::cpu, .threads = 1};
 
-/// Points on small integers, so that squares of distances are exact and many are equal.
+/// Returns points with small integer components, so that squared distances are exact and many are
+/// equal.
 std::vector<Point> points_of(std::uint64_t seed, std::size_t count) {
   Random random(seed);
   std::vector<Point> points(count);
@@ -182,7 +183,7 @@ TEST(CppIndex, ThatWasMovedFromIsRefused) {
   EXPECT_NE(refusal(STARLING_BAD_HANDLE, [&] { index.search(points, 1); }), "");
 }
 
-// A list of a result that nothing holds would point to freed memory, so it does not compile.
+// A list that is taken from a temporary result would point to freed memory, so it must not compile.
 template <class Found>
 concept gives_rows = requires(Found found) {
   std::forward<Found>(found)[0];

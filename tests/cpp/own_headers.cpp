@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See own_headers.hpp.
+// Calls the engine through its own headers: see own_headers.hpp.
 #include "tests/cpp/own_headers.hpp"
 
 #include "starling/cpu/backend.hpp"

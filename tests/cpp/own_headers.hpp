@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of the test program that embeds the engine by its own headers.
+// The part of the test program that includes the engine's own headers instead of starling.hpp.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace starling::test {
 
-/// Returns the ids of the objects, which are at 1, 2, 3, ... metres, in the list of a query at 0.
+/// Puts the objects at 1, 2, 3, ... metres. Returns the ids in the list of a query at 0 m.
 std::vector<std::uint64_t> nearest_by_own_headers(const std::vector<std::uint64_t>& ids);
 
 }  // namespace starling::test
