@@ -48,8 +48,7 @@ TEST(TicksBegunAhead, EqualTheOracleWhenTwoAreUnderWay) {
   EXPECT_GT(shared->begun_ahead, 100);
 }
 
-/// Objects that move, and queries that are put and removed at random. At each tick some of the
-/// ticks fail.
+/// Moves objects, and puts and removes queries at random. Some of the ticks fail.
 void run_failing_script(std::uint64_t seed, const std::shared_ptr<Shared>& shared) {
   Random random(seed);
   Twin twin(two_at_a_time(shared), {.oracle = {.tombstone_ttl_us = 3}, .ahead = true});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests limits of distance through a Processor on every engine: a distance that was reported, given
-// back as a limit, keeps its neighbour, and the float64 below that distance loses it.
+// Tests distance limits through a Processor on every engine. A limit equal to a reported distance
+// keeps its neighbour, and the float64 below it loses the neighbour.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -41,8 +41,8 @@ class LimitedWorld {
     EXPECT_EQ(clock_.advance(0).error, "");
   }
 
-  /// Asks for the nearest of some places. Then asks again for each neighbour, with its distance as
-  /// the limit and with the number below. Returns how many neighbours there were.
+  /// Asks for the neighbours of random places. Then asks again for each neighbour, with its
+  /// distance and with the float64 below it as the limit. Returns the number of neighbours.
   std::uint64_t compare(std::size_t places) {
     std::vector<OneShotQuery> questions(places);
     for (OneShotQuery& question : questions) {
@@ -76,7 +76,7 @@ class LimitedWorld {
     return {begin, begin + static_cast<std::ptrdiff_t>(list.count)};
   }
 
-  /// The distance that protocol/README.md promises.
+  /// Returns the distance that protocol/README.md promises for this neighbour.
   double reported_m(const Neighbor& neighbor) const {
     return std::sqrt(static_cast<double>(to_number(neighbor.key))) *
            processor_.space().resolution_m;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that calls which a program got wrong are refused by a sentence, for every engine: an engine
-// of another space, ids that name nothing, arguments that do not fit together.
+// Tests on every engine that wrong calls are refused with a sentence: calls with an engine for
+// another space, with unknown ids, or with arguments that do not fit together.
 #include <functional>
 #include <limits>
 #include <memory>
@@ -35,7 +35,7 @@ ProcessorOptions options_of(const SpaceOptions& space) {
   return options;
 }
 
-/// Returns the sentence with which the call is refused; "" if it is not.
+/// Returns the sentence that refuses the call, or "" if the call is accepted.
 std::string refusal(const std::function<void()>& call) {
   try {
     call();
@@ -106,7 +106,7 @@ class Misuse : public testing::TestWithParam<EngineChoice> {
     processor_->remove_queries(stream, {&query, 1}, {&status, 1});
   }
 
-  /// The next tick has the one list: no refused call has changed anything.
+  /// Checks that the next tick reports the one list. So no refused call has changed anything.
   void expect_all_as_it_was() {
     const TickReport report = ticks_->advance(5);
     ASSERT_EQ(report.streams.size(), 1u);

@@ -84,7 +84,7 @@ void put_graph(Processor& processor, std::uint32_t k) {
   EXPECT_EQ(status, QueryStatus::accepted);
 }
 
-/// An engine may decline to answer at once. If it answers, the answer must equal that of
+/// An engine may decline to answer at once. If it answers, the answer must equal the one of
 /// search_finished.
 void expect_same_at_once(Engine& engine, const OneShotQuery& question, const Answers& expected) {
   const std::optional<Answers> answers = engine.answer_at_once(std::span(&question, 1));

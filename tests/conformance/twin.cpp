@@ -54,8 +54,8 @@ std::vector<ObjectId> ids_of(const List& list) {
   return ids;
 }
 
-/// Compares without GoogleTest's matchers first, because they are slow. They explain a mismatch
-/// well, so they run only if there is one.
+/// Compares without GoogleTest's matchers first, because they are slow. They run only after a
+/// mismatch, which they explain well.
 template <class T>
 void expect_equal(std::span<const T> actual, const std::vector<T>& expected) {
   if (std::equal(actual.begin(), actual.end(), expected.begin(), expected.end())) return;

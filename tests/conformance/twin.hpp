@@ -23,8 +23,8 @@ struct TwinOptions {
   Space space = Space::planar2;
   int threads = 2;
   OracleOptions oracle;  ///< also has the dimension and the metric of a vector space
-  /// If true, a tick begins before the reports of the last one are compared, and before its result
-  /// has arrived if the engine has room.
+  /// If true, a tick begins before the reports of the previous tick are compared. If the engine has
+  /// room, it even begins before the previous result has arrived.
   bool ahead = false;
 };
 
@@ -42,13 +42,13 @@ class Subscriber {
   Lists lists_;
 };
 
-/// See the top of this file.
+/// Runs an engine beside the oracle: see the top of this file.
 class Twin {
  public:
   Twin(const EngineChoice& engine, const TwinOptions& options);
 
   UpdateStatus update(const ObjectUpdate& row);
-  /// `components` must be prepared.
+  /// `components` must be prepared (prepare_vectors).
   UpdateStatus update_vector(const VectorUpdate& row, const std::vector<float>& components);
   UpdateStatus update_tags(const TagUpdate& row);
   UpdateStatus remove(ObjectId id, std::int64_t time_us);
@@ -95,7 +95,7 @@ class Twin {
   const Transcript& transcript() const { return transcript_; }
 
  private:
-  /// A tick that the engine has begun, and what the oracle says of it.
+  /// A tick that the engine has begun, and the results that the oracle expects.
   struct BegunTick {
     std::int64_t tau_us = 0;
     std::optional<OracleTick> expected;  ///< std::nullopt: the tick fails
@@ -117,7 +117,7 @@ class Twin {
   std::unique_ptr<LockStep> clock_;
   std::deque<BegunTick> begun_;  ///< ticks under way
   std::int64_t time_us_max_ = Oracle::no_time_limit;
-  std::vector<ReportOn> weakest_on_;  ///< [stream]: the least ReportOn that it ever had
+  std::vector<ReportOn> weakest_on_;  ///< [stream]: the least ReportOn that the stream ever had
   Subscriber subscriber_;
   Transcript transcript_;
 };

@@ -27,7 +27,7 @@ class AheadEngine final : public Engine {
  public:
   static constexpr std::size_t ticks_max = 2;
 
-  /// What a test shares with the engine. It may add ticks that fail before they begin.
+  /// Shared by the test and the engine. The test may add ticks to `failing` before they begin.
   struct Shared {
     std::mutex mutex;
     std::set<Tick> failing;

@@ -31,8 +31,8 @@ void* operator new(std::size_t bytes) {
 }
 
 // Without the functions for arrays and those that do not throw, the program would call
-// AddressSanitizer's own. Those never fail, and AddressSanitizer would report a mismatch with the
-// operator delete below.
+// AddressSanitizer's functions. These functions never fail, and AddressSanitizer would report a
+// mismatch with the operator delete below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);

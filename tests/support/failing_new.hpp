@@ -19,19 +19,19 @@ class FailingNew {
   FailingNew& operator=(const FailingNew&) = delete;
 };
 
-/// While it lives, one allocation of this thread fails: the one with this number, counted from 1.
+/// While an object lives, the allocation of this thread with this number fails, counted from 1.
 class FailingAllocation {
  public:
   explicit FailingAllocation(std::uint64_t number);
   ~FailingAllocation();
   FailingAllocation(const FailingAllocation&) = delete;
   FailingAllocation& operator=(const FailingAllocation&) = delete;
-  /// How many allocations there are until that one, itself included. 0: it has failed.
+  /// Returns the number of allocations up to the one that fails, included. 0: it has failed.
   std::uint64_t left() const;
   bool has_failed() const { return left() == 0; }
 };
 
-/// While it lives, the allocations of this thread do not count for FailingAllocation.
+/// While an object lives, this thread's allocations do not count for FailingAllocation.
 class SparedAllocations {
  public:
   SparedAllocations();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says how many pairs of a place and a neighbour the tests of limits of distance try.
+// The number of pairs of a place and a neighbour that the tests of distance limits try.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ bool changed(ReportOn on, const List& before, const List& now) {
   return false;
 }
 
-/// Returns whether two ticks have other bits for a list, or only one of them has any.
+/// Returns whether the bits of a list's number differ in two ticks, or only one tick has a number.
 template <class Number>
 bool differ(const std::map<ListKey, Number>& a, const std::map<ListKey, Number>& b,
             const ListKey& key) {
@@ -254,7 +254,7 @@ List Oracle::answer(std::uint32_t k, const Anchor& anchor, const Filter& filter,
   return nearest(followed->place, followed->id, k, filter);
 }
 
-// First leaves the neighbours that count, then adds up their weights, and last their values.
+// First selects the neighbours that count, then adds up their weights, and last their values.
 double Oracle::mean_of(const List& list, RegressionWeights weights) const {
   struct Part {
     double distance = 0;
@@ -344,7 +344,7 @@ void Oracle::fail_tick(std::int64_t tau_us) {
 }
 
 OracleTick Oracle::tick(std::int64_t tau_us) {
-  fail_tick(tau_us);  // as far as one that fails comes
+  fail_tick(tau_us);  // a tick first does all that a failing tick does
   take_snapshot(tau_us);
 
   OracleTick result;

@@ -76,7 +76,7 @@ class Oracle {
   QueryStatus remove_query(std::uint32_t stream, QueryId id);
 
   OracleTick tick(std::int64_t tau_us);
-  /// A tick that fails: time passes for objects and leases, and nothing is reported.
+  /// Runs a tick that fails: time passes for objects and leases, and nothing is reported.
   void fail_tick(std::int64_t tau_us);
 
   /// Returns all lists of the last tick, whether or not they were reported.

@@ -44,8 +44,8 @@ class Random {
 /// Returns the number in an environment variable, or `otherwise` without it.
 std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise);
 
-/// Returns the seeds 1, 2 and so on. The environment variable STARLING_SEEDS says how many; without
-/// it, there are `count_default`. If STARLING_SEED is set, returns only that seed, so that one run
+/// Returns the seeds 1, 2 and so on. Their number is the environment variable STARLING_SEEDS or,
+/// without it, `count_default`. If STARLING_SEED is set, returns only that seed, so that one run
 /// can be replayed.
 std::vector<std::uint64_t> seeds(std::size_t count_default);
 

@@ -15,7 +15,7 @@ Function* next_function(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// Returns the mode of a call of open(), or 0 if its flags say that it has none.
+/// Returns the mode of a call of open(), or 0 if the call has no mode.
 inline mode_t mode_in(int flags, va_list arguments) {
   const bool makes_file = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   return makes_file ? va_arg(arguments, mode_t) : 0;

@@ -116,7 +116,7 @@ TEST(VectorOracle, LeavesOutARowThatIsTheQueryAndNotItsEqual) {
 }
 
 /// The components are such small integers that float32 represents every sum exactly. So the lists
-/// must equal those that integer arithmetic gives.
+/// must equal the lists of integer arithmetic.
 TEST(VectorOracle, EqualsIntegerArithmetic) {
   for (const std::uint64_t seed : seeds(5)) {
     SCOPED_TRACE(replay_hint(seed));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests search_graph: its tiles joined are the lists of a search whose queries are all rows, for
-// every metric, method and size of a tile.
+// Tests search_graph: joined, its tiles equal the lists of a search for all rows, for every metric,
+// method and size of a tile.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -24,7 +24,7 @@ using Lists = std::vector<std::vector<VectorNeighbor>>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// docs/vectors.md, its table of metrics.
+/// Returns the distance of a score by the table of metrics in docs/vectors.md.
 double distance_by_definition(Metric metric, double score) {
   if (metric == Metric::l2) return std::sqrt(score);
   if (metric == Metric::cosine || metric == Metric::pearson) return score / 2;
@@ -32,7 +32,7 @@ double distance_by_definition(Metric metric, double score) {
   return metric == Metric::jensen_shannon ? std::sqrt(score / 4) : score;
 }
 
-/// All other rows for each query, nearest first.
+/// Returns all other rows for each query, nearest first.
 Lists oracle_lists(const Question& question) {
   const std::uint32_t rows = question.corpus_view().rows();
   const std::uint32_t queries = question.queries_view().rows();
@@ -87,8 +87,7 @@ void expect_same(const Lists& found, const Lists& expected) {
   }
 }
 
-/// Radii of which each is the distance of a neighbour or just below one, and those of no row and of
-/// all rows.
+/// Returns 0, infinity, distances of neighbours, and the numbers just below these distances.
 std::set<double> radii_of(const Question& question, const Lists& lists) {
   std::set<double> radii{0, infinity};
   for (const auto& list : lists)
@@ -186,7 +185,7 @@ TEST_P(Radii, OfManyQueriesWithLongListsAreExact) {
              last = done;
            }},
       [&](std::uint32_t, const RadiusLists& lists) {
-        // What the searcher holds at a time is bounded, and not all lists.
+        // The searcher holds a bounded part of the lists at a time, not all of them.
         EXPECT_LE(lists.neighbors.size(), 8'000'000u);
         for (std::size_t i = 0; i < lists.neighbors.size(); ++i)
           ASSERT_EQ(lists.neighbors[i], (VectorNeighbor{1, static_cast<VectorRow>(i % 20'000)}));

@@ -54,7 +54,7 @@ float subnormal(Random& random) {
   return static_cast<float>(random.between(-1000, 1000)) * 0x1p-149f;
 }
 
-// Draws one component of a row. For shapes whose components are independent of one another.
+// Draws one component of a row, for shapes with independent components.
 float draw_component(RowShape shape, Random& random) {
   switch (shape) {
     case RowShape::negative:

@@ -67,8 +67,8 @@ std::unique_ptr<VectorSearcher> sharded_searcher() {
       shares(), {.placement = gpu::RowPlacement::shares, .transport = gpu::ListTransport::copies});
 }
 
-// Returns a searcher like that of sharded_searcher(), but with little memory. If a share's part
-// does not fit, the share reads it from host memory piece by piece.
+// Returns the same as sharded_searcher(), but with little memory. If a share's part does not fit,
+// the share reads it from host memory piece by piece.
 std::unique_ptr<VectorSearcher> sharded_searcher_in_little_memory() {
   std::vector<gpu::VectorSearcherOptions> options = shares();
   for (gpu::VectorSearcherOptions& device : options)

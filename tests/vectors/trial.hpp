@@ -46,7 +46,7 @@ Question draw_question(const Trial& trial, Random& random);
 std::vector<VectorNeighbor> search_all(VectorSearcher& searcher, const Question& question,
                                        SearchMethod method = SearchMethod::automatic);
 
-/// Does the same with set_corpus_and_search.
+/// Returns the lists that the searcher finds with set_corpus_and_search.
 std::vector<VectorNeighbor> set_and_search_all(VectorSearcher& searcher, const Question& question,
                                                SearchMethod method = SearchMethod::automatic);
 

@@ -175,7 +175,7 @@ TEST_F(FiftiethIsFree, AnIndexHasExactlyTheObjectsThatPassTagsAndAge) {
 
 TEST_F(FiftiethIsFree, AFilterWhoseSearchesGaveUpHasAnIndexInTheNextTick) {
   // Five searches are too few for an index if one object in fifty passes the filter. They are
-  // enough if hardly any object passes. A search that gives up shows that this may be so.
+  // enough if fewer objects pass. A search that gives up is a sign that fewer pass.
   const std::vector<PlannedFilter> filters{
       {.tags = {.required = is_free}, .searches = 5, .neighbors = 40}};
   build(filters);
