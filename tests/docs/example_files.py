@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files that the pages use as examples of a reader's own, such as positions.csv or base.fvecs."""
+"""Writes the data files that the examples of the pages read, such as positions.csv or base.fvecs."""
 
 import gzip
 import struct

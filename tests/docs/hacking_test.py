@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds docs/HACKING.md against the sources: each file that it names exists, and each name that an item of
-its lists has beside a file is in that file. Run by ctest with the path of the sources."""
+"""Compares docs/HACKING.md with the sources. Each file that it names must exist. A name beside a file, in an
+item of its lists, must be in that file. Run by ctest with the path of the sources."""
 
 import pathlib
 import re

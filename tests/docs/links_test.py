@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the links of the pages to files, folders and headings, and those of the built site. Does not touch
-the network. Run by ctest with the paths of the sources and of the site as the only arguments."""
+"""Follows the links of the pages to files, folders and headings, and the links of the built site. Does not
+touch the network. Run by ctest with the paths of the sources and of the site as the only arguments."""
 
 import html.parser
 import pathlib

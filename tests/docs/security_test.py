@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each test that docs/security.md names exists: as a GoogleTest of tests/, or as a test of CTest."""
+"""Checks that each test named in docs/security.md exists, as a GoogleTest of tests/ or as a test of CTest."""
 import pathlib
 import re
 import sys

@@ -27,7 +27,7 @@ def prose(page):
 
 
 def texts(source):
-    """Returns the string literals of a source; those that the compiler joins are one."""
+    """Returns the string literals of a source. Adjacent literals, which the compiler joins, are one text."""
     code = re.sub(r"^\s*//.*$", "", source.read_text(), flags=re.MULTILINE)
     joined, end = [], None
     for found in TEXT.finditer(code):

@@ -9,11 +9,11 @@ The language of a block says what it is for. A comment above it may say more:
     <!-- in the background -->    the command runs until the page ends, such as a server
     <!-- needs MODULE -->         the block is run if Python has this module
     <!-- run with NAME=VALUE -->  the command runs with this variable
-    <!-- file NAME -->            the block is this file; it is there before the first block runs
+    <!-- file NAME -->            the block is written to this file before the first block runs
 
 sh, console, python  the block is run, and must succeed
-text                 what the block before it prints; "..." stands for anything
-json                 the same, or without such a block JSON, one document or one a line
+text                 the output of the block before it; "..." stands for anything
+json                 the output of the block before it; if that is empty, any JSON, one document or one a line
 toml                 a file for --config, which `serve --check-config` accepts
 """
 
@@ -92,7 +92,7 @@ class Block:
         return f"{self.page}, line {self.line} ({self.language or 'no language'})"
 
     def elsewhere(self):
-        """Returns the test that runs this block, if another one does."""
+        """Returns the test of ELSEWHERE that runs this block, or None."""
         for page, section, languages, test in ELSEWHERE:
             if self.page == page and section in ("", self.section) and self.language in languages:
                 return test
@@ -101,7 +101,7 @@ class Block:
 
 @functools.cache
 def blocks():
-    """Returns all blocks by page. Measurements are left out: their blocks are records of what was printed."""
+    """Returns all blocks by page, without the pages of measurements: their blocks record past output."""
     found = {}
     for path in [*pages.pages().values(), ROOT / "clients/python/README.md"]:
         if "docs/measurements" not in path.as_posix():
@@ -158,7 +158,7 @@ class Page:
         path.chmod(0o755)
 
     def on_free_ports(self, code):
-        """Returns the code with the ports of this page's server for the default ones."""
+        """Returns the code with the default ports replaced by the ports of this page's server."""
         if self.endpoints:
             http = self.endpoints["http"].split("//")[-1]
             for port, place in (("7411", self.endpoints["commands"]), ("7412", self.endpoints["results"])):
@@ -245,7 +245,7 @@ class Page:
             time.sleep(0.02)
 
     def compare(self, block):
-        """Compares a block with what the block before it has printed."""
+        """Compares a block with the output of the block before it."""
         said, self.last = self.last, None
         if block.language == "json" and said == "":
             said = None

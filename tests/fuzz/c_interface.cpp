@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the C interface: the input is read as a sequence of calls on an engine and an index, with
-// arguments that no program should pass. Whatever the calls, each returns a documented code, a
-// refusal has a sentence, and every result can be read.
+// Fuzzes the C interface. The input is read as a sequence of calls on an engine and an index, with
+// arguments that no program should pass. Each call must return a documented code, each refusal must
+// have a sentence, and each result must be readable.
 #include <array>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,7 @@ constexpr std::uint64_t rows_max = 12;
 constexpr std::uint32_t dimension_max = 5;
 constexpr const char* stream_names[] = {"a", "b", "", "\xff", nullptr};
 
-/// Takes values off the front of the input. Zeros follow its end.
+/// Takes values off the front of the input, and zeros after its end.
 class Values {
  public:
   Values(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
@@ -84,7 +84,7 @@ class Values {
   std::uint32_t k() { return rarely() ? raw<std::uint32_t>() : below(8); }
   std::uint64_t id() { return rarely() ? raw<std::uint64_t>() : below(8); }
 
-  /// Returns the true size, or one that no struct has.
+  /// Returns the true size or, rarely, a size that no struct has.
   std::size_t size_of(std::size_t true_size) {
     constexpr std::size_t wrong[] = {0, 7, 8, 4097, SIZE_MAX};
     return rarely() ? wrong[below(std::size(wrong))] : true_size;
@@ -102,7 +102,8 @@ Struct sized() {
   return made;
 }
 
-/// Returns whether the call succeeded.
+/// Checks that the code is known and that a refusal has a sentence. Returns whether the call
+/// succeeded.
 bool check(starling_code code) {
   check_invariant(code >= STARLING_OK && code < STARLING_INTERNAL, "a call returns a known code");
   if (code == STARLING_OK) return true;
@@ -118,7 +119,7 @@ void check_counts(const starling_counts& counts, std::uint64_t rows) {
                   "every row has one outcome");
 }
 
-/// Arrays of as many entries as a call may read.
+/// Arrays of `count` entries, as many as a call may read.
 struct Arrays {
   explicit Arrays(Values& values) : count(values.below(rows_max + 1)) {
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -218,7 +219,8 @@ class Calls {
                                          : values_.below(2)];
   }
 
-  /// Calls `call` with a place for a result, and reads and keeps what it gives.
+  /// Passes `call` a place for its result or, rarely, a null pointer. Reads the result, and keeps
+  /// it until the next one.
   template <class Call>
   void take(Call call) {
     starling_result* given = nullptr;
@@ -252,7 +254,7 @@ class Calls {
         if (lists.tags != nullptr) sum += lists.tags[i];
         if (lists.positions != nullptr) sum += lists.positions[3 * i + 2] > 0 ? 1 : 0;
       }
-      sum_ = sum_ + sum;  // so that no read is left out
+      sum_ = sum_ + sum;  // keeps the compiler from removing the reads
     }
   }
 
@@ -267,7 +269,7 @@ class Calls {
     for (std::uint64_t i = 0; i < entries; ++i) {
       const double value = values_.real();
       coordinates.push_back(value);
-      // A double beyond float's range has no float: such a cast is undefined.
+      // The cast of a double beyond float's range is undefined.
       coordinates_f32.push_back(value > -1e38 && value < 1e38 ? static_cast<float>(value)
                                                               : std::numeric_limits<float>::max());
     }
@@ -287,7 +289,7 @@ class Calls {
     if (is_vector_ && components == 1 && !is_f32) rows.values = coordinates.data();
     auto counts = sized<starling_counts>();
     counts.size = values_.size_of(sizeof(counts));
-    // Memory of components that the space does not have is not there.
+    // `coordinates` has only one entry a row here, so a call that would read more is left out.
     if (components > 64 && components == dimension_) return;
     if (check(starling_engine_update(engine_, &rows, values_.time_us(), arrays.statuses.data(),
                                      &counts)))
@@ -337,7 +339,7 @@ class Calls {
       query.anchor = values_.choice(3);
       query.position[0] = values_.real();
       query.position[1] = values_.real();
-      // As long as the space's dimension may be.
+      // `vector_` must have as many components as the call reads.
       if (dimension_ <= vector_.size() && !values_.rarely()) query.vector = vector_.data();
       query.object = values_.id();
       query.tags_required = values_.below(4);
@@ -438,7 +440,7 @@ class Calls {
                        k, rows.data(), distances.data()));
   }
 
-  /// A handle of another kind, of no kind, and one that was destroyed.
+  /// Passes a handle of another kind, memory that is no handle, and a destroyed handle.
   void use_wrong_handles() {
     auto info = sized<starling_tick_info>();
     check_invariant(starling_result_info(reinterpret_cast<starling_result*>(engine_), &info) ==
@@ -477,7 +479,7 @@ class Calls {
 
 }  // namespace
 
-/// Long runs of ordinary calls in each space, with values that differ from seed to seed.
+/// Returns long runs of ordinary calls in each space. The values differ from seed to seed.
 std::vector<std::string> seeds() {
   constexpr std::size_t bytes = 1500;
   std::vector<std::string> all;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes what a peer with a key may send: it encrypts the metadata of its handshake and its frames
-// as CurveZMQ says (RFC 26), so that the input reaches what is behind the encryption. The same
-// metadata and frames without encryption must mean the same. tests/fuzz/zmtp.cpp fuzzes the bytes
-// of peers without a key.
+// Fuzzes what a peer with a key may send. The target encrypts the metadata of a handshake and
+// frames as CurveZMQ says (RFC 26), so that the input reaches the code after the decryption.
+// Without encryption, the same metadata and frames must have the same effect. tests/fuzz/zmtp.cpp
+// fuzzes the bytes of peers without a key.
 //
 // Input: a byte of flags, the length of the metadata and the metadata; then frames, each with a
-// byte of flags, a length and as many bytes as it says. If the flags say so, one bit of INITIATE is
-// changed.
+// byte of flags, a length and that many bytes. If is_changed is set in the first byte, one bit of
+// INITIATE is changed.
 #include <algorithm>
 #include <array>
 #include <cstring>

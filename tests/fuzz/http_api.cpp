@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the HTTP routes: parameters, names in paths and JSON bodies. An input is a line "METHOD
-// TARGET" and a body, whose first line is also the Accept field. Each request that the routes make
-// of it must be one that the wire's decoder verifies, and each input gets one answer.
+// TARGET" and a body. The first line of the body is also the Accept field. The wire's decoder must
+// accept each request that the routes make, and each input gets one answer.
 #include <algorithm>
 #include <optional>
 #include <variant>
@@ -18,7 +18,7 @@ namespace {
 
 using protocol::ErrorCode;
 
-/// The routes over a server that accepts all that it can decode.
+/// The routes over a fake server that accepts each request that it can decode.
 class Routes {
  public:
   explicit Routes(Space space) {

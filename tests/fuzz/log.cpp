@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the reader of the log with arbitrary bytes as one or two segments. It gives groups, a torn
-// tail or a named refusal; recovery then leaves a log without a torn tail, which a writer
-// continues.
+// Fuzzes the reader of the log with arbitrary bytes as one or two segments. The reader returns
+// groups, a torn tail or a named refusal. Recovery then leaves a log without a torn tail, and a
+// writer can continue the log.
 #include "starling/log/recovery.hpp"
 #include "starling/log/writer.hpp"
 #include "tests/fuzz/target.hpp"
@@ -37,7 +37,7 @@ void recover(log::Files& files) {
 
 }  // namespace
 
-/// A small log in one segment, whole, torn, and with bytes changed.
+/// Returns a small log in one segment: whole, torn, and with bytes changed.
 std::vector<std::string> seeds() {
   log::SimulatedFiles files;
   log::Writer writer(files, log::NewLog{.id = log::test_id(), .user = std::vector<std::byte>(3)},

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Prints the name before the run. So if the target crashes, the last printed name is that of the
-/// input that crashed it.
+/// Prints the input's name before the run. If the target crashes, the last printed name is the name
+/// of the input that crashed it.
 void run(const std::string& name, const std::string& input) {
   std::printf("%s\n", name.c_str());
   std::fflush(stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the decoding of the messages that only a WebSocket carries: the server's of requests, and
-// the client's of views.
+// Fuzzes the decoding of the messages that only a WebSocket carries: requests by the server, and
+// views by the client.
 #include <array>
 
 #include "starling/protocol/wire/socket_codec.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the reading of bearer tokens. The first line of an input is the field Authorization, the
 // second one Sec-WebSocket-Protocol. Only a request that shows a token of the keys file may use a
-// route, and no answer repeats that token. A second reading of the fields, which shares no code
-// with the server's, says whose token a request shows.
+// route, and no answer repeats that token. The target finds the token of a request with code of its
+// own, which shares nothing with the server's.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -75,7 +75,8 @@ bool is_blank(char letter) {
   return letter == ' ' || letter == '\t';
 }
 
-/// Reads the fields letter by letter. Returns the token that they show, std::nullopt if none.
+/// Reads the fields letter by letter. Returns the token that they show, or std::nullopt if they
+/// show no token.
 std::optional<std::string> shown(const std::string& authorization, const std::string& protocols) {
   if (!authorization.empty()) {
     const std::string scheme = "bearer ";

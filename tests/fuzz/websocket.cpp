@@ -32,8 +32,8 @@ class Conversation {
   void run(std::string_view frames) {
     Tcp::socket client(loop_);
     Tcp::socket accepted(loop_);
-    // Both wait for the loop, because the signal of libFuzzer's timer would interrupt a blocking
-    // call.
+    // Both calls are asynchronous, because the signal of libFuzzer's timer would interrupt a
+    // blocking call.
     int done = 0;
     acceptor_.async_accept(accepted, [&](const boost::system::error_code&) { ++done; });
     client.async_connect(acceptor_.local_endpoint(),
@@ -72,7 +72,7 @@ class Conversation {
   stream::SocketCounts counts_;
 };
 
-/// Returns a frame with a mask of zeros, so that its bytes are as they are.
+/// Returns a frame whose mask is zero, so that its payload is sent unchanged.
 std::string frame(int first_byte, const std::string& payload) {
   std::string text{static_cast<char>(first_byte)};
   if (payload.size() < 126) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes what the server makes of the bytes of a ZeroMQ peer: greeting, handshake (NULL and CURVE)
-// and frames. The first byte of an input chooses the endpoint and the mechanism, the second how the
-// rest is cut. Cut bytes must mean the same as whole ones.
+// Fuzzes the server with the bytes of a ZeroMQ peer: greeting, handshake (NULL and CURVE) and
+// frames. The first byte of an input chooses the endpoint and the mechanism. The second byte
+// chooses how the rest is cut into pieces. The pieces must have the same effect as the whole.
 #include <algorithm>
 
 #include <sodium.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of ZMTP that the targets `zmtp` and `curve` begin with.
+// Builds greetings, frames and numbers of ZMTP for the targets `zmtp` and `curve`.
 #pragma once
 
 #include <cstdint>

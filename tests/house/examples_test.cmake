@@ -75,7 +75,7 @@ run(${stage}/bin/starling --version)
 run(bash ${CMAKE_CURRENT_LIST_DIR}/run_client ${stage}/bin/starling ${build}/client ${WORK_DIR}
     "taxi 11 at 10 m\ntaxi 13 at 10.0125 m")
 
-# Checks the page. A build without Node has none, nor a line that installs one.
+# Checks the page. A build without Node has no page and installs none.
 set(page ${stage}/share/starling/page)
 set(check_page ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/installed_page.py ${stage}/bin/starling)
 if(EXISTS ${BUILD_DIR}/page/index.html)

@@ -27,7 +27,7 @@ bool is_source(const fs::path& path) {
   return extension == ".hpp" || extension == ".cpp" || extension == ".cuh" || extension == ".cu";
 }
 
-/// Returns the source files of a folder, but not those of its subfolders.
+/// Returns the source files of a folder, without those of its subfolders.
 std::vector<fs::path> sources_in(const fs::path& folder) {
   std::vector<fs::path> sources;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -49,7 +49,8 @@ std::vector<std::string> violations_in(const fs::path& root, const std::string& 
   return violations;
 }
 
-/// Returns the rooms whose headers a room includes, itself among them.
+/// Returns the rooms whose headers the room in `folder` includes. The room itself may be one of
+/// them.
 std::set<std::string> included_rooms(const fs::path& folder) {
   constexpr std::string_view begin = "#include \"starling/";
   std::set<std::string> rooms;

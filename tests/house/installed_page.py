@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts an installed `starling serve` without --page, and checks what it gives at /; then what the report
-of `starling simulate` holds. Run by examples_test.cmake with the path of the program and "with-page" or
-"without-page"."""
+"""Starts an installed `starling serve` without --page, and checks what it answers at /. Then checks what the
+report of `starling simulate` contains. Run by examples_test.cmake with the path of the program and
+"with-page" or "without-page"."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ PATIENCE_S = 60
 
 
 def read_page(program, folder):
-    """Returns the status and the text of / of a server."""
+    """Starts a server, and returns the status and the text of its page /."""
     endpoints = folder / "endpoints.json"
     server = subprocess.Popen([program, "serve", "--commands", "tcp://127.0.0.1:*", "--results",
                                "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--log-level", "error",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the shortest programs of examples/, in C++ and in Python: how long they are, and what they print.
-Arguments: the folder examples/, and that of the built programs `ask` and `tick`. STARLING_LIBRARY is the
-library for Python; without it only the C++ programs run, because Python cannot load one with a sanitizer."""
+Arguments: the folder examples/, and the folder of the built programs `ask` and `tick`. STARLING_LIBRARY is
+the library for Python. Builds with a sanitizer leave it out, because Python cannot load their library; then
+only the C++ programs run."""
 
 import os
 import pathlib
@@ -22,7 +23,7 @@ PRINTED = {
 
 
 def lines_of(path, comment):
-    """Returns how many lines have more than a comment."""
+    """Returns the number of lines of code: lines that are not blank and not only a comment."""
     return sum(1 for line in path.read_text().splitlines() if not re.match(rf"\s*({comment}.*)?$", line))
 
 
