@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that is not the CUDA engine of this build: with the build id FAKE_BUILD_ID, or without
-// any. It has no door.
+// A library that load_cuda_library() must refuse. Its build id is FAKE_BUILD_ID, or it has no build
+// id. It has no door.
 #include "build_id/starling_build_id.hpp"
 
 #ifdef FAKE_BUILD_ID

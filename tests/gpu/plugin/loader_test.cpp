@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests load_cuda_library(): which file it takes, what it says of files that it refuses, and that
-// objects and exceptions of the library arrive as what they are.
+// Tests load_cuda_library(): which file it takes, its errors for files that it refuses, and that
+// objects and exceptions from the library keep their types.
 #include "starling/gpu/plugin/loader.hpp"
 
 #include <cstdlib>
@@ -144,7 +144,7 @@ TEST_F(CudaPlugin, FindsDevicesOrSaysWhyThereAreNone) {
   EXPECT_EQ(has_none, !why_none.empty());
 }
 
-// Without a GPU no device exists, with GPUs not this one.
+// No machine has a device 1023.
 TEST_F(CudaPlugin, ADeviceThatDoesNotExistArrivesAsARuntimeError) {
   EXPECT_THROW(door().make_engine({.device = 1023}), std::runtime_error);
   const int device = 1023;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program and libstarling.so without the library of the CUDA engine, with one of another version, with
-a file that is no library, and with the right one. Run by ctest with the paths of the program, of
+"""Runs the program and libstarling.so without the library of the CUDA engine, with one of another version,
+with a file that is no library, and with the right one. Run by ctest with the paths of the program, of
 libstarling.so, of a library of another version, of the right library or "none", and of the sources."""
 
 import os
@@ -23,7 +23,7 @@ VERSION = re.search(r"project\(starling VERSION (\S+)", (SOURCES / "CMakeLists.t
 INSTALL = f"; install the package starling-cuda of version {VERSION}, or use --engine cpu\n"
 NO_GPU = ("(NVIDIA's driver is not .*, or|no GPU can be used, .*, or|there is no NVIDIA GPU;|"
           "this build has no code for .*, or) use")
-# Makes an engine in Python, and prints its name or why there is none.
+# Makes an engine in Python, and prints its name, or the error if there is no engine.
 PYTHON = """
 import sys, starling
 try:
@@ -73,7 +73,8 @@ class PluginTest(FolderCase):
                                 STARLING_LIBRARY=str(self.library)).stdout
 
     def expect_refused(self, why, phrase):
-        """`--engine cuda` ends with the sentence, and `auto` goes on with the CPU and the phrase."""
+        """Checks that `--engine cuda` ends with the sentence, and that `auto` uses the CPU and says the
+        phrase."""
         done = self.knn("cuda", status=1)
         self.assertEqual((done.stdout, done.stderr), ("", "starling: --engine cuda: " + why + INSTALL))
         done = self.knn("auto")

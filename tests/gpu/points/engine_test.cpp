@@ -86,7 +86,8 @@ TEST_F(OnDevice, FiltersWhoseLayersDoNotFitInMemoryAreExact) {
                        static_cast<std::uint32_t>(random.below(128))));
   for (std::uint64_t i = 0; i < queries; ++i) {
     QueryDefinition definition = query(i, 8, fixed_at(anywhere(), anywhere()));
-    const auto unlike = static_cast<std::uint32_t>(i % filters);  // in tags that no object has
+    const auto unlike = static_cast<std::uint32_t>(i % filters);  // filters differ in tags that no
+                                                                  // object has
     definition.filter.tags = {.required = 127, .forbidden = unlike << 8};
     twin.put_query(0, definition);
   }

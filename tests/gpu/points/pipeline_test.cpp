@@ -306,7 +306,8 @@ TEST_P(PipelineOfSizes, TicksInFlightTogetherSayInOrderWhatTheySayOneByOne) {
 
 TEST_P(PipelineOfSizes, TicksThatFailWhileOthersAreInFlightLoseNothing) {
   using Stage = FaultInjection::Stage;
-  const bool are_many = GetParam().objects == object_count;  // otherwise rows are not copied beside
+  const bool are_many = GetParam().objects == object_count;  // fewer rows are not copied beside a
+                                                             // tick
   const SmallWork in_parts{.part_rows_min = object_count / 4};
   for (const Stage stage : {Stage::copying_ahead, Stage::copying, Stage::before_rows,
                             Stage::after_rows, Stage::after_search}) {

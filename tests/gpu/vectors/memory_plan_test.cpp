@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how device memory is divided: no share is forgotten, and too little memory is said with the
-// number of bytes that is enough. No device is needed.
+// Tests how device memory is divided: every share is counted, and the error for too little memory
+// gives the number of bytes that is enough. No device is needed.
 #include "starling/gpu/vectors/memory_plan.hpp"
 
 #include <stdexcept>

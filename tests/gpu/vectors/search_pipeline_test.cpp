@@ -21,7 +21,7 @@ struct Stop : std::runtime_error {
   Stop() : std::runtime_error("stop") {}
 };
 
-/// Writes a letter and the number of each step's piece to `log`.
+/// Returns steps that only write to `log`: a letter for the step, and the number of its piece.
 PieceSteps logged_steps(std::string& log, std::uint32_t piece_max) {
   const auto note = [&log, piece_max](char step, Piece piece) {
     log += step;
@@ -51,8 +51,7 @@ TEST_F(CudaPieces, APieceIsSearchedBeforeTheListsOfTheOneBeforeAreFetched) {
   EXPECT_EQ(order_of(9, 4), "b0 s0 b1 s1 f0 d0 b2 s2 f1 d1 f2 d2 ");
 }
 
-/// Copies the queries of each piece to its lists on the device, as a search that finds row i for
-/// query i.
+/// The search of each piece copies its queries to its lists, as if query i had found row i.
 TEST_F(CudaPieces, ASlotIsNotFilledBeforeItsListsAreFetched) {
   constexpr std::uint32_t count = 1'000'003;
   constexpr std::uint32_t piece_max = 1 << 14;

@@ -184,8 +184,7 @@ TEST_F(CudaVectors, SubnormalsAndTheLargestComponents) {
       }
 }
 
-// Compared with the number of warps that run at once, the corpus has fewer panels, equally many, or
-// more.
+// The corpus has fewer panels than warps that run at once, as many, or more.
 TEST_F(CudaVectors, FewQueriesAmongMoreAndMoreRows) {
   test::Random random(13);
   for (const std::uint32_t rows : {32u, 3'000u, 67'000u, 101'344u, 101'376u, 101'408u, 140'000u})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches on the device and compares the lists, bit for bit, with those of an oracle that sorts
-// everything. All tests of gpu/vectors that search use these functions.
+// Searches on the device and compares the lists, bit for bit, with the lists of an oracle that
+// sorts everything. All tests of gpu/vectors that search use these functions.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of bytes as sentences have them.
+// Tests how sentences write numbers of bytes: the unit, the decimals and the rounding.
 #include "starling/knn/base/bytes_text.hpp"
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a sparse vector has the elements that were written, and takes memory for few others.
+// Tests that a sparse vector has the elements that were written, and uses memory for few other
+// elements.
 #include "starling/knn/base/sparse_vector.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TaskThread runs all tasks in order, whether it sleeps between tasks or stays awake.
+// Tests that a TaskThread runs all tasks in order, whether it sleeps between tasks or stays awake.
 #include "starling/knn/base/task_thread.hpp"
 
 #include <chrono>
@@ -23,7 +23,7 @@ TEST_P(TaskThreads, RunTasksInTheOrderInWhichTheyCame) {
   TaskThread thread(GetParam());
   for (int i = 0; i < 1000; ++i) {
     thread.post([&ran, i] { ran.push_back(i); });
-    if (i % 100 == 0) thread.run<void>([] {});  // the next task comes to a thread without tasks
+    if (i % 100 == 0) thread.run<void>([] {});  // the thread is then idle when the next task comes
   }
   EXPECT_EQ(thread.run<std::size_t>([&] { return ran.size(); }), 1000u);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);

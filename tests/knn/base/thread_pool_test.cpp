@@ -54,7 +54,7 @@ TEST(ThreadPool, SplitsARangeWithoutGapOrOverlap) {
   }
 }
 
-/// Returns a task that ends when the poll has thrown, and counts those that began.
+/// Returns a task that runs until the poll throws. Counts in `begun` the tasks that began.
 auto endless_task(ThreadPool& pool, std::atomic<int>& begun) {
   return [&](std::size_t, unsigned thread) {
     ++begun;
@@ -113,7 +113,7 @@ TEST(ThreadPool, PollsWhileItsCallerWaitsForOtherThreads) {
   ThreadPool pool(2);
   std::atomic<bool> is_polled = false;
   pool.set_poll(Poll([&] { is_polled = true; }));
-  // Whichever thread has the task, the caller's must poll: in the task, or while it waits.
+  // The calling thread must poll, whether it runs the task or waits for it.
   pool.run(2, [&](std::size_t, unsigned thread) {
     while (!is_polled) pool.poll(thread);
   });

@@ -26,7 +26,7 @@ ReportedList report(Slot query, ListEvent event, std::uint32_t count = 0) {
   ReportedList list;
   list.query = query;
   list.event = event;
-  list.count = count;  // tells the lists of a query apart
+  list.count = count;  // distinguishes the lists of a query
   return list;
 }
 
@@ -74,8 +74,8 @@ std::vector<std::uint32_t> draw_numbers(Random& random, std::size_t count) {
   return numbers;
 }
 
-/// Draws queries with one list or with one list for each of some objects. Objects have other slots
-/// in each directory, and lists have any search.
+/// Draws queries with one list or with one list for each of some objects. Each directory has its
+/// objects in other slots, and its searches in random order.
 ListDirectory draw_directory(Random& random) {
   const std::vector<std::uint32_t> ids = draw_numbers(random, 6);
   ListDirectory directory;

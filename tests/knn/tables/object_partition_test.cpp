@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which partition an object is of.
+// Tests that partition_of() gives the partitions that other programs compute with xxHash.
 #include "starling/knn/tables/object_partition.hpp"
 
 #include <array>

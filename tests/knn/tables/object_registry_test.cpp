@@ -97,7 +97,8 @@ TEST(ObjectRegistry, EqualsAMapUnderRandomInsertsAndErasures) {
   }
 }
 
-// Counts how many of as many groups of cells get at least one of the ids 0, stride, 2 stride, ...
+// Returns how many of 4096 groups of cells get at least one of the 4096 ids 0, stride, 2 stride,
+// ...
 std::size_t groups_used(std::uint64_t seed, std::uint64_t stride) {
   constexpr int group_bits = 12;
   const ObjectRegistry<Records> registry(seed);
@@ -144,7 +145,7 @@ TEST(ObjectRegistry, ASlotFarBeyondTheNumberOfIdsIsKeptWhole) {
   EXPECT_EQ(registry.find(ObjectId{8}, records), 2u);
 }
 
-// With seed 0 the hash of this id has all bits set, so the bits of its cell are those of its slot.
+// With seed 0 the hash of this id has all bits set, so its cell has only the bits of its slot.
 TEST(ObjectRegistry, FindsAnIdWhoseHashHasAllBitsSetInEverySlot) {
   const ObjectId last{~std::uint64_t{0}};
   ASSERT_EQ(ObjectRegistry<Records>(0).hash(last), ~std::uint64_t{0});

@@ -27,7 +27,7 @@ class RandomlyCalled {
   void import_state(const ObjectTableState& state) { table_.import_state(state, half_); }
   ObjectTableState export_state() const { return table_.export_state(); }
 
-  /// Draws the same numbers in every table.
+  /// Makes one random call. `random` is a copy, so each table gets the same call.
   void call(test::Random random, std::int64_t now_us) {
     const std::uint64_t choice = random.below(16);
     const ObjectId id{random.below(objects)};
@@ -63,7 +63,7 @@ class RandomlyCalled {
     return found;
   }
   const std::vector<UpdateStatus>& statuses() const { return statuses_; }
-  /// What `other` has done and seen counts as this table's.
+  /// Takes over the followed slots and the statuses of `other`.
   void go_on_from(const RandomlyCalled& other) {
     followed_ = other.followed_;
     statuses_ = other.statuses_;

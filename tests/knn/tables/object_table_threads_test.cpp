@@ -72,7 +72,8 @@ class ThreadedTable {
   bool is_vector_;
 };
 
-/// A staged row with its vector, in an order that does not depend on its place.
+/// A staged row with its vector and targets. sorted_rows() orders such rows without regard to their
+/// place.
 struct StagedRow {
   ObjectRow row;
   std::vector<float> components;
@@ -134,8 +135,8 @@ void expect_equal(const ObjectTableState& state, const ObjectTableState& expecte
   ASSERT_EQ(state.newest_time_us, expected.newest_time_us);
 }
 
-/// Draws batches whose rows name objects in order, at random, again and again, and for the first
-/// time; some rows are late, in the future, of an impossible time, or have an infinite value.
+/// Draws batches. A batch names objects in order, at random, or a few of them again and again. Some
+/// rows are late, in the future, of an impossible time, or have an infinite value.
 class ScriptSource {
  public:
   ScriptSource(std::uint64_t seed, std::uint64_t universe) : random_(seed), universe_(universe) {}

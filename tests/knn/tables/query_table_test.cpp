@@ -345,7 +345,7 @@ TEST_F(QueryTableTest, TheOwnerWithTheMostNeighborsLosesEveryObjectQueriesFirst)
   };
   put_of(1, 1, 9);
   for (const std::uint64_t id : {2u, 3u, 4u}) put_of(2, id, 5);
-  add_objects(1, 6);  // 5 objects with 24 neighbours each
+  add_objects(1, 6);  // each of the 5 objects adds 24 neighbours
   EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 1u);
   EXPECT_NE(find(1), no_slot) << "owner 1 has the largest k, but owner 2 holds more neighbours";
   EXPECT_EQ(find(4), no_slot);
@@ -357,7 +357,8 @@ TEST_F(QueryTableTest, SlotsOfRemovedQueriesAreUsedAgain) {
   for (std::uint64_t round = 0; round < 50; ++round) {
     const std::uint64_t old_id = 1 + 4 * round;
     for (std::uint64_t id = old_id; id < old_id + 4; ++id) remove(id);
-    put(query(old_id, 1, fixed_at(1)));  // takes its slot back before the removal is reported
+    put(query(old_id, 1, fixed_at(1)));  // the query gets its old slot before the removal is
+                                         // reported
     remove(old_id);
     tick(0);
     for (std::uint64_t id = old_id + 4; id < old_id + 8; ++id)

@@ -84,7 +84,7 @@ TEST(Regression, EveryNanHasTheBitsOfNoValue) {
   EXPECT_EQ(bits({{most, 0.5}, {-most, 0.5}}), expected) << "infinity - infinity";
 }
 
-// The nearest float64 to the sums in long double, but for the last bits.
+// The mean equals the sum in long double except in the last bits of a float64.
 TEST(Regression, IsNearTheSumInLongDouble) {
   test::Random random(20);
   for (int round = 0; round < 200; ++round) {

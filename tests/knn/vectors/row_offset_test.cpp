@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the offset that rows of float64 lose before they are rounded to float32: where there is
-// one, that subtracting it loses nothing, and that rows which rounding makes equal are counted.
+// Tests the offset that is subtracted from rows of float64 before they are rounded to float32:
+// which columns have an offset, that subtracting it loses nothing, and that rows which become equal
+// are counted.
 #include "starling/knn/vectors/row_offset.hpp"
 
 #include <algorithm>

@@ -265,13 +265,13 @@ TEST(Lattice, TurnsADistanceLimitIntoTheLastSquareThatIsReportedWithinIt) {
             (std::uint64_t{1} << 62) + 1535);
 }
 
-/// The distance that protocol/README.md promises for a squared distance in lattice units.
+/// Returns the distance that protocol/README.md promises for a squared distance in lattice units.
 double reported_m(std::uint64_t square, double resolution_m) {
   return std::sqrt(static_cast<double>(square)) * resolution_m;
 }
 
-/// Returns true if `last` and the squares next to it lie on the sides of the limit that they
-/// should.
+/// Returns true if `last` is the last square within the limit. Tests two squares on each side of
+/// it.
 bool is_last_within(std::uint64_t last, double limit_m, double resolution_m) {
   constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t begin = last - std::min<std::uint64_t>(last, 2);
@@ -290,8 +290,8 @@ double random_resolution_m(Space space, test::Random& random) {
   return std::max(resolution_m, least_m[static_cast<std::size_t>(space)]);
 }
 
-/// Returns a position whose coordinates are between one unit and all of the lattice, or on the
-/// ellipsoid.
+/// Returns a position on the ellipsoid or on a lattice. On a lattice, the extent is random: from
+/// one unit to the whole lattice.
 Position random_position(Space space, double resolution_m, test::Random& random) {
   if (space == Space::wgs84)
     return {random.unit() * 360 - 180, random.unit() * 180 - 90, random.unit() * 1000};
@@ -300,7 +300,8 @@ Position random_position(Space space, double resolution_m, test::Random& random)
           (2 * random.unit() - 1) * extent_m};
 }
 
-/// Returns a position near another one on the ellipsoid, or any other in a planar space.
+/// On the ellipsoid, returns a position near `position`, or sometimes a random one. In planar
+/// spaces, returns a random one.
 Position random_position_near(Space space, const Position& position, double resolution_m,
                               test::Random& random) {
   if (space != Space::wgs84 || random.chance(0.2))

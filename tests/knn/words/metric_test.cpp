@@ -218,8 +218,8 @@ TEST(PrepareVectors, LeavesZeroRowsZero) {
 }
 
 TEST(PrepareVectors, MakesZerosOfConstantRowsInPearson) {
-  // A row of equal components minus its mean must be zero. But the mean that is computed from such
-  // components can differ from them.
+  // A row of equal components minus its mean must be zero. But the computed mean of equal
+  // components can differ from the components.
   for (const float constant : {0.1f, -1e7f / 3, component_max, subnormal})
     for (const std::uint32_t dimension : {1u, 3u, 7u, dimension_max})
       EXPECT_THAT(prepared(Metric::pearson, std::vector<float>(dimension, constant), dimension),

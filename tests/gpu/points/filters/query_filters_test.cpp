@@ -31,7 +31,7 @@ TEST(QueryFilters, QueriesThatAcceptAllObjectsHaveNoFilter) {
   std::vector<QueryRow> queries;
   add(queries, {});
   add(queries, {}).filter.key_max = RankKey{7};
-  add(queries, {.required = 1}).generation = 2;  // even: it was removed
+  add(queries, {.required = 1}).generation = 2;  // even generation: a removed query
   QueryFilters filters;
   filters.assign(queries);
   EXPECT_THAT(filters.filters(), IsEmpty());

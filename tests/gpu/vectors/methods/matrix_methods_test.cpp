@@ -19,7 +19,7 @@ constexpr std::uint64_t bytes_least = std::uint64_t{4} << 20;
 struct Method {
   const char* name = "";
   MakeMethod make = nullptr;
-  std::vector<std::string> kernels;  ///< a part of the name of each kernel that it launches
+  std::vector<std::string> kernels;  ///< a part of the name of each kernel that the method launches
 };
 std::ostream& operator<<(std::ostream& out, const Method& method) {
   return out << method.name;

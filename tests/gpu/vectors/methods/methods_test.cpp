@@ -22,7 +22,8 @@ struct Method {
   SearchMethod method;
   MakeMethod make;
   Kernels stages;                 ///< the kernels of the paper's stages; all of them run
-  Kernels others;                 ///< kernels that may run, too: for ties, for what does not fit
+  Kernels others;                 ///< kernels that may also run, for ties or for data that does not
+                                  ///< fit in memory
   std::uint64_t bytes_least = 0;  ///< the method may take these bytes even if its limit is lower
 };
 void PrintTo(const Method& method, std::ostream* out) {
@@ -72,7 +73,7 @@ const std::vector<Method>& methods() {
   return all;
 }
 
-/// Returns true if `launched`, a mangled name, is that of one of the kernels.
+/// Returns true if the mangled name `launched` is the name of one of the kernels.
 bool is_one_of(const std::string& launched, const Kernels& kernels) {
   return std::ranges::any_of(kernels, [&](const std::string& kernel) {
     return launched.find(std::to_string(kernel.size()) + kernel) != std::string::npos;
@@ -270,7 +271,8 @@ TEST_P(VectorMethods, AllItsStagesRunAndNoOtherKernels) {
   c.rows = uniform(random, std::size_t{3000} * c.dimension);
   const auto searcher = make_vector_searcher(0);
   searcher->set_corpus(c.metric, c.rows_view());
-  const Kernels before_the_method{"vector_unpack_kernel"};  // makes rows of panels, once
+  const Kernels before_the_method{"vector_unpack_kernel"};  // unpacks the rows from panels once,
+                                                            // before the first search
   for (const std::uint32_t query_count : {1u, 50u, 1000u}) {
     c.queries = uniform(random, std::size_t{query_count} * c.dimension);
     const LaunchTrace trace;
@@ -338,7 +340,7 @@ TEST_P(KatoGraph, ComputesEachPairOfRowsOnce) {
   c.first_self = 0;
   const LaunchTrace trace;
   search_exactly(c);
-  constexpr std::ptrdiff_t grids = 3;  // of at most 8,192 rows
+  constexpr std::ptrdiff_t grids = 3;  // grids on a side; each has at most 8,192 rows
   EXPECT_EQ(launches_of("kato_distances_kernel", trace), grids * (grids + 1) / 2);
   EXPECT_EQ(launches_of("kato_select_kernel", trace), grids * grids);
 }

@@ -20,7 +20,7 @@ float normal(test::Random& random) {
 
 class VectorFilter : public CudaVectorCase {
  protected:
-  /// Also searches with a few of the queries.
+  /// Searches with all queries, and then with 1, 8, 13 and 32 of them.
   static void expect_exact_by_filter(const Case& c, std::uint32_t checked = 8) {
     if (has_group_products())
       expect_exact_by(c, checked, {FilterUse::where_faster}, "GroupProduct");

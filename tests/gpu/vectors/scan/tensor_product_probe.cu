@@ -33,8 +33,8 @@ __global__ void tensor_products_kernel(const std::uint16_t* rows, const std::uin
   to[(row + 8) * 8 + column + 1] = sums[3];
 }
 
-/// Does the same by the products of four warps. A block is four warps, and its 64 rows and 128
-/// queries are those of one tile, padded with zeros.
+/// Computes the same products with the instructions of four warps. A block is four warps. Its 64
+/// rows and 128 queries are the rows and queries of one tile, padded with zeros.
 __global__ void group_products_kernel(const std::uint16_t* rows, const std::uint16_t* queries,
                                       std::uint32_t length, float* products) {
   constexpr unsigned slice = 32;

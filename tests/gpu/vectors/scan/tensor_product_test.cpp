@@ -37,7 +37,7 @@ enum class Data {
   near_one,        ///< magnitudes from 1 to 2, and both signs
   subnormal,       ///< subnormal rows, and large queries
   large_then_cut,  ///< one large product, then products smaller than its last bit
-  large_cancels,   ///< one large product, then smaller ones, of which the last cancels the first
+  large_cancels,   ///< one large product, smaller ones, and a last one that cancels the first
   ends,            ///< the bits of a fraction are all ones or all zeros
 };
 

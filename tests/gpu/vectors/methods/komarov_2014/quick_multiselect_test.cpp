@@ -17,7 +17,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// Which values each row of the matrix has.
+/// The values in each row of the matrix.
 enum class Values { uniform, ascending, descending, equal, few, ends_in_infinity };
 
 class CudaMultiselect : public testing::Test {

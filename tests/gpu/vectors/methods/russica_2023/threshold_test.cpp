@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what the method "threshold" adds to its paper: the sample from which a query's cutoff
-// comes, and the way of a query whose sample misses the nearest rows, so that more keys pass than
-// there is room for.
+// Tests what the method "threshold" adds to its paper: the sample that gives a query's cutoff, and
+// queries whose sample misses the nearest rows. More keys of these queries pass the cutoff than the
+// buffer holds.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ constexpr std::uint32_t column_counts[] = {1,   2,   3,    4,    5,      31,    
                                            128, 129, 1000, 1024, 16'384, 70'001, 1'000'000};
 constexpr std::uint32_t ks[] = {1, 2, 16, 100, 512, vector_k_max};
 
-/// Returns, for each column, whether the sample has it.
+/// Returns [column]: whether the sample has the column.
 std::vector<bool> sampled_columns(std::uint32_t columns, std::uint32_t k) {
   const RowSample sample = sample_of(columns, k);
   std::vector<bool> sampled(columns, false);
