@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes bytes of a log: each change is a torn tail in the last group, or damage that is named.
+// Changes bytes of a log. The reader must report a torn tail in the last group, or name the damage.
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ const std::vector<ModelGroup>& written() {
   return groups;
 }
 
-/// Five groups in one segment or in several.
+/// Writes five groups, in one segment or in several.
 void write_log(SimulatedFiles& files, std::uint64_t segment_bytes) {
   Writer writer(files, NewLog{.id = test_id(), .user = std::vector<std::byte>(5, std::byte{9})},
                 test_options(segment_bytes));
@@ -45,7 +45,7 @@ TEST(TornTail, AtEveryByteOfTheLastGroupIsCut) {
     std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(cut), bytes.end(), std::byte{});
     std::vector<ModelGroup> found;
     const LogSummary summary = recover_log(files, collect(found));
-    // The last byte of a commit's chain may be a zero itself.
+    // If the last byte of the commit's chain is a zero, cutting it changes nothing.
     if (found.size() == 5) continue;
     ASSERT_EQ(found, first_groups(4)) << cut;
     if (cut > end.last_group_offset) {

@@ -24,12 +24,13 @@ using testing::MatchesRegex;
 
 class FailingCalls : public testing::Test {
  protected:
-  /// What a run of a log's user came to.
+  /// The result of a run of a program that uses a log.
   struct Outcome {
     std::vector<std::string> durable;
     bool has_failed = false;
-    std::string sentence;       ///< the error that ended the run; empty: none did
-    unsigned without_room = 0;  ///< commits that found no room and were made again
+    std::string sentence;       ///< the error that ended the run; empty if no error did
+    unsigned without_room = 0;  ///< number of commits that the full disk refused and that were
+                                ///< repeated
   };
   static constexpr int groups = 8;
 
@@ -73,7 +74,7 @@ class FailingCalls : public testing::Test {
     EXPECT_GT(files->free_bytes(), 0U);
   }
 
-  /// About a page, so that a group that begins has whole pages to write.
+  /// Returns about a page of text, so that a group that is written early has whole pages.
   static std::string text_of(std::size_t number) {
     return "group " + std::to_string(number) + std::string(4000, 'x');
   }
@@ -94,7 +95,7 @@ class FailingCalls : public testing::Test {
     drop_before(*files, snapshot.finish());
   }
 
-  /// Reads the log. A snapshot stands for the first groups.
+  /// Returns the texts of the log's groups. A snapshot stands for the first half of them.
   std::vector<std::string> read() {
     std::vector<std::string> texts;
     if (!std::filesystem::exists(path_)) return texts;
@@ -111,7 +112,7 @@ class FailingCalls : public testing::Test {
     return texts;
   }
 
-  /// All that was durable is there, and at most the group whose commit has failed.
+  /// Checks that the log has all durable groups and, at most, the group whose commit failed.
   void expect_durable(const Outcome& outcome) {
     std::vector<std::string> there = read();
     ASSERT_GE(there.size(), outcome.durable.size());
@@ -120,7 +121,7 @@ class FailingCalls : public testing::Test {
     EXPECT_EQ(there, outcome.durable);
   }
 
-  /// Lets each call of this name have the error, which the log must not notice.
+  /// Fails each call of this name in turn with the error. The log must do its work all the same.
   void expect_done_all_the_same(std::string_view call, int error) {
     for (int number = 1;; ++number) {
       SCOPED_TRACE(std::string(call) + ", call " + std::to_string(number));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests when groups are committed, and what happens when that fails, on a clock of the test's own.
+// Tests when groups are committed, and what happens when a commit fails, on a clock of the test's
+// own.
 #include "starling/log/group_commit.hpp"
 
 #include <atomic>
@@ -19,7 +20,7 @@ class GroupCommitTest : public testing::Test {
   GroupCommitOptions options(CommitPolicy policy = CommitPolicy::tick) {
     return {.policy = policy, .buffer_bytes_max = 1000, .now_us = [this] { return now_us_; }};
   }
-  /// Those of `tick`, with early writes.
+  /// Returns options() in which groups of `begin_bytes` bytes are written early.
   GroupCommitOptions early_options(std::uint64_t begin_bytes) {
     auto made = options();
     made.begin_bytes = begin_bytes;
@@ -107,7 +108,7 @@ TEST_F(GroupCommitTest, EndsAGroupThatIsWrittenWithItsSegment) {
   GroupCommit commit(writer_, early_options(200), handlers());
   put(commit, std::string(200, 'a'));
   EXPECT_TRUE(commit.step());
-  put(commit, std::string(200, 'b'));  // the segment has room for one of them
+  put(commit, std::string(200, 'b'));  // the segment has room for only one of the records
   commit.commit_now();
   EXPECT_TRUE(commit.step());
   EXPECT_EQ(durable_, 2U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a folder knows its own files from copies of them.
+// Tests that a log distinguishes the files that it wrote from copies of them.
 #include "starling/log/identity.hpp"
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Puts every file of the folder back, made anew or not.
+/// Puts every file of the folder back, as a copy or as the same file.
 void put_back(SimulatedFiles& files, bool as_copies) {
   files.put_back(files.image(), as_copies);
 }

@@ -42,7 +42,7 @@ class Life {
   void recover() {
     std::vector<ModelGroup> found;
     const LogSummary summary = recover_log(files_, collect(found));
-    // A prefix of what was appended, with all that was acknowledged.
+    // The log has a prefix of the appended groups, with every acknowledged group.
     ASSERT_GE(found.size(), durable_);
     ASSERT_LE(found.size(), appended_.size());
     appended_.resize(found.size());
@@ -76,7 +76,7 @@ class Life {
     }
   }
 
-  /// Appends the records, and has some of them written before the others are there.
+  /// Appends the records. Some of them are written before later ones are appended.
   void fill(PendingGroup& group, const ModelGroup& records) {
     PendingGroup whole(writer_->next_sequence());
     append(whole, records);
@@ -98,7 +98,7 @@ class Life {
 
 TEST(PowerCut, LeavesAllThatWasAcknowledgedAndNothingElse) {
   constexpr std::uint64_t lives = 1250;
-  constexpr int cuts = 8;  // 10,000 in all
+  constexpr int cuts = 8;  // 10,000 cuts in all lives together
   for (std::uint64_t seed = 0; seed < lives; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Life life(seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests snapshots of a log: what was written is read, nothing less passes for a whole one, and
-// power loss leaves the old files or the new one.
+// Tests snapshots of a log. A written snapshot can be read, an incomplete one is never taken for a
+// whole one, and power loss leaves the old files or the new one.
 #include "starling/log/snapshot.hpp"
 
 #include <random>

@@ -72,7 +72,7 @@ TEST_F(SystemFilesTest, RefuseASecondWriter) {
   EXPECT_NO_THROW(open_folder(path_, FolderUse::write));
 }
 
-/// A log in a folder, whose writer makes snapshots.
+/// A log in a folder. Its writer also makes snapshots.
 class SummedLog {
  public:
   explicit SummedLog(const std::string& path)

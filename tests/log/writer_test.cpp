@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the writer's segments and refusals, and the reader beside it.
+// Tests the writer: its segments, what it refuses, and what a reader then finds in the log.
 #include "starling/log/writer.hpp"
 
 #include <random>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds packaging/Containerfile, which no test runs: its packages are those of
-`scripts/setup --program` and of the benchmarks, it copies a file that the build makes, and the program
-accepts its command line. Run by ctest with the paths of the program and of the sources."""
+"""Checks packaging/Containerfile, which no test runs. Its packages are those of `scripts/setup --program` and
+of the benchmarks, it copies a file that the build makes, and the program accepts its command line. Run by
+ctest with the paths of the program and of the sources."""
 
 import json
 import pathlib

@@ -30,7 +30,7 @@ TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def literals(source):
-    """Returns the string literals of a source; those that the compiler joins are one."""
+    """Returns the string literals of a source. Adjacent literals, which the compiler joins, are one text."""
     code = re.sub(r"^\s*//.*$", "", source.read_text(), flags=re.MULTILINE)
     code = re.sub(r'"\s*\n\s*"', "", code)
     return [found[1] for found in TEXT.finditer(code)]

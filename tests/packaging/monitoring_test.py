@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the alerts of Prometheus and the dashboard of Grafana against /metrics of a server and
-docs/operating.md, scrapes a server with keys as prometheus.yml says, and runs promtool, if it is on the PATH or
-STARLING_PROMTOOL names it. Run by ctest with the paths of the program and of the sources."""
+"""Compares the alerts of Prometheus and the dashboard of Grafana with a server's /metrics and with
+docs/operating.md, scrapes a server with keys as prometheus.yml says, and runs promtool, if it is on the PATH
+or STARLING_PROMTOOL names it. Run by ctest with the paths of the program and of the sources."""
 
 import json
 import os
@@ -35,13 +35,13 @@ roles = ["stats"]
 
 class MonitoringTest(ServerCase):
     def expressions(self):
-        """Returns the expressions of both files."""
+        """Returns the expressions of the alerts and of the dashboard."""
         panels = json.loads(DASHBOARD.read_text())["panels"]
         return (re.findall(r"^ *expr: (.*)$", RULES.read_text(), re.MULTILINE) +
                 [target["expr"] for panel in panels for target in panel.get("targets", [])])
 
     def served(self):
-        """Returns the labels of each series' name."""
+        """Starts a server. Returns the labels of its series by the name of the series."""
         self.serve("--tick", "10ms")
         address = f"http://{self.endpoints['http']}/metrics"
         with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:

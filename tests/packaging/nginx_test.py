@@ -47,7 +47,7 @@ def free_port():
 @unittest.skipUnless(NGINX, "nginx is not installed (package nginx, which starts a service)")
 class NginxTest(ServerCase):
     def start(self, *more, left_out=None):
-        """Starts a server, and nginx with the settings of the page but for the line `left_out`."""
+        """Starts a server, and nginx with the settings of the page without the line `left_out`."""
         self.serve("--tick", "1s", "--http-allow-host", NAME, "--http-allow-origin", ORIGIN, *more)
         (settings,) = re.findall(r"^```nginx\n(.*?)^```", (SOURCES / "docs/operating.md").read_text(),
                                  re.DOTALL | re.MULTILINE)

@@ -47,7 +47,7 @@ NO_GPU = ("--engine cuda: (NVIDIA's driver is not installed|no GPU can be used, 
           "there is no NVIDIA GPU|this build has no code for the GPU )")
 
 
-# Run in the booted system; the report tells the test what they saw.
+# The booted system runs this unit and script, which write /root/report for the test.
 CHECK_UNIT = """[Unit]
 After=starling.service
 [Service]
@@ -69,7 +69,7 @@ echo after stop $(systemctl is-active starling)
 systemctl show --property=Result starling
 systemctl poweroff
 """
-# The two nearest points of the first one.
+# Prints the two points that are nearest to the first point.
 PYTHON_PROGRAM = """
 import numpy, starling
 points = numpy.array([[0.0, 0.0], [9.0, 9.0], [1.0, 0.0]], dtype=numpy.float32)
@@ -110,8 +110,8 @@ class PackageCase(unittest.TestCase):
             self.assertEqual(server.wait(PATIENCE_S), 0)
 
     def check_cuda(self, program, said):
-        """`--engine cuda` is refused in these words, and `auto` answers on the CPU. With a GPU and the engine
-        both answer the same bytes on the GPU."""
+        """Checks that `--engine cuda` is refused in these words, and that `auto` answers on the CPU. With a
+        GPU and the CUDA engine, both write the same bytes, on the GPU."""
         points = self.folder / "points.csv"
         points.write_text("x,y\n0,0\n3,0\n1,0\n")
         command = [program, "knn", "--points", points, "--graph", "-k", "1", "--out", self.folder / "out.csv"]
@@ -126,7 +126,8 @@ class PackageCase(unittest.TestCase):
         self.assertRegex(run(*command, "--engine", "cuda", status=1), said)
 
     def check_sbom(self, root, program, name="starling", libraries_min=10):
-        """The list has the package of each library that the loader finds, and no other but static ones."""
+        """Checks that the list has the package of each library that the loader finds, and no other package
+        except those of static libraries."""
         bill = json.loads((root / f"share/doc/{name}/sbom.spdx.json").read_text())
         static = {each["relatedSpdxElement"] for each in bill["relationships"]
                   if each["relationshipType"] == "STATIC_LINK"}
@@ -299,7 +300,7 @@ class CleanSystemTest(PackageCase):
         return root
 
     def start(self):
-        """Makes the system, with apt's lists."""
+        """Makes the system, and fetches apt's lists."""
         self.root = self.make_system()
         shutil.copy("/etc/resolv.conf", self.root / "etc/resolv.conf")
         self.inside("apt-get", "update", "-qq")
@@ -321,7 +322,7 @@ class CleanSystemTest(PackageCase):
                         "LC_ALL": "C.UTF-8"}, **options)
 
     def files(self):
-        """All paths but those that apt and dpkg keep of every package that they ever saw."""
+        """Returns all paths, except temporary ones and those where apt and dpkg keep records of packages."""
         kept = re.compile(r"/(proc|sys|dev|tmp|packages|var/(cache|lib/(apt|dpkg)|log))(/|$)")
         paths = run("find", self.root, "-xdev").splitlines()
         inside = {path.removeprefix(str(self.root)) for path in paths}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds scripts/setup to its promise: it removes and downgrades no package. Run by ctest with the path of the
-sources. The distribution's tools are stand-ins that this file writes into a folder of its own; they answer as
-Debian's do and note each call, so nothing is installed."""
+"""Tests that scripts/setup removes and downgrades no package. Run by ctest with the path of the sources. This
+file writes stand-ins for the distribution's tools into a folder of its own. They answer as Debian's do and
+note each call, so nothing is installed."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ APT_CACHE = """#!/bin/sh
 for package in $ABSENT; do [ "$package" = "$3" ] && exit 0; done
 echo "Package: $3"
 """
-# Simulates what $COSTS says: PACKAGE=what apt-get prints if it is to be installed.
+# A line of $COSTS is PACKAGE=TEXT. If PACKAGE is to be installed, apt-get --simulate prints TEXT.
 APT_GET = """#!/usr/bin/python3
 import os, sys
 with open(os.environ["CALLS"], "a") as calls:

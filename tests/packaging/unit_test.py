@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds packaging/systemd/starling.service: systemd accepts it, it is well sandboxed, and the program
+"""Checks packaging/systemd/starling.service: systemd accepts it, it is well sandboxed, and the program
 accepts its command line. Run by ctest with the paths of the program and of the sources."""
 
 import pathlib

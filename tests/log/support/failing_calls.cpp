@@ -19,18 +19,18 @@ namespace {
 
 struct Fault {
   std::string_view name;
-  int left = 0;  ///< calls until the one that fails; 0: it has failed
+  int left = 0;  ///< number of calls up to the one that fails; 0 after it
   int error = 0;
 };
 Fault fault;
 
-/// Returns what this call shall do: 0 succeed, half, or fail with this error.
+/// Returns what this call does: 0 to succeed, `half`, or the error with which it fails.
 int outcome_of(std::string_view name) {
   if (fault.left == 0 || name != fault.name || --fault.left > 0) return 0;
   return fault.error;
 }
 
-/// Returns whether this call fails; errno is then set.
+/// Returns whether this call fails, and sets errno if it does.
 bool fails(std::string_view name) {
   const int error = outcome_of(name);
   if (error > 0) errno = error;
@@ -148,7 +148,8 @@ int unlinkat(int folder, const char* path, int flags) noexcept {
   return fails("unlinkat") ? -1 : real(folder, path, flags);
 }
 
-int posix_fallocate(int file, off_t offset, off_t bytes) {  // returns its error
+int posix_fallocate(int file, off_t offset, off_t bytes) {  // returns its error instead of setting
+                                                            // errno
   static auto* const real = next_function<int(int, off_t, off_t)>("posix_fallocate");
   const int error = outcome_of("posix_fallocate");
   return error > 0 ? error : real(file, offset, bytes);

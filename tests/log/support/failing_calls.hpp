@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Has one system call of the program fail. failing_calls.cpp defines the C library's functions
-// itself and passes them on, so a program that links it is a program of its own.
+// itself and passes calls on, so these tests are a program of their own.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ inline constexpr std::array<std::string_view, 16> failing_calls{
     "fstatvfs", "pread",    "pwrite",          "fdatasync",      "fsync",   "flock",
     "renameat", "unlinkat", "posix_fallocate", "sync_file_range"};
 
-/// While it lives, the call with this number, counted from 1, of this name fails. The others are
-/// passed on. There is at most one object of this class at a time.
+/// While an object lives, call `number` of the function `name` fails, counted from 1. All other
+/// calls are passed on. At most one object lives at a time.
 class FailingCall {
  public:
-  /// Stands for an error: the call does only half of what it was asked to do. For pread and pwrite.
+  /// May be given as the error: the call does half of its work. For pread and pwrite only.
   static constexpr int half = -1;
 
   FailingCall(std::string_view name, int number, int error);
@@ -27,7 +27,7 @@ class FailingCall {
   FailingCall(const FailingCall&) = delete;
   FailingCall& operator=(const FailingCall&) = delete;
 
-  /// Whether the call with the number was made, and has failed.
+  /// Returns whether the call `number` was made, and so has failed.
   static bool has_failed();
 };
 

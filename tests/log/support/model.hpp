@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of the log's tests: the records that were appended, as plain values. It knows nothing
-// of the format.
+// The oracle of the log's tests: the records that were appended, as plain values. It does not use
+// the log's format.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ inline ModelGroup model_of(const Group& group) {
   return records;
 }
 
-/// Returns a handler that appends what it is given.
+/// Returns a handler that appends each group to `groups`.
 inline GroupHandler collect(std::vector<ModelGroup>& groups) {
   return [&groups](const Group& group) { groups.push_back(model_of(group)); };
 }

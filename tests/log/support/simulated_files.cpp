@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the folder that loses power: see simulated_files.hpp.
+// Keeps the cached bytes of a file apart from the bytes on the disk: see simulated_files.hpp.
 #include "tests/log/support/simulated_files.hpp"
 
 #include "starling/log/segment.hpp"
@@ -46,7 +46,7 @@ class SimulatedFile final : public File {
     if (files_.on_sync) files_.on_sync();
     ++files_.syncs_;
     if (files_.failing_sync_ != 0 && files_.syncs_ >= files_.failing_sync_) {
-      content_->dirty_pages.clear();  // as Linux does: the pages count as written, and are not
+      content_->dirty_pages.clear();  // Linux, too, then counts the pages as written
       throw IoError("cannot write to the disk: Input/output error");
     }
     for (const std::uint64_t page : content_->dirty_pages) {

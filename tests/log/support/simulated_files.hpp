@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder in memory that loses power: what was not synced survives in part, page by page and down
-// to a byte. It can be full, slow and broken, as a seed says.
+// A folder in memory that can lose power. Unsynced bytes survive in part, page by page and down to
+// a byte. Its disk can also be full, and its writes and syncs can fail.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace starling::log {
 
-/// Small pages, so that small groups have many.
+/// Pages are small, so that small groups have many pages.
 constexpr std::uint64_t simulated_page_bytes = 64;
 
 class SimulatedFiles final : public Files {
@@ -48,23 +48,23 @@ class SimulatedFiles final : public Files {
   std::map<std::string, std::vector<std::byte>> all_bytes() const;
   /// From now on keeps the bytes of files that are removed.
   void keep_removed() { keeps_removed_ = true; }
-  /// Returns a folder with all segments that there are or were, and nothing else.
+  /// Returns a folder with only the segments, both the present and the removed ones.
   SimulatedFiles with_removed_segments() const;
   void put(const std::string& name, std::vector<std::byte> bytes);
 
-  /// What a folder holds.
+  /// The contents of a folder.
   struct Image {
     /// Bytes and birth of each file.
     std::map<std::string, std::pair<std::vector<std::byte>, std::uint64_t>> files;
     std::map<std::string, std::vector<std::byte>> removed;
   };
   Image image() const;
-  /// Replaces all files by an image. `as_copies`: they are made anew, as cp does. Otherwise the
-  /// whole disk goes back in time. Open files must be closed before.
+  /// Replaces all files by an image. If `as_copies`, they are new files, as cp makes them.
+  /// Otherwise the whole disk goes back in time. Open files must be closed before.
   void put_back(const Image& image, bool as_copies);
 
   void set_space(std::uint64_t bytes) { space_ = bytes; }
-  /// From the call with this number on, writes (or syncs) fail. Counted from 1; 0 is never.
+  /// Writes or syncs fail from this call on, counted from 1. 0 stands for never.
   void fail_write(std::uint64_t call) { failing_write_ = call; }
   void fail_sync(std::uint64_t call) { failing_sync_ = call; }
   /// The creation with this number fails once, because the disk is full.
@@ -72,9 +72,9 @@ class SimulatedFiles final : public Files {
   std::uint64_t creates() const { return creates_; }
   std::uint64_t writes() const { return writes_; }
   std::uint64_t syncs() const { return syncs_; }
-  /// Is called at the begin of each sync of a file.
+  /// Called when a sync of a file begins.
   std::function<void()> on_sync;
-  /// Is called at the end of each read of a file.
+  /// Called when a read of a file ends.
   std::function<void()> on_read;
 
  private:
