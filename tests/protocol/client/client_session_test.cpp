@@ -153,8 +153,8 @@ TEST_F(ClientSessionTest, AnAbandonedQuestionIsNotSentAgainButABatchIs) {
   EXPECT_EQ(session.unanswered().front().request_id, 2u);
 }
 
-/// A session whose requests 1 and 2 were acknowledged before place 12 of run 1, and request 3
-/// waits.
+/// A session on run 1 of the log. Request 1 was acknowledged before place 10 and request 2 before
+/// place 12. Request 3 waits.
 struct ClientSessionRuns : ClientSessionTest {
   ClientSessionRuns() {
     session.on_hello(

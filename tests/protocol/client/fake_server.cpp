@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements FakeServer: see fake_server.hpp.
+// Runs the ROUTER socket on a thread, and passes requests to the test: see fake_server.hpp.
 #include "tests/protocol/client/fake_server.hpp"
 
 #include "starling/protocol/wire/zmq_frames.hpp"

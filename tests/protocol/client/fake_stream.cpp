@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements FakeStream: see fake_stream.hpp.
+// Changes random lists, and encodes their ticks and snapshots: see fake_stream.hpp.
 #include "tests/protocol/client/fake_stream.hpp"
 
 #include <algorithm>

@@ -41,8 +41,8 @@ class FakeStream {
   /// Returns the current lists in one page.
   Frame snapshot_reply(const ReplyHead& head) const;
 
-  /// Later messages say that the server's log has these runs, the newest first. The place of a tick
-  /// in the log is its number.
+  /// Later messages say that the server's log has these runs, the newest first. A tick's place in
+  /// the log is the tick's number.
   void set_runs(std::vector<Run> runs) { runs_ = std::move(runs); }
 
   std::uint64_t epoch() const { return epoch_; }

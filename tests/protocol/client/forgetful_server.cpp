@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements ForgetfulServer: see forgetful_server.hpp.
+// Writes requests as texts, and checks their session and stream: see forgetful_server.hpp.
 #include "tests/protocol/client/forgetful_server.hpp"
 
 #include <cstddef>
@@ -69,7 +69,7 @@ std::string text_of(const RequestBody& body) {
   return std::holds_alternative<GetStats>(body) ? "stats" : "another request";
 }
 
-/// Returns the stream that must be there for the request; an empty text: none.
+/// Returns the name of the stream that the request needs, or an empty text.
 std::string_view stream_of(const RequestBody& body) {
   if (const auto* queries = std::get_if<PutQueries>(&body)) return queries->stream;
   if (const auto* queries = std::get_if<RemoveQueries>(&body)) return queries->stream;
@@ -132,7 +132,7 @@ std::optional<Frame> ForgetfulServer::answer(const DecodedRequest& request) {
     return encode_error(head, {{code, "No."}, request.head.sequence + 1});
   };
   if (request.problem) return refusal(request.problem->code);
-  // A session has the number of its epoch.
+  // Each epoch has one session, with the epoch's number.
   if (std::holds_alternative<Hello>(body)) return hello_reply(epoch_, epoch_, limits_);
   if (request.head.session != epoch_) return refusal(ErrorCode::unknown_session);
   const std::string text = text_of(body);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FakeServer that accepts what it is sent, writes each request down as a text, and forgets
-// everything at restart(). Tests of clients that restore use it.
+// A FakeServer that accepts each request, notes it as a text, and forgets everything at restart().
+// Tests of clients that restore use it.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,13 @@ class ForgetfulServer {
   ClientOptions options() const;
   /// Begins a new epoch without sessions and streams.
   void restart();
-  /// Requests with this text get a refusal from now on; with ErrorCode::none no reply at all.
+  /// From now on refuses requests with this text. ErrorCode::none means no reply at all.
   void refuse(const std::string& text, ErrorCode code);
   void refuse_nothing();
 
-  /// Returns the requests since the last call, but for Hello, EndSession and those of sessions that
-  /// were forgotten. In these texts, rows are `id@x/time_us`, names and queries are in ascending
+  /// Returns the requests since the last call, except Hello, EndSession and requests of forgotten
+  /// sessions. In these texts, rows are `id@x/time_us`, and names and queries are in ascending
+  /// order of the id:
   /// order of the id:
   ///
   ///     update 1@10/1 2@20/2        tags 1 2              remove 1 2        names 1=a 2=b
@@ -43,12 +44,12 @@ class ForgetfulServer {
   std::optional<Frame> answer(const DecodedRequest& request);
 
   Limits limits_;
-  std::mutex mutex_;  ///< guards the next members
+  std::mutex mutex_;  ///< guards the four members below
   std::uint64_t epoch_ = 1;
   std::set<std::string> streams_;
   std::map<std::string, ErrorCode> refusals_;
   std::vector<std::string> requests_;
-  FakeServer fake_;  ///< the last member, because its thread uses the others
+  FakeServer fake_;  ///< the last member, because its thread uses the other members
 };
 
 }  // namespace starling::protocol::test

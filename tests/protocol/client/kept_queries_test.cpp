@@ -100,7 +100,7 @@ TEST_F(KeptQueriesTest, NoRequestHasMoreRowsThanTheServerAllows) {
   kept.put_names({.ids = ids, .texts = {"a", "b", "c", "d"}});
   // The client refuses to send more rows, and then put_again() throws.
   const auto requests = put_again({.rows_max = rows_max});
-  EXPECT_EQ(requests.size(), 5u);  // two of names, one of the stream, two of queries
+  EXPECT_EQ(requests.size(), 5u);  // 2 for names, 1 for the stream, 2 for queries
 }
 
 TEST_F(KeptQueriesTest, ARefusalIsThrown) {

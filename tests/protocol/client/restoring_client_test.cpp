@@ -286,7 +286,7 @@ TEST_F(RestoringClientTest, RowsThatTheOldServerAcknowledgedAreLost) {
   ASSERT_TRUE(client->remove_objects({objects.ids, objects.times_us}));
   EXPECT_FALSE(client->post(objects.batch()));
   client->flush();
-  put_all();  // no rows of objects
+  put_all();  // sends no rows of objects
   EXPECT_EQ(client->rows_lost(), 0u);
   server->restart();
   ASSERT_TRUE(client->update(objects.batch()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the longest request with as many rows as go at once is within the server's limits.
+// Tests that the longest request with the rows that a client sends at once is within the server's
+// limits.
 #include "starling/protocol/client/rows_at_once.hpp"
 
 #include <cstddef>

@@ -30,7 +30,7 @@ class Publisher {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::sndhwm, hwm);
     socket_.set(zmq::sockopt::rcvtimeo, 10'000);
-    socket_.bind("inproc://results");  // inproc: no socket buffers beside the mark
+    socket_.bind("inproc://results");  // inproc has no socket buffers besides the high-water mark
     start(1);
   }
 

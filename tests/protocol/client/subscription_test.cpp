@@ -336,7 +336,7 @@ TEST_F(SubscriptionRuns, ALogThatEndsBeforeWhatIsHeldIsAnotherHistory) {
   state.on_tick(receive(stream.tick()));
   put_back.set_runs({{.id = 2, .begun = 5}, {.id = 1, .begun = 0}});
   put_back.tick();
-  state.on_tick(receive(put_back.tick()));  // the number that comes next
+  state.on_tick(receive(put_back.tick()));  // the tick number that the subscriber expects next
   EXPECT_EQ(restarts(), 1u);
   EXPECT_FALSE(state.is_live());
   take_snapshot(put_back);

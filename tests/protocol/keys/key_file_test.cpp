@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests key files: what is written can be read, and whatever is no key file of its owner alone is
-// refused with a sentence that shows no secret.
+// Tests key files. What is written can be read. A file that is no key file, or that others than its
+// owner may read, is refused with a sentence that shows no secret.
 #include "starling/protocol/keys/key_file.hpp"
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the sample messages: see samples.hpp.
+// Fills a message of each kind with values that differ from the defaults: see samples.hpp.
 #include "tests/protocol/wire/samples.hpp"
 
 #include <algorithm>

@@ -32,9 +32,8 @@ struct NamedFrame {
 /// Returns the limits of a server for vectors of dimension 3.
 Limits vector_limits(Metric metric = Metric::l2);
 
-/// Returns one request of each kind, valid for a planar2 server with default limits. At the end
-/// come the kinds of request that have other fields for a server of vectors, once more with these
-/// fields.
+/// Returns one request of each kind, valid for a planar2 server with default limits. Some kinds
+/// have other fields for a server of vectors: they come again at the end, with these fields.
 std::vector<NamedRequest> sample_requests();
 std::vector<NamedFrame> sample_request_frames();
 std::vector<NamedFrame> sample_reply_frames();

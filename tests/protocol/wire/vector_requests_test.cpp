@@ -82,7 +82,8 @@ TEST(VectorRequests, ValuesAreOneARowOrNone) {
   EXPECT_FALSE(refusal_of(valued, vector_limits())) << "an infinite value refuses only its row";
 }
 
-/// Encodes as a client does whose schema ends before `values`, `regress` and `means`.
+/// Encodes the queries as a client with an older schema, which ends before `values`, `regress` and
+/// `means`.
 std::vector<std::byte> frame_without_later_fields(const PutQueries& queries) {
   flatbuffers::FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<wire::Query>> tables;
