@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in a GPU's memory give the results of numpy's arrays. Run by hand on a machine with an NVIDIA GPU and a
-libstarling with the CUDA engine; it needs numpy and libcudart, and no other library:
+"""Tests that arrays in a GPU's memory give the results of numpy's arrays. Run by hand on a machine with an
+NVIDIA GPU and a libstarling with the CUDA engine; it needs numpy and libcudart, and no other library:
 
     STARLING_LIBRARY=build/release/clients/c/libstarling.so LIBCUDART=/usr/local/cuda/lib64/libcudart.so \\
         python3 tests/python/dlpack_device.py"""

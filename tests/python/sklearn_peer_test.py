@@ -22,7 +22,7 @@ import package_case  # noqa: E402
 package_case.enter_peers()
 
 FILES = ("test_neighbors.py", "test_graph.py", "test_neighbors_pipeline.py")
-PASSED_MIN = {"1.2.1": 824}  # of 833, by version of scikit-learn
+PASSED_MIN = {"1.2.1": 824}  # by version of scikit-learn; 1.2.1 has 833 tests
 # Tests that fail, by reason.
 DIFFERENCES = {
     "equal distances are in the order of rows here; scikit-learn's order is what its selection leaves": [

@@ -269,7 +269,7 @@ class Subscription:
         self.sequence = 0
         self.tick = None
         self.live = False
-        self.removed = False  # the stream is gone, until it is put again
+        self.removed = False  # whether the stream is gone and was not put again
         self.lost = 0
         self.messages_read = 0
         self.buffered = []
@@ -283,7 +283,7 @@ class Subscription:
         self.socket.close()
 
     def read(self, timeout_ms):
-        """Reads and applies one message; returns False if none comes."""
+        """Reads and applies one message; returns False if no message comes."""
         if not self.socket.poll(timeout_ms):
             return False
         topic, header, *chunks = self.socket.recv_multipart()

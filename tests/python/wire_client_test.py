@@ -392,7 +392,7 @@ class EarthTest(ServerTest):
 
 
 class VectorWorld:
-    """Vectors of small whole numbers, whose sums of squares are exact."""
+    """Vectors of small whole numbers. The sums of their squares are exact."""
 
     DIMENSION = 5
 

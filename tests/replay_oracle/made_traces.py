@@ -36,7 +36,7 @@ def moment(seconds, style):
 
 
 def make_ais_2025(folder):
-    """With a byte order mark, quoted names, repeated rows, and invalid positions."""
+    """The file has a byte order mark, quoted names, repeated rows, and invalid positions."""
     path = folder / "ais-2025-01-01.csv"
     with open(path, "w", encoding="utf-8-sig", newline="") as file:
         table = csv.writer(file)
@@ -75,8 +75,8 @@ def make_ais_danish(folder):
 
 
 def make_tdrive(folder):
-    """One file per taxi, without a header; one file is empty. The longitudes are those of Beijing: by
-    them, the layout is told from one whose third column is the latitude."""
+    """One file per taxi, without a header; one file is empty. The longitudes are those of Beijing. They
+    distinguish this layout from one whose third column is the latitude."""
     path = folder / "taxi_log"
     path.mkdir()
     for number, seconds, longitude, latitude in walks(3):

@@ -116,8 +116,8 @@ def to_metres(positions, geographic):
 
 
 def to_lattice(metres):
-    """Returns integer points, and the number of coordinates so close to a half that another correct
-    order of float64 operations may round them the other way."""
+    """Returns integer points, and the number of coordinates so close to a half that another correct order of
+    float64 operations may round them to the other neighbour."""
     units = metres / RESOLUTION_M
     whole = numpy.floor(numpy.abs(units) + 0.5)
     close = numpy.abs(numpy.abs(units) + 0.5 - numpy.rint(numpy.abs(units) + 0.5)) < 1e-6
@@ -126,8 +126,8 @@ def to_lattice(metres):
 
 def nearest(points, candidates, k):
     """Returns two arrays with a row for each point: the indices of the k nearest candidates other than the
-    point, nearest first and ties by index, and the squared distances of these candidates. A place without
-    a candidate has the squared distance 2^64 - 1."""
+    point, nearest first and ties by index, and the squared distances of these candidates. An entry without a
+    candidate has the squared distance 2^64 - 1."""
     count = min(k, len(candidates))
     indices = numpy.empty((len(points), count), dtype=numpy.int64)
     squares = numpy.empty((len(points), count), dtype=numpy.uint64)

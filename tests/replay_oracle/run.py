@@ -27,7 +27,8 @@ from replay_oracle import Difference, Result, Trace, compare, describe, duration
 from traces import GEOGRAPHIC, iso_time_us
 
 SKIPPED = 77
-# A distance within which some lists are empty. No two points of a lattice of centimetres have it.
+# A distance within which some lists are empty. No two points of a lattice of centimetres are exactly this far
+# apart.
 NEAR_M = 3000.003
 SERVER_START_TIMEOUT_S = 30
 REPLAY_TIMEOUT_S = 1500
@@ -50,7 +51,7 @@ TRACES = {
 
 
 class Hashing:
-    """A stream that adds all bytes that are read from it to a digest."""
+    """A stream that hashes all bytes that are read from it."""
 
     def __init__(self, stream):
         self.stream, self.digest = stream, hashlib.sha256()

@@ -76,7 +76,8 @@ class HandMadeTrace(unittest.TestCase):
         near = "".join(lines[:4] + lines[5:6] + ["2,1641168120000000,100,0,,\n"])
         self.assertEqual(self.compare(near, distance_max_m=50), 2)
         self.assertEqual(self.compare(near, k=1, distance_max_m=50), 2)
-        # At the first tick the last row of ship 20 is 50 s old, at the second that of ship 3 is 90 s.
+        # The last row of ship 20 is 50 s old at the first tick. The last row of ship 3 is 90 s old at the
+        # second tick.
         fresh = "".join([lines[0], "1,1641168060000000,3,0,,\n", *lines[2:5],
                          "2,1641168120000000,20,1,100,100.190\n", lines[7]])
         self.assertEqual(self.compare(fresh, max_age_us=40_000_000), 2)

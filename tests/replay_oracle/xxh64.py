@@ -53,7 +53,7 @@ def xxh64(data):
 
 
 def id_of_text(text):
-    """The number of a decimal text that fits 64 bits, or the hash of any other text."""
+    """Returns the number of a decimal text that fits 64 bits, or the hash of any other text."""
     if text.isascii() and text.isdigit() and int(text) <= MASK:
         return int(text)
     return xxh64(text.encode())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the arguments of starling.Engine mean, what its results have, and what it refuses."""
+"""Tests the arguments of starling.Engine, the contents of its results, and the calls that it refuses."""
 
 import datetime
 import unittest
@@ -14,7 +14,7 @@ SECOND = 1_000_000
 
 
 class Words(unittest.TestCase):
-    """What arguments mean."""
+    """Tests arguments of several types: texts, numbers and datetimes."""
 
     def setUp(self):
         self.engine = starling.Engine()
@@ -34,7 +34,8 @@ class Words(unittest.TestCase):
             lists["elsewhere"]
 
     def test_two_texts_with_the_same_hash_are_refused(self):
-        self.engine.names._texts[starling.text_id("truck")] = "ship"  # no such pair is known
+        self.engine.names._texts[starling.text_id("truck")] = "ship"  # a made-up collision, because no real
+                                                                      # one is known
         with self.assertRaisesRegex(ValueError, "'truck' and 'ship' have the same hash"):
             self.engine.update(["truck"], [[0, 0]], 1)
 

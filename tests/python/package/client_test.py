@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling.Client, its subscriptions and starling.aio against a real server, which is also killed."""
+"""Tests starling.Client, its subscriptions and starling.aio against a real server, which some tests kill."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ class ManualServer(ServerCase):
         return event
 
     def held_at(self, subscription, tick, held):
-        """Applies events until the lists are those of a tick."""
+        """Applies events up to a tick or a later one, and returns the lists held then."""
         while True:
             event = self.next(subscription)
             held = replaced(held, event)
@@ -64,7 +64,7 @@ class ManualServer(ServerCase):
 
     def kinds_until(self, subscription, ids):
         """Ticks until the list of query 1 has these ids, and returns the kinds of the events. A subscription
-        learns of a restart from the next tick that reaches it."""
+        notices a restart when the next tick reaches it."""
         kinds, held = [], {}
         for tau in range(2, 10_000):
             event = subscription.next(timeout=0.05)
@@ -181,7 +181,7 @@ class ManualServer(ServerCase):
             try:
                 self.assertEqual(self.next(subscription).kind, "snapshot")
                 break
-            except starling.StarlingError:  # a later call asks again
+            except starling.StarlingError:  # the next call of next() asks again
                 self.assertLess(time.monotonic(), deadline)
 
     def test_a_server_that_ticks_on_request_is_not_waited_for(self):

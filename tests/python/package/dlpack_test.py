@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of other libraries come by DLPack. The memory of a GPU is imitated: no call reads it here."""
+"""Tests arrays that other libraries pass by DLPack. Host memory stands for a GPU's memory."""
 
 import ctypes
 import unittest

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling.Engine against brute force: random scripts of updates, removals, tags, expiry and filters, in all
-spaces.
+"""Compares starling.Engine with brute force: random scripts of updates, removals, tags, expiry and filters,
+in all spaces.
 
-After each tick, the lists that a reader holds must be those of brute force, and each reported list must have
-changed."""
+After each tick, the lists that a reader holds must equal the lists of brute force, and each reported list
+must have changed."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ SEED = int(os.environ.get("STARLING_SEED", "23"))
 
 
 class World:
-    """The objects as the rules of event time leave them."""
+    """The objects after all calls so far, by the rules of event time."""
 
     def __init__(self, object_ttl_us):
         self.object_ttl_us = object_ttl_us
@@ -46,7 +46,7 @@ class World:
                 self.removed[number] = max(time_us, self.removed.get(number, NEVER))
 
     def alive(self, tau_us):
-        """Returns ids, times, places and tags."""
+        """Returns the ids, times, places and tags of the objects that have not expired."""
         found = [(number, *row) for number, row in sorted(self.rows.items())
                  if tau_us - row[0] <= self.object_ttl_us]
         ids, times, places, tags = zip(*found) if found else ((), (), (), ())
@@ -55,7 +55,7 @@ class World:
 
 
 class Reader:
-    """Holds the lists of a stream, as reports leave them."""
+    """Holds the lists of a stream, and applies reports to them."""
 
     def __init__(self, case, on):
         self.case, self.on = case, on

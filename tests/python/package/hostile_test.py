@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that a program passes crashes: each call works, or raises ValueError, TypeError or
+"""Tests that no argument crashes a program: each call works, or raises ValueError, TypeError or
 StarlingError."""
 
 import gc

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a starling.Index does beside searching: names of results, points that come and go, files, pickles."""
+"""Tests starling.Index besides its searches: names of results, points that come and go, files, pickles."""
 
 import copy
 import pickle
@@ -47,7 +47,7 @@ class Indexes(package_case.FolderCase):
         self.random = numpy.random.default_rng(2)
 
     def each(self):
-        """Yields points, queries and a metric: of both types of numbers, with and without an offset."""
+        """Yields points, queries and a metric, for both types of numbers, with and without an offset."""
         for metric in ("l2", "cosine"):
             for kind, offset in ((numpy.float32, 0), (numpy.float64, 0), (numpy.float64, 6_650_000)):
                 points = (self.random.integers(1, 500, size=(80, 3)) / 16 + offset).astype(kind)
@@ -109,7 +109,8 @@ class Indexes(package_case.FolderCase):
             index = self.make(points, metric)
             index.save(self.folder / "index")
             with warnings.catch_warnings():
-                warnings.simplefilter("error")  # rounding was told when the index was made
+                warnings.simplefilter("error")  # only the index itself warns of rounding, and its copies do
+                                                # not
                 made = (pickle.loads(pickle.dumps(index)), copy.copy(index), copy.deepcopy(index),
                         starling.Index.load(self.folder / "index"), starling.Index.load(str(self.folder / "index")))
             for one in made:

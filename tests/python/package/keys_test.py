@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling.Client and starling.aio with key files, against real servers."""
+"""Tests starling.Client and starling.aio with key files, against real servers."""
 
 import asyncio
 import os
@@ -109,7 +109,7 @@ class KeysWithoutTheRoleOfStatistics(Keys):
         with self.assertRaises(starling.StarlingError) as caught:
             client.update(["bus"], [[10, 20]], wait=True)
         self.assertIn("stats", caught.exception.sentence)
-        # Had the row been sent, this one of an earlier time would be late.
+        # If the refused row had been applied, this row with an earlier time would be late.
         self.assertEqual(client.update(["bus"], [[10, 20]], 1).accepted, 1)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds starling._library against starling.h: structs, enums and functions. Tests how the library is
+"""Compares the structs, enums and functions of starling._library with starling.h. Tests how the library is
 found."""
 
 import ctypes

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Distances that an engine or a server reported, given back as distance_max, keep their neighbours, and the
-float64 below does not."""
+"""Tests distances that an engine or a server reported. Given back as distance_max, each keeps its neighbour,
+and the float64 below it does not."""
 
 import os
 import unittest
@@ -12,19 +12,19 @@ from package_case import PATIENCE_S, ServerCase
 import starling
 
 SEED = int(os.environ.get("STARLING_SEED", "23"))
-PAIRS = int(os.environ.get("STARLING_LIMIT_PAIRS", "50000"))  # of a place and a neighbour, in each space
+PAIRS = int(os.environ.get("STARLING_LIMIT_PAIRS", "50000"))  # pairs of a place and a neighbour in each space
 K = 10
 
 
 class Limits:
-    """Objects in a space, and the places from which they are asked for."""
+    """Random objects in a space, and random places to search from."""
 
     def __init__(self, case, space, resolution_m):
         self.case, self.space, self.resolution_m = case, space, resolution_m
         self.random = numpy.random.default_rng(SEED)
 
     def places(self, count):
-        """Places on the ellipsoid, or with coordinates between one unit and all of the lattice."""
+        """Returns places on the ellipsoid, or on a lattice at extents from one unit to the whole lattice."""
         if self.space == "wgs84":
             return self.random.uniform([-180, -90], [180, 90], size=(count, 2))
         size = (count, 2 if self.space == "planar2" else 3)
@@ -32,7 +32,7 @@ class Limits:
         return extents * self.random.uniform(-1, 1, size=size)
 
     def check(self, put, ask, pairs, at_once):
-        """`put` takes ids and places, `ask` places, k and limits, of which there may be `at_once`."""
+        """put(ids, places) adds objects. ask(places, k, limits) searches from at most `at_once` places."""
         put(numpy.arange(1, 1001), self.places(1000))
         while pairs > 0:
             places = self.places(at_once // K)
@@ -73,7 +73,7 @@ class OfAServer(ServerCase):
             client = starling.Client(self.endpoints["commands"], self.endpoints["results"],
                                      timeout=PATIENCE_S)
             self.addCleanup(client.close)
-            self.endpoints = {}  # the next server takes others
+            self.endpoints = {}  # the next server uses other endpoints
 
             def put(ids, places):
                 self.assertEqual(client.update(ids, places, 0).accepted, len(ids))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling.Lists: views without copies, frames of pandas, Arrow's capsules, and tables for notebooks."""
+"""Tests starling.Lists: views without copies, frames of pandas, Arrow's capsules, and tables for
+notebooks."""
 
 import ctypes
 import gc
@@ -86,7 +87,7 @@ class Frames(unittest.TestCase):
         frame = some_lists(texts=True).to_pandas()
         self.assertEqual(frame.columns.tolist(), [
             "query_id", "subject_id", "rank", "object_id", "object_text", "distance", "x", "y", "z", "tags"])
-        of_lists = frame[frame["query_id"] != 9]  # which is removed
+        of_lists = frame[frame["query_id"] != 9]  # query 9 is removed
         rows = zip(*(of_lists[name] for name in ("query_id", "rank", "object_text", "distance")))
         self.assertEqual(sorted(rows),
                          [(1, 1, "a", 1.0), (1, 2, "b<", 2.0), (5, 1, "a", 1.0), (5, 1, "b<", 1.0),

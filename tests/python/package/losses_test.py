@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of starling.Client and its subscriptions are cut again and again by a proxy. Rows are applied
-once, and a reader holds the server's exact lists. STARLING_CUTS says how often."""
+"""A proxy cuts the connections of starling.Client and its subscriptions again and again. Rows are applied
+once, and a reader holds the server's exact lists. STARLING_CUTS is the number of cuts."""
 
 import os
 import random
@@ -117,7 +117,8 @@ class Losses(ServerCase):
               f"{kinds.count('lost')} gaps, {kinds.count('snapshot')} snapshots, {tau} ticks")
 
     def catch_up(self, straight, subscription, held, tau):
-        """Ticks until the reader holds the lists of the last tick, which are compared with its events'."""
+        """Ticks until `held` has the lists of the last tick. Compares it with the subscription's own
+        lists."""
         for _ in range(600):
             tau += 1
             done = straight.advance(tau)

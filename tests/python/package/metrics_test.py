@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators with metrics that the library does not have: against formulas written out here, and against
-scikit-learn."""
+"""Tests estimators whose metrics the library does not have. Compares them with formulas written out here, and
+with scikit-learn."""
 
 import unittest
 import warnings
@@ -45,7 +45,7 @@ class Formulas(unittest.TestCase):
         self.random = numpy.random.default_rng(11)
 
     def check(self, options, formula, points, queries, whole=False):
-        """Compares the nearest rows and their distances with those of a formula."""
+        """Compares the nearest rows and their distances with the results of a formula."""
         points, queries = numpy.asarray(points, float), numpy.asarray(queries, float)
         truth, own = formula(queries, points), formula(points, points)
         numpy.fill_diagonal(own, numpy.inf)
@@ -197,7 +197,7 @@ class BesideScikitLearn(unittest.TestCase):
         for metric in sorted(set(neighbors.VALID_METRICS["brute"]) - {"precomputed", "minkowski"}):
             width = 2 if metric == "haversine" else 4
             points = self.random.random((50, width)) + 0.01
-            if metric in starling._metrics._BY_PEERS:  # these may be of booleans
+            if metric in starling._metrics._BY_PEERS:  # some of these metrics are of booleans
                 points[self.random.random(points.shape) < 0.4] = 0
                 points[:, 0] = 1
             options = {"n_neighbors": 5, "metric": metric, "metric_params": needed.get(metric)}
@@ -255,7 +255,7 @@ class BesideScikitLearn(unittest.TestCase):
         points = self.random.random((30, 3))
         base = starling.NearestNeighbors(n_neighbors=6).fit(points)
         graph = base.kneighbors_graph(points, mode="distance")
-        graph.sort_indices()  # by column: not nearest first
+        graph.sort_indices()  # sorts each row by column, so it is no longer nearest first
         model = starling.NearestNeighbors(n_neighbors=4, metric="precomputed").fit(graph)
         self.assertEqual(model.kneighbors(graph).indices.tolist(), base.kneighbors(points, 4).indices.tolist())
         self.assertEqual(model.kneighbors().indices.tolist(), base.kneighbors(None, 4).indices.tolist())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling's estimators: against scikit-learn's own answers and checks where it is there, and alone where it
-is not."""
+"""Compares starling's estimators with scikit-learn, and runs its checks, if it is installed. Tests them alone
+if it is not."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ import numpy  # noqa: E402
 import oracle  # noqa: E402
 import starling  # noqa: E402
 
-# Checks of check_estimator that fail, each with its reason: none.
+# Checks of check_estimator that may fail, each with its reason. There are none.
 EXPECTED_FAILURES = {}
 
 ALONE = """
@@ -36,7 +36,7 @@ sys.exit(not unittest.TextTestRunner().run(suite).wasSuccessful())
 
 
 class Plain(unittest.TestCase):
-    """What needs neither scikit-learn nor SciPy."""
+    """Tests that need neither scikit-learn nor SciPy."""
 
     def setUp(self):
         self.random = numpy.random.default_rng(5)
@@ -145,7 +145,8 @@ class Plain(unittest.TestCase):
 
     def test_labels_are_voted_for(self):
         model = starling.KNeighborsClassifier(3).fit([[0], [1], [2], [9]], ["b", "a", "b", "c"])
-        self.assertEqual(model.predict([[0], [8]]).tolist(), ["b", "a"])  # of a, b and c the first wins
+        self.assertEqual(model.predict([[0], [8]]).tolist(), ["b", "a"])  # for 8, a, b and c have one vote
+                                                                          # each, and the first wins
         self.assertEqual(model.classes_.tolist(), ["a", "b", "c"])
         numpy.testing.assert_allclose(model.predict_proba([[0]]), [[1 / 3, 2 / 3, 0]])
         self.assertEqual(model.score([[0], [8]], ["b", "c"]), 0.5)

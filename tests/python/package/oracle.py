@@ -42,12 +42,12 @@ def squares(points, others):
 
 
 def nearest(scores, ids, k):
-    """Returns the places of the k least (score, id), nearest first."""
+    """Returns the indices of the k least pairs (score, id), nearest first."""
     return numpy.lexsort((ids, scores))[:k]
 
 
 def plain_distances(metric, queries, points):
-    """Returns distances in float64 of rows that are not rounded before, (m, n)."""
+    """Returns distances in float64, (m, n). The rows are not rounded first."""
     apart = numpy.abs(queries[:, None, :] - points[None, :, :])
     if metric == "l2":
         return numpy.sqrt((apart * apart).sum(axis=2))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The oracle of the package's tests against known values and SciPy."""
+"""Compares the oracle of the package's tests with known values and with SciPy."""
 
 import unittest
 

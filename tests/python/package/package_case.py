@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the tests of the Python package: where things are, servers, and scikit-learn, which comes from a
-folder (scripts/python-peers)."""
+"""Shared by the tests of the Python package: paths, servers, and scikit-learn from a folder
+(scripts/python-peers)."""
 
 import json
 import os
@@ -17,7 +17,7 @@ PACKAGE = ROOT / "clients/python"
 PEERS = pathlib.Path(os.environ.get("STARLING_PYTHON_PEERS", ROOT / "build/python-peers"))
 PATIENCE_S = 60  # how long anything may take before its test fails
 
-# CTest sets both; by hand, those of the build are taken.
+# CTest sets both variables. A test that is run by hand takes the files of the release build.
 for variable, built in (("STARLING_LIBRARY", "clients/c/libstarling.so"),
                         ("STARLING_PROGRAM", "apps/starling")):
     path = ROOT / "build/release" / built

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, progress functions and the bar of long calls: knn, Index, the estimators and replay.
+"""Tests Ctrl-C, progress functions and the bar of long calls: knn, Index, the estimators and replay.
 
-STARLING_INTERRUPTS says how often each call is interrupted.
+STARLING_INTERRUPTS is the number of interrupts of each call.
 """
 
 import io
@@ -55,8 +55,8 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 INTERRUPTS = int(os.environ.get("STARLING_INTERRUPTS", "1"))
-MEDIAN_S = 0.2  # docs/python.md; of several
-SLACK_S = 2.0  # of one call, on a busy machine: far less than the calls take
+MEDIAN_S = 0.2  # limit for the median of several calls, from docs/python.md
+SLACK_S = 2.0  # limit for one call on a busy machine; the calls take far longer
 
 
 class Interrupted(FolderCase):
@@ -72,7 +72,7 @@ class Interrupted(FolderCase):
     def interrupt(self, call, after_s, **options):
         program = self.start(call, **options)
         self.assertEqual(program.stdout.readline(), "go\n", "it does not begin")
-        # The moment is arbitrary; whether it is early or late in the call must not matter.
+        # The moment is arbitrary: it may be early or late in the call.
         with self.assertRaises(subprocess.TimeoutExpired, msg="the call is too short"):
             program.wait(after_s)
         since = time.monotonic()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Searches by radius: against all distances computed here, and against scikit-learn."""
+"""Compares searches by radius with all distances computed here, and with scikit-learn."""
 
 import pickle
 import unittest
@@ -23,7 +23,7 @@ def lists_of(found):
 
 
 class IndexRadius(unittest.TestCase):
-    """Index.radius beside the oracle and beside Index.search."""
+    """Compares Index.radius with the oracle and with Index.search."""
 
     def setUp(self):
         self.random = numpy.random.default_rng(9)
@@ -53,7 +53,7 @@ class IndexRadius(unittest.TestCase):
             points = self.random.integers(1, 30, size=(400, 7)).astype(numpy.float32)
             truth = oracle.distances(metric, points, points)
             numpy.fill_diagonal(truth, numpy.inf)
-            # A radius that lies between two distances, whatever the rounding.
+            # The radius is in the widest gap between two distances, so rounding does not matter.
             ordered = numpy.unique(truth[numpy.isfinite(truth)])
             gaps = numpy.diff(ordered[:len(ordered) // 3])
             at = gaps.argmax()
@@ -96,7 +96,7 @@ class IndexRadius(unittest.TestCase):
 
 
 class Radius(unittest.TestCase):
-    """What needs neither scikit-learn nor SciPy."""
+    """Tests that need neither scikit-learn nor SciPy."""
 
     def setUp(self):
         self.random = numpy.random.default_rng(6)
@@ -147,8 +147,8 @@ class Radius(unittest.TestCase):
                 warnings.simplefilter("ignore", starling.RoundingWarning)
                 model = starling.NearestNeighbors(metric=metric).fit(rows)
             for place in (1, 7, 200):
-                # NumPy may add up in another order, so the radius lies between two distances. By
-                # chebyshev nothing is added up.
+                # NumPy may add up in another order, so the radius lies between two distances. The metric
+                # chebyshev adds nothing up.
                 radius = numpy.partition(truth[3], (place, place + 1))[place:place + 2].mean()
                 is_close = abs(truth / radius - 1) < 1e-9
                 self.assertTrue(metric == "chebyshev" or not is_close.any(), "draw other rows")
@@ -188,7 +188,9 @@ class Radius(unittest.TestCase):
 
     def test_labels_within_a_radius_vote(self):
         model = starling.RadiusNeighborsClassifier(1.5).fit([[0], [1], [2], [9]], ["b", "a", "b", "c"])
-        self.assertEqual(model.predict([[1], [0], [9]]).tolist(), ["b", "a", "c"])  # of a and b the first wins
+        self.assertEqual(model.predict([[1], [0], [9]]).tolist(), ["b", "a", "c"])  # for 0, a and b have one
+                                                                                    # vote each, and the first
+                                                                                    # wins
         numpy.testing.assert_allclose(model.predict_proba([[1]]), [[1 / 3, 2 / 3, 0]])
         near = starling.RadiusNeighborsClassifier(2, weights="distance").fit([[0], [1], [2]], [1, 2, 2])
         self.assertEqual(near.predict([[0], [0.2]]).tolist(), [1, 1])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling.Engine gives the bytes that `starling replay` writes, and those that a subscriber of a server
-gets."""
+"""Tests that starling.Engine gives the bytes that `starling replay` writes, and the bytes that a subscriber
+of a server gets."""
 
 import datetime
 import gzip

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package is typed, and every public name says what it is."""
+"""Tests that the Python package is typed, and that every public name has a docstring."""
 
 import inspect
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""starling.knn and starling.Index against brute force, in all metrics."""
+"""Compares starling.knn and starling.Index with brute force, in all metrics."""
 
 import unittest
 import warnings
@@ -18,11 +18,11 @@ def pair(found):
     return found.indices, found.distances
 
 
-EXACT = ("l2", "l1", "chebyshev", "inner-product")  # in small whole numbers
+EXACT = ("l2", "l1", "chebyshev", "inner-product")  # metrics that are exact for small whole numbers
 
 
 class Rounding(unittest.TestCase):
-    """float64 points that float32 cannot hold."""
+    """Searches float64 points that float32 cannot hold."""
 
     def setUp(self):
         self.random = numpy.random.default_rng(45)
@@ -85,7 +85,7 @@ class Rounding(unittest.TestCase):
                 wide = starling.knn(small.astype(float), asked.astype(float), 7, metric)
                 numpy.testing.assert_array_equal(wide.indices, rows)
                 numpy.testing.assert_array_equal(wide.distances, distances)
-                # This is what scores of float32 are: nothing was subtracted.
+                # These are exactly the scores of float32, so no offset was subtracted.
                 if metric == "chebyshev":
                     truth = numpy.abs(asked[:, None] - small[None]).max(axis=2)
                     self.assertEqual(distances[:, 0].tolist(), truth.min(axis=1).tolist())

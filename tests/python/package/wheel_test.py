@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel is installed into a fresh environment and used there, with its own libraries."""
+"""Installs the wheel into a fresh environment, and uses it there with its own libraries."""
 
 import os
 import pathlib
