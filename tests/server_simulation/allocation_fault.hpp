@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One allocation that fails, counted over all lives of a server: how it is made and recovers, the
-// tasks of its loop and of its threads, and its commits. ServerCore::start() and end() do not
-// count.
+// One allocation that fails. Allocations are counted over all lives of a server: while it is made
+// and recovers, in the tasks of its loop and of its threads, and in its commits.
+// ServerCore::start() and end() do not count.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace starling::simulation {
 
 class AllocationFault {
  public:
-  /// `number`: of the allocation, counted from 1. 0: none fails.
+  /// The allocation with this number fails, counted from 1. 0: none fails.
   explicit AllocationFault(std::uint64_t number) : is_given_(number > 0), left_(number) {}
 
   bool has_failed() const { return is_given_ && left_ == 0; }
 
-  /// While it lives, the allocations of this thread count.
+  /// While a Part lives, the allocations of its thread count.
   class Part {
    public:
-    /// `drawn`: instead, this part's allocation with this number fails, counted from 1.
+    /// If `drawn` is given, this part's allocation with this number fails instead, counted from 1.
     explicit Part(AllocationFault& fault, std::optional<std::uint64_t> drawn = {})
         : fault_(fault), is_drawn_(drawn.has_value()) {
       if (drawn || fault.left_ > 0) failing_.emplace(drawn.value_or(fault.left_));
@@ -30,7 +30,7 @@ class AllocationFault {
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
 
-    /// Returns whether an allocation of this part has failed. From now on they do not count.
+    /// Ends the counting. Returns whether an allocation of this part has failed.
     bool end() {
       if (!failing_) return has_failed_;
       has_failed_ = failing_->has_failed();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See history.hpp.
+// Compares each message and reply with earlier ones, and forgets what a copy lacks: see
+// history.hpp.
 #include "tests/server_simulation/history.hpp"
 
 #include <algorithm>

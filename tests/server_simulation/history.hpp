@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients sent and what they and the subscribers got, in one simulation. The model compares it
-// with the log in the end (model.hpp).
+// Records what clients sent, and what they and the subscribers got, in one simulation. At the end
+// the model (model.hpp) compares these records with the log.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace starling::simulation {
 
-/// A request of a client, by the client's number and its sequence number.
+/// A request: the number of its client, and its sequence number.
 using RequestKey = std::pair<std::uint64_t, std::uint64_t>;
 inline std::string name_of(RequestKey key) {
   return "request " + std::to_string(key.second) + " of client " + std::to_string(key.first);
 }
-/// A message, by its stream and its number there.
+/// A published message: its stream, and its number in the stream.
 using MessageKey = std::pair<std::string, std::uint64_t>;
 
 struct PublishedMessage {
@@ -36,10 +36,10 @@ struct Held {
   std::string stream;
   protocol::HeldAt at;
   protocol::ListStore lists;
-  std::uint64_t restarts = 0;  ///< number of restarts that the subscriber was told until then
+  std::uint64_t restarts = 0;  ///< number of restarts that the subscriber had noticed by then
 };
 
-/// What a copy of the log holds.
+/// The contents of a copy of the log.
 struct CopiedLog {
   std::set<RequestKey> answered;    ///< requests with a reply
   std::set<RequestKey> begun;       ///< requests for ticks that have begun
@@ -50,7 +50,7 @@ struct CopiedLog {
 /// An answer to a question, and its tick.
 struct Answered {
   protocol::QuerySpec question;
-  Tick published{};  ///< the newest tick that was published when it was asked
+  Tick published{};  ///< the newest published tick when the question was asked
   Tick tick{};
   protocol::HeldList list;
   bool is_unknown = false;
@@ -61,30 +61,33 @@ class History {
   void violated(std::string sentence) { violations_.push_back(std::move(sentence)); }
   const std::vector<std::string>& violations() const { return violations_; }
 
-  /// A client is about to send a new request.
+  /// Called before a client sends a new request.
   void sent(RequestKey key, stream::OwnedRequest request) {
     requests_.emplace(key, std::move(request));
   }
   void opened(std::uint64_t session, std::uint64_t client) { clients_[session] = client; }
-  /// A client has got a reply, as told_reply() tells it. Each further one must be the same.
+  /// Called when a client gets a reply. `told` is its text from told_reply(). All replies to a
+  /// request must be the same.
   void replied(RequestKey key, const std::string& told);
-  /// A message leaves the server. If it has left before, it must have been the same.
+  /// Called when a message leaves the server. If it has left before, it must be the same.
   void published(const SentMessage& sent);
-  /// After a copy was put back, a subscriber that held what the copy lacks must be told before it
-  /// holds anything of the new history.
+  /// Called when a subscriber holds new lists. If a copy that was put back lacks the tick that the
+  /// subscriber held, the subscriber must have noticed a restart.
   void held(Held held);
   void answered(Answered answered) { answered_.push_back(std::move(answered)); }
 
-  /// A copy of the log is put back. What it lacks is forgotten, but for the requests that it lacks
-  /// and clients have replies to.
+  /// Called when a copy of the log is put back. Forgets what the copy lacks, except the requests to
+  /// which clients have replies.
   void put_back(const CopiedLog& copy);
-  /// A client's hello was answered. `first_lost`: the client was told that the log lacks its
-  /// acknowledged requests from this number on.
+  /// Called when a client's hello was answered. `first_lost`: the client was told that the log
+  /// lacks its acknowledged requests from this number on.
   void greeted(std::uint64_t client, std::optional<std::uint64_t> first_lost);
-  /// Whether a client has replies to requests that the log lacks, and does not know yet.
+  /// Returns whether the log lacks requests to which the client has replies, and the client does
+  /// not know it yet.
   bool owes(std::uint64_t client) const;
   std::uint64_t put_backs() const { return put_backs_; }
-  /// Whether the run has published before the last copy was put back. Its messages may come late.
+  /// Returns whether the run published before the last copy was put back. Its messages may come
+  /// late.
   bool is_former(std::uint64_t run) const { return former_runs_.contains(run); }
 
   /// The newest tick that succeeded and was published.
@@ -106,10 +109,12 @@ class History {
   std::vector<Held> held_;
   std::vector<Answered> answered_;
   std::uint64_t put_backs_ = 0;
-  std::set<RequestKey> lost_;              ///< acknowledged, and missing in the copy
-  std::set<std::uint64_t> former_runs_;    ///< those that have published before the last copy
+  std::set<RequestKey> lost_;              ///< acknowledged requests that the copy lacks
+  std::set<std::uint64_t> former_runs_;    ///< runs that published before the last copy was put
+                                           ///< back
   std::map<std::string, Held> last_held_;  ///< the key is the stream
-  /// Streams whose subscribers hold what the copy lacks, and how often each was told of a restart.
+  /// [stream]: number of restarts that the stream's subscriber has noticed. The subscriber held a
+  /// tick that the copy lacks, and must notice another restart.
   std::map<std::string, std::uint64_t> to_be_told_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See model.hpp.
+// Applies the records of a log to the oracle, and compares the results: see model.hpp.
 #include "tests/server_simulation/model.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string told(const SequencedReply& reply, stream::TickTimes times = stream::
   return stream::told_reply(raw, times);
 }
 
-/// Only what a model can know: counts, not sentences.
+/// Returns what the model can know of a reply: counts, but no sentences.
 std::string outline_of(const SequencedReply& reply) {
   if (std::holds_alternative<protocol::ErrorReply>(reply)) return "a refusal";
   if (const auto* batch = std::get_if<protocol::BatchReply>(&reply))
@@ -77,7 +77,8 @@ void Model::check(log::Files& files) {
     if (const auto* finished = std::get_if<stream::TickFinishedRecord>(&record))
       if (!finished->error.empty()) failed_.insert(finished->tick);
   for (const stream::JournalRecord& record : records_) apply(record);
-  // A copy begins an epoch, and one more if power fails before the folder has its identity.
+  // A server begins an epoch when a copy was put back. It begins another epoch if power fails
+  // before the folder has its identity.
   if (epochs_.size() > 1 && history_.put_backs() == 0) history_.violated("the epoch has changed");
   compare_replies();
   compare_messages();
@@ -96,7 +97,7 @@ void Model::read(log::Files& files) try {
 void Model::apply(const stream::JournalRecord& record) {
   if (const auto* epoch = std::get_if<stream::EpochRecord>(&record)) epochs_.insert(epoch->epoch);
   if (std::holds_alternative<stream::PublishedRecord>(record)) ++published_;
-  // A client whose session was lost with a copy goes on with its numbers.
+  // A client whose session is missing in a copy goes on with its own numbers.
   if (const auto* opened = std::get_if<stream::SessionOpenedRecord>(&record);
       opened != nullptr && history_.put_backs() > 0)
     if (const auto client = history_.clients().find(opened->session);
@@ -137,12 +138,12 @@ void Model::compare_reply(RequestKey key, const stream::RequestRecord& record) {
 void Model::compare_tick_reply(RequestKey key, const stream::RequestRecord& record) {
   const auto asked = asked_ticks_.find(key);
   const auto* done = std::get_if<protocol::TickDone>(&record.reply);
-  if (asked == asked_ticks_.end()) {  // refused, because tau is too early
+  if (asked == asked_ticks_.end()) {  // the request was refused, because its tau is too early
     if (done != nullptr) history_.violated(name_of(key) + " says done, and began no tick");
     return;
   }
   const auto ticked = ticks_.find(asked->second);
-  // The tick stands, and its subscribers see a gap.
+  // The tick counts, though its subscribers get no messages and see a gap.
   const bool has_no_messages = told_[key].ends_with("there was no memory for the tick's messages");
   if (has_no_messages) return;
   if ((done != nullptr) != (ticked != ticks_.end()))
@@ -161,7 +162,7 @@ void Model::compare_tick_reply(RequestKey key, const stream::RequestRecord& reco
         std::to_string(lists) + " lists and " + std::to_string(removals) + " removals");
 }
 
-/// The requests of a client are applied in order and without a gap.
+/// Checks that the requests of a client are applied in order and without a gap.
 void Model::note_applied(RequestKey key) {
   std::uint64_t& last = last_applied_[key.first];
   if (key.second != last + 1)
@@ -236,7 +237,8 @@ std::optional<std::uint32_t> Model::find_stream(const std::string& name) const {
   return found->second;
 }
 
-/// Its queries leave with it. The oracle keeps its number, for when it is put again.
+/// The stream's queries leave with it. The oracle keeps the stream's number, in case it is put
+/// again.
 SequencedReply Model::reply_to_stream_removal(const OwnedRequest& request) {
   const auto stream = find_stream(request.stream);
   if (!stream) return protocol::ErrorReply{};
@@ -321,7 +323,7 @@ bool Model::has_changed(Tick from, Tick until, std::uint32_t stream, QueryId que
   });
 }
 
-/// Whatever a client was told is in the log, and the log says the same.
+/// Checks that the log has every reply that a client got, and has the same reply.
 void Model::compare_replies() {
   for (const auto& [key, reply] : history_.replies()) {
     const auto logged = told_.find(key);
@@ -395,7 +397,8 @@ protocol::HeldList Model::list_of(const test::Oracle& oracle, const test::List& 
   return made;
 }
 
-/// A stream that reports each distance lets its subscribers hold the direct answer.
+/// Compares the lists that subscribers held with the oracle's. They are exact only if the stream
+/// reports each distance.
 void Model::compare_held() {
   for (const Held& held : history_.held()) {
     if (history_.is_former(held.at.run)) continue;
@@ -415,7 +418,7 @@ void Model::compare_held() {
           expected[{key.query, key.subject.has_value(), key.subject.value_or(ObjectId{})}] =
               list_of(std::prev(ticked)->second.oracle, list, columns_.at(stream->second));
     std::map<protocol::ListKey, protocol::HeldList> actual(held.lists.begin(), held.lists.end());
-    // A snapshot lacks queries that were removed, or ended, since the tick that its lists are of.
+    // A snapshot lacks queries that were removed, or have ended, since the tick of its lists.
     std::erase_if(expected, [&](const auto& entry) {
       return !actual.contains(entry.first) &&
              has_changed(std::prev(ticked)->first, held.at.tick, stream->second, entry.first.query);
@@ -426,7 +429,7 @@ void Model::compare_held() {
                           difference(actual, expected));
       continue;
     }
-    // The others hold the same objects.
+    // Subscribers of the other streams hold the same objects.
     const auto members = [](const auto& lists) {
       std::map<protocol::ListKey, std::set<ObjectId>> found;
       for (const auto& [key, list] : lists)

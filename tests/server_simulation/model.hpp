@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says what must be true after a simulation. The log gives the order in which the server applied
-// requests and began ticks. The model applies the clients' own copies of the requests to the oracle
-// in this order, and compares replies, messages, subscribers' lists and answers with it.
+// Checks a simulation at its end. The log gives the order in which the server applied requests and
+// began ticks. The model applies the clients' own copies of the requests to the oracle in this
+// order. It compares the oracle with replies, messages, subscribers' lists and answers.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class Model {
   Model(History& history, const test::OracleOptions& options)
       : history_(history), oracle_(options) {}
 
-  /// Reads the whole log, and says what is not true.
+  /// Reads the whole log, and adds each violation to the History.
   void check(log::Files& files);
   std::uint64_t ticks() const { return ticks_.size(); }
   std::uint64_t failed_ticks() const { return failed_.size(); }
-  /// The ticks whose bytes the log has the hash of.
+  /// Returns the number of ticks that have a hash of their bytes in the log.
   std::uint64_t published() const { return published_; }
 
  private:
@@ -70,7 +70,7 @@ class Model {
   Lattice lattice_{SpaceOptions{}};
   test::Oracle oracle_;
   std::vector<stream::JournalRecord> records_;
-  std::map<std::string, std::uint32_t> streams_;  ///< the oracle's numbers; also of removed ones
+  std::map<std::string, std::uint32_t> streams_;  ///< the oracle's numbers, also of removed streams
   std::set<std::string> removed_streams_;
   std::map<std::uint32_t, ReportWith> columns_;
   std::set<Tick> failed_;
@@ -79,12 +79,12 @@ class Model {
   std::set<RequestKey> applied_;
   std::map<std::uint64_t, std::uint64_t> last_applied_;  ///< the key is the client
   std::map<Tick, std::int64_t> taus_us_;
-  std::uint64_t published_ = 0;             ///< hashes in the log
+  std::uint64_t published_ = 0;             ///< number of hashes in the log
   std::map<RequestKey, std::string> told_;  ///< the replies that the log has
   std::optional<std::int64_t> tau_us_;
-  /// The last ticks: from the one before the last that succeeded.
+  /// The last tick that succeeded, the tick before it, and the failed ticks after it.
   std::vector<Tick> last_ticks_{Tick{}};
-  /// The key is the stream and the query.
+  /// [stream, query]: the end of the query's lease.
   std::map<std::pair<std::uint32_t, QueryId>, std::int64_t> lease_ends_us_;
   /// Queries that were put or removed, or ended, while a tick was one of last_ticks_.
   std::set<std::tuple<Tick, std::uint32_t, QueryId>> changed_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `simulate-server SEED` runs a simulation again that a test has found, and shrinks it. With
-// --seeds it runs many, and stops at the first one that violates something.
+// `simulate-server SEED` repeats a simulation that a test has found, and shrinks it. With --seeds
+// it runs many simulations, and stops at the first one with a violation.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -45,7 +45,7 @@ void print(const SimulationResult& result) {
       static_cast<unsigned long long>(result.put_backs));
 }
 
-/// Throws std::invalid_argument if the text is no KIND:CALL.
+/// Parses KIND:CALL. Throws std::invalid_argument if the text is not of this form.
 DiskFault disk_fault_from(const std::string& text) {
   using starling::simulation::disk_fault_names;
   const std::size_t colon = text.find(':');

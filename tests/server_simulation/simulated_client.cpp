@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_client.hpp.
+// Sends requests and questions at random times, and resends them: see simulated_client.hpp.
 #include "tests/server_simulation/simulated_client.hpp"
 
 #include <utility>
@@ -36,7 +36,7 @@ void SimulatedClient::connect() {
   network_.send(connection_, session_.hello().bytes());
 }
 
-/// Does something now and then, and looks whether the server is silent.
+/// Sends something at random intervals, and connects again if the server is silent.
 void SimulatedClient::work() {
   world_.after(500 + static_cast<std::int64_t>(world_.random().below(20'000)), [this] {
     if (is_impatient()) connect();
@@ -112,7 +112,7 @@ void SimulatedClient::take_hello(const protocol::DecodedReply& reply) {
   for (const protocol::Outgoing& outgoing : session_.unanswered()) send(outgoing);
 }
 
-/// Each reply to a request must be the same, also one that comes when the request is answered.
+/// All replies to a request must be the same, also those that come after the first.
 void SimulatedClient::note_reply(const protocol::DecodedReply& reply) {
   using protocol::ErrorCode;
   const auto sequence = sequences_.find(reply.head.request_id);
@@ -150,7 +150,7 @@ void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
   } else if (const auto* found = std::get_if<protocol::Neighbors>(&reply.body)) {
     const auto question = asked_.extract(reply.head.request_id);
     if (found->lists.list_count() != 1) return history_.violated("a question has not one answer");
-    // Ticks may have been lost since.
+    // If a copy was put back meanwhile, published ticks may be lost.
     const Asked& asked = question.mapped();
     const Tick published = asked.put_backs == history_.put_backs() ? asked.published : Tick{};
     history_.answered({asked.question, published, found->head.tick,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client over the simulated network: the protocol of the C++ client (ClientSession), which
-// connects again and sends again when replies stay out.
+// A client over the simulated network. It uses the C++ client's protocol (ClientSession), and
+// connects and sends again when replies do not come.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class SimulatedClient {
   SimulatedClient(const SimulatedClient&) = delete;
   SimulatedClient& operator=(const SimulatedClient&) = delete;
 
-  /// Whether all its requests are sent and answered.
+  /// Returns whether all its requests are sent and answered.
   bool is_done() const;
   std::uint64_t acknowledged() const { return acknowledged_; }
   /// Says hello again.
   void greet();
-  /// Sends a tick, whatever it has left to send.
+  /// Sends a tick, which does not count among the client's requests.
   void tick();
 
  private:
@@ -54,14 +54,14 @@ class SimulatedClient {
   std::uint64_t acknowledged_ = 0;
   protocol::ClientSession session_;
   std::uint64_t connection_ = 0;
-  bool is_session_used_ = false;  ///< a request that changes something was answered
+  bool is_session_used_ = false;  ///< whether a request that changes something was answered
   bool is_greeted_ = false;
   std::uint64_t oldest_id_ = 0;  ///< id of the oldest request without a reply
-  std::int64_t oldest_us_ = 0;   ///< time since which it is the oldest one, or is sent again
+  std::int64_t oldest_us_ = 0;   ///< time when it became the oldest one, or was last sent
   struct Asked {
     protocol::QuerySpec question;
-    Tick published{};             ///< the newest tick that was published when it was asked
-    std::uint64_t put_backs = 0;  ///< how often the log was put back until then
+    Tick published{};             ///< the newest published tick when the question was asked
+    std::uint64_t put_backs = 0;  ///< how often the log had been put back when it was asked
   };
   std::map<std::uint64_t, Asked> asked_;              ///< questions, by request id
   std::map<std::uint64_t, std::uint64_t> sequences_;  ///< the key is the request id

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_engine.hpp.
+// Delays the results of another engine, and fails some of its ticks: see simulated_engine.hpp.
 #include "tests/server_simulation/simulated_engine.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ SimulatedEngine::~SimulatedEngine() {
 }
 
 std::unique_ptr<TickResult> SimulatedEngine::computed(Tick tick, std::int64_t tau_us) {
-  // Before its first tick only, because an engine takes its handler once.
+  // The handler is set before the first tick only, because an engine takes its handler once.
   if (!results_) {
     results_ = std::make_shared<Results>();
     engine_->set_result_handler([results = results_](std::unique_ptr<TickResult> result) {
@@ -85,7 +85,7 @@ void SimulatedEngine::deliver_answers(Answers answers, AnswersHandler handler) {
 
 void SimulatedEngine::search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) {
   const test::SparedAllocations spared;
-  if (has_failed_) {  // as other engines: the tables may have given slots to other objects
+  if (has_failed_) {  // other engines refuse, too: the tables may have given slots to other objects
     Answers refused;
     refused.error = ask_after_next_tick;
     return deliver_answers(std::move(refused), std::move(handler));

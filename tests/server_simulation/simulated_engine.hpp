@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine whose results come when the world says so, and whose ticks fail now and then. It
-// computes with another engine, and waits for it.
+// An engine whose results come at times that the world draws, and whose ticks fail at random.
+// Another engine computes the results, and this one waits for it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace starling::simulation {
 
 class SimulatedEngine final : public Engine {
  public:
-  /// Ticks may be under way up to this number.
+  /// The largest number of ticks under way.
   static constexpr std::size_t ticks_max = 2;
 
   /// While `is_recovering` holds true, results come at once and no tick fails: a server that
@@ -48,9 +48,10 @@ class SimulatedEngine final : public Engine {
   ResultHandler handler_;
   Staging staging_;
   Staging kept_;                   ///< rows of failed ticks, and of the tick that begins
-  std::int64_t delivered_us_ = 0;  ///< nothing is delivered before what came before
+  std::int64_t delivered_us_ = 0;  ///< time of the last delivery; later results are not delivered
+                                   ///< before it
   std::size_t under_way_ = 0;
-  bool has_failed_ = false;  ///< the last tick
+  bool has_failed_ = false;  ///< whether the last tick has failed
   std::shared_ptr<bool> is_ended_ = std::make_shared<bool>(false);
   std::shared_ptr<Results> results_;  ///< results of the engine that computes
   std::unique_ptr<Engine> engine_;

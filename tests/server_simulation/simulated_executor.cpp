@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_executor.hpp. Events of the world hold the loop, which may outlive its executor.
+// Runs tasks as events of the world: see simulated_executor.hpp. These events hold the loop, so it
+// may outlive its executor.
 #include "tests/server_simulation/simulated_executor.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
     if (!tasks.empty() && !is_ended && !std::exchange(is_scheduled, true)) schedule();
   }
 
-  /// A task of the loop or of a thread. What it throws ends the server.
+  /// Runs a task of the loop or of a thread. An exception of the task ends the server.
   void run(const std::function<void()>& task) {
     try {
       std::optional<std::uint64_t> failing;

@@ -15,7 +15,8 @@ namespace starling::simulation {
 
 class SimulatedExecutor final : public stream::Executor {
  public:
-  /// `failed` gets what a task of the loop or of a thread has thrown. No further task runs then.
+  /// Called with the exception that a task of the loop or of a thread has thrown. No further task
+  /// runs then.
   using Failed = std::function<void(std::exception_ptr)>;
   SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed);
   ~SimulatedExecutor() override;
@@ -26,9 +27,9 @@ class SimulatedExecutor final : public stream::Executor {
   std::unique_ptr<stream::Threads> make_threads(unsigned count,
                                                 stream::ThreadPriority priority) override;
 
-  /// No task runs any more. Call it before what the tasks use is destroyed.
+  /// Ends the executor: no task runs any more. Call it before the objects that tasks use are
+  /// destroyed.
   void end();
-  /// The loop stands still for this long.
   void stall(std::int64_t duration_us);
 
  private:

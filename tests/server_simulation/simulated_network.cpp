@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_network.hpp.
+// Delivers frames and messages as events of the world: see simulated_network.hpp.
 #include "tests/server_simulation/simulated_network.hpp"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ std::uint64_t SimulatedNetwork::connect(OnBytes on_reply) {
   return connections_;
 }
 
-/// Returns when a frame arrives: after the last one, unless it overtakes.
+/// Returns the time when a frame arrives. The frame arrives after the previous one, unless it
+/// overtakes that frame.
 std::int64_t SimulatedNetwork::arrival(std::int64_t& last_us) {
   std::int64_t delay_us = 20 + static_cast<std::int64_t>(world_.random().below(200));
   if (world_.happens(Fault::delay, 0.05))
@@ -65,7 +66,8 @@ void SimulatedNetwork::reply(std::uint64_t connection, std::span<const std::byte
   deliver(client->second.to_client_us, [this, connection, bytes = bytes_of(frame)] {
     const auto found = clients_.find(connection);
     if (found == clients_.end()) return;
-    const OnBytes on_reply = found->second.on_reply;  // it may close the connection
+    const OnBytes on_reply = found->second.on_reply;  // a copy, because the handler may close the
+                                                      // connection
     on_reply(bytes);
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network between one server and its clients and subscribers. Frames are lost, late, doubled
-// and out of order, and connections are cut, as the world says.
+// The network between one server and its clients and subscribers. The world draws the frames that
+// are lost, late, doubled or out of order, and the connections that are cut.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ class SimulatedNetwork final : public stream::Results {
 
   // The clients' side
   using OnBytes = std::function<void(const Bytes&)>;
-  /// Opens a connection and returns its number. `on_reply` gets what comes back.
+  /// Opens a connection and returns its number. `on_reply` gets the replies.
   std::uint64_t connect(OnBytes on_reply);
   void send(std::uint64_t connection, std::span<const std::byte> frame);
-  /// Nothing comes back any more. Frames under way still arrive at the server.
+  /// Closes a connection. No reply comes any more, but frames under way still arrive at the server.
   void close(std::uint64_t connection) { clients_.erase(connection); }
 
   using OnMessage = std::function<void(const std::shared_ptr<const SentMessage>&)>;
@@ -46,18 +46,19 @@ class SimulatedNetwork final : public stream::Results {
   // The server's side
   using OnRequest = std::function<void(std::uint64_t connection, const Bytes&)>;
   void serve(OnRequest on_request) { on_request_ = std::move(on_request); }
-  /// The server is gone. All connections are cut, and what is under way to it is lost.
+  /// Cuts all connections, because the server has ended. Frames on their way to it are lost.
   void cut_all();
   void reply(std::uint64_t connection, std::span<const std::byte> frame);
   void send(std::span<protocol::TickMessage> messages, std::size_t of_tick) override;
   std::uint64_t subscriber_count(std::string_view topic) const override;
-  /// Sees each message before it leaves.
+  /// Calls `watcher` with each message before it leaves.
   void watch(std::function<void(const SentMessage&)> watcher) { watcher_ = std::move(watcher); }
 
  private:
   struct Client {
     OnBytes on_reply;
-    std::int64_t to_server_us = 0;  ///< nothing arrives before what was sent before
+    std::int64_t to_server_us = 0;  ///< arrival of the last frame; later ones arrive after it
+                                    ///< unless they overtake
     std::int64_t to_client_us = 0;
   };
   struct Subscriber {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_requests.hpp.
+// Draws the kind and the contents of each request: see simulated_requests.hpp.
 #include "tests/server_simulation/simulated_requests.hpp"
 
 namespace starling::simulation {
@@ -19,7 +19,7 @@ OwnedRequest SimulatedRequests::next() {
   using Kind = OwnedRequest::Kind;
   if (new_streams_ < streams) return a_stream(new_streams_++);
   const std::uint64_t choice = world_.random().below(20);
-  // Some are so long that a worker decodes them.
+  // Some requests are so long that a worker thread decodes them.
   if (choice < 8) return rows(Kind::objects, world_.random().chance(0.1) ? 400 : 8);
   if (choice < 10) return rows(Kind::tags, 4);
   if (choice < 11) return rows(Kind::removals, 3);

@@ -42,7 +42,8 @@ class SimulatedRequests {
   VirtualWorld& world_;
   bool has_manual_ticks_;
   bool may_tick_;
-  std::uint64_t new_streams_ = 0;  ///< each client begins with the streams
+  std::uint64_t new_streams_ = 0;  ///< number of streams that the client has put; it puts all of
+                                   ///< them first
 };
 
 /// The names of the streams. Clients share them. The last one has no subscriber, and is removed and
@@ -53,7 +54,7 @@ inline std::string stream_name(std::uint64_t number) {
   constexpr std::array names{"all", "members", "passing"};
   return names[number];
 }
-/// Whether the stream reports each change, so that its subscribers hold the direct answer.
+/// Returns whether the stream reports each change, so that its subscribers hold the exact lists.
 inline bool stream_reports_all(const std::string& name) {
   return name == stream_name(0);
 }

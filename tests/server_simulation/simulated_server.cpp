@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_server.hpp.
+// Starts, stops and crashes a ServerCore, and draws its faults: see simulated_server.hpp.
 #include "tests/server_simulation/simulated_server.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network,
   options_.random = [this] { return world_.random().next(); };
   options_.boot_now_us = [this] { return world_.now_us(); };
   options_.wall_now_us = [this] { return world_.wall_us(); };
-  // The memory of the machine that simulates does not count.
+  // The server must not see the memory of the machine that runs the simulation.
   options_.memory_use = [] { return stream::MemoryUse{}; };
   options_.memory_limits = {};
   options_.memory_bytes_max = std::uint64_t{1} << 40;
@@ -51,7 +51,8 @@ void SimulatedServer::start() {
   executor_ = std::make_unique<SimulatedExecutor>(
       world_, clock_us_, [this](const std::exception_ptr& error) { fail(error); });
   std::optional<std::uint64_t> failing;
-  // The disk may be full later, and then a server without a log may not start.
+  // A server without a log does not get this fault. The disk may be full later, and then it cannot
+  // make a log.
   const bool has_log = !log::segment_names(disk_.files).empty();
   if (has_log && world_.happens(Fault::memory, 0.05)) failing = 1 + world_.random().below(3000);
   AllocationFault::Part counted(world_.allocation_fault(), failing);
@@ -82,7 +83,7 @@ void SimulatedServer::start() {
     core_->recover();
   } catch (const std::exception& error) {
     const bool had_memory = !counted.end();
-    // Only its disk and want of memory may keep a server from starting.
+    // Only a disk fault or a lack of memory may keep the server from starting.
     if (had_memory && !has_disk_fault())
       history_.violated(std::string("the server does not start: ") + error.what());
     return end_then_start(true);
@@ -96,7 +97,7 @@ void SimulatedServer::start() {
   expire_later();
 }
 
-/// Once a second, as a Server does.
+/// Expires requests once a second, as a Server does.
 void SimulatedServer::expire_later() {
   expiry_->wait_until(executor_->now_us() + 1'000'000, [this] {
     core_->requests().expire(executor_->now_us());
@@ -118,7 +119,7 @@ void SimulatedServer::arm_disk_fault() {
   }
 }
 
-/// Whether the server may end or not start because of its disk.
+/// Returns whether the server may end, or not start, because of its disk.
 bool SimulatedServer::has_disk_fault() const {
   return !disk_.has_power() || (is_first_life_ && disk_has_failed());
 }
@@ -143,7 +144,8 @@ void SimulatedServer::receive(std::uint64_t connection, const Bytes& bytes) {
   executor_->post([this] { take_waiting(); });
 }
 
-/// As a Server does, leaves requests where they are while the core does not read, or stops.
+/// Passes waiting requests to the core. As a Server does, leaves them waiting while the core does
+/// not read, or stops.
 void SimulatedServer::take_waiting() {
   while (!waiting_.empty() && !core_->is_stopping() && core_->intake().may_read()) {
     const auto [connection, bytes] = std::move(waiting_.front());
@@ -216,7 +218,7 @@ void SimulatedServer::fail(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    // Without memory for it the server ends, as after a crash.
+    // A lack of memory ends the server like a crash.
   } catch (const std::exception& caught) {
     const std::string_view what = caught.what();
     const bool is_out_of_memory =
@@ -228,9 +230,10 @@ void SimulatedServer::fail(const std::exception_ptr& error) {
   end_then_start(true);
 }
 
-/// What runs now may be a task of the server, so its end is an event of its own.
+/// The caller may be a task of the server, so the server ends in an event of its own.
 void SimulatedServer::end_then_start(bool has_crashed) {
-  const test::SparedAllocations spared;  // the server's may fail, the simulation's own must not
+  const test::SparedAllocations spared;  // the server's allocations may fail, but the simulation's
+                                         // must not
   if (std::exchange(is_ending_, true)) return;
   if (executor_) executor_->end();
   network_.cut_all();
@@ -262,7 +265,7 @@ void SimulatedServer::end_then_start(bool has_crashed) {
   });
 }
 
-/// A copy of the folder is put back, or the whole disk goes back in time.
+/// Puts the copy of the folder back: as new files, or by turning the whole disk back to that time.
 void SimulatedServer::put_back() {
   const test::SparedAllocations spared;
   put_back_handler_(*copy_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server that lives through crashes and restarts: a ServerCore on a simulated executor, network,
-// engine and disk. What a real server has beside its core (sockets, HTTP, signals) is not here.
+// engine and disk. It has no sockets, no HTTP and no signals.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ class SimulatedServer {
 
   void start();
   bool is_running() const { return core_ != nullptr; }
-  /// Call it after each event: sees to commits that are due.
+  /// Makes the commits that are due. Call it after each event.
   void look_at_commits();
-  /// Draws what goes wrong next, again and again.
+  /// Draws the server's next fault, again and again.
   void live();
   log::SimulatedFiles& files() { return disk_.files; }
   std::uint64_t starts() const { return starts_; }
   std::uint64_t crashes() const { return crashes_; }
-  /// Whether the disk fault of the options has happened.
+  /// Returns whether the disk fault of the options has happened.
   bool disk_has_failed() const;
   std::uint64_t snapshots() const { return snapshots_; }
   /// Calls `handler` before a copy of the log is put back, with the copy.
@@ -73,7 +73,7 @@ class SimulatedServer {
   std::optional<DiskFault> disk_fault_;
   bool is_first_life_ = true;  ///< the disk fault acts in the first life only
 
-  // What the server has between a start and a crash or a stop.
+  // The server has these members between a start and a crash or a stop.
   stream::ServerOptions completed_;
   std::unique_ptr<SimulatedExecutor> executor_;
   std::shared_ptr<bool> is_recovering_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulated_subscriber.hpp.
+// Applies messages and fetches snapshots over the network: see simulated_subscriber.hpp.
 #include "tests/server_simulation/simulated_subscriber.hpp"
 
 #include <utility>

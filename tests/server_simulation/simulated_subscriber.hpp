@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscriber over the simulated network: the algorithm of the C++ subscriber (SubscriptionState),
-// which asks for a snapshot when ticks are lost.
+// A subscriber over the simulated network. It uses the C++ subscriber's algorithm
+// (SubscriptionState), and asks for a snapshot when ticks are lost.
 #pragma once
 
 #include <cstdint>

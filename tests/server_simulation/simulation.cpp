@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See simulation.hpp.
+// Runs the server, the clients and the subscribers of one simulation: see simulation.hpp.
 #include "tests/server_simulation/simulation.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace starling::simulation {
 namespace {
 
 constexpr std::int64_t second_us = 1'000'000;
-/// How long a good world may take to answer everything.
+/// How long all answers may take once the faults have ended.
 constexpr std::int64_t calm_us = 60 * second_us;
 constexpr int calm_ticks = 3;
 
@@ -96,7 +96,7 @@ class Simulation {
     return made;
   }
 
-  /// The log that is replaced was right as well.
+  /// Checks the log that the copy replaces, and notes in the history what the copy has.
   void put_back(const log::SimulatedFiles::Image& image) {
     log::SimulatedFiles replaced = server_.files().with_removed_segments();
     Model(history_, oracle_options()).check(replaced);

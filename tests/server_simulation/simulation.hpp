@@ -12,10 +12,10 @@
 namespace starling::simulation {
 
 struct SimulationResult {
-  std::vector<std::string> violations;  ///< what was not true; empty: all was
+  std::vector<std::string> violations;  ///< sentences about what was not true
   std::uint64_t trace = 0;              ///< a hash of all events
   std::uint64_t events = 0;
-  std::uint64_t acknowledged = 0;  ///< requests
+  std::uint64_t acknowledged = 0;  ///< number of acknowledged requests
   std::uint64_t ticks = 0;
   std::uint64_t failed_ticks = 0;
   std::uint64_t messages = 0;
@@ -28,7 +28,6 @@ struct SimulationResult {
   bool memory_has_failed = false;  ///< whether SimulationOptions::failing_allocation has
   double virtual_s = 0;
 
-  /// Adds the counts of another simulation.
   void add(const SimulationResult& other);
 };
 
@@ -37,7 +36,7 @@ SimulationResult simulate(const SimulationOptions& options);
 /// Returns options with fewer faults, clients and requests that still violate something.
 SimulationOptions shrink(SimulationOptions options);
 
-/// The command that runs the simulation again.
+/// Returns the command that runs the simulation again.
 std::string command_of(const SimulationOptions& options);
 
 }  // namespace starling::simulation

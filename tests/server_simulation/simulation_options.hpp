@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulation does. The seed and these options determine every event of it.
+// The seed and the options of a simulation. They determine every event of it.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace starling::simulation {
 
-/// What goes wrong. A seed draws which of them happen.
+/// What goes wrong. The seed draws the faults that happen in a simulation.
 enum class Fault : std::uint8_t {
   loss,            ///< frames and messages are lost
   delay,           ///< frames take long
@@ -47,9 +47,9 @@ inline std::optional<Fault> fault_from_string(std::string_view text) {
 struct DiskFault {
   enum class Kind : std::uint8_t {
     power,    ///< power is lost in any call that changes the disk
-    writing,  ///< a write fails, and all that follow
-    syncing,  ///< a sync fails, and all that follow
-    room,     ///< there is no room for a new file, once
+    writing,  ///< a write and all later writes fail
+    syncing,  ///< a sync and all later syncs fail
+    room,     ///< the disk has no room for one new file
   };
   Kind kind = Kind::power;
   std::uint64_t call = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole servers on a virtual clock: nothing acknowledged is lost, nothing is applied twice, and
-// subscribers hold the oracle's lists, whatever goes wrong. STARLING_SIMULATIONS says how many
-// seeds.
+// Simulates whole servers on a virtual clock. Nothing acknowledged is lost, nothing is applied
+// twice, and subscribers hold the oracle's lists, whatever goes wrong. STARLING_SIMULATIONS is the
+// number of seeds.
 #include "tests/server_simulation/simulation.hpp"
 
 #include <cstdint>
@@ -75,7 +75,7 @@ SimulationOptions short_run() {
   return options;
 }
 
-/// Lets each call of the log to its disk fail, one in each run.
+/// Fails one call of the log to its disk in each run, from the first call to the last.
 void fail_each_call(DiskFault::Kind kind) {
   SimulationOptions options = short_run();
   for (options.seed = 1; options.seed <= 3; ++options.seed) {
@@ -104,7 +104,8 @@ TEST_F(ServerSimulation, EachNewFileOfTheLogFindsNoRoom) {
   fail_each_call(DiskFault::Kind::room);
 }
 
-/// One in each run. STARLING_ALLOCATION_STEP says how far apart they are; 1: each one fails.
+/// Each run fails one allocation. STARLING_ALLOCATION_STEP is the step from the allocation of one
+/// run to the allocation of the next run.
 TEST_F(ServerSimulation, EachAllocationOfTheServerFails) {
   const std::uint64_t step = test::number_in_environment("STARLING_ALLOCATION_STEP", 50);
   ASSERT_GT(step, 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See virtual_world.hpp.
+// Runs the events in order, and draws the faults: see virtual_world.hpp.
 #include "tests/server_simulation/virtual_world.hpp"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ bool VirtualWorld::step() {
   return true;
 }
 
-// Draws always, so that a run without a fault stays like the run with it for as long as it can.
+// Draws a number even if the fault is left out. So a run without a fault is like the run with it
+// until the fault happens.
 bool VirtualWorld::happens(Fault fault, double probability) {
   const bool is_drawn = random_.chance(probability);
   return is_drawn && !is_calm_ && faults_.contains(fault);

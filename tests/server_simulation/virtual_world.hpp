@@ -27,7 +27,8 @@ class VirtualWorld {
   /// Sets the wall clock ahead, or back.
   void step_wall(std::int64_t step_us) { wall_offset_us_ += step_us; }
 
-  /// Runs `event` at this time, or now if it has passed, after the events that are due by then.
+  /// Runs `event` at this time, or now if the time has passed. Events that are due by then run
+  /// first.
   void at(std::int64_t due_us, std::function<void()> event);
   void after(std::int64_t delay_us, std::function<void()> event) {
     at(now_us_ + delay_us, std::move(event));
@@ -36,12 +37,13 @@ class VirtualWorld {
   bool step();
   std::uint64_t events() const { return events_; }
   /// A hash of the times of all events, the requests and the messages. Two runs with the same
-  /// options have the same.
+  /// options have the same hash.
   std::uint64_t trace() const { return trace_; }
   void note(std::uint64_t number) { trace_ = (trace_ ^ number) * 0x100000001b3; }
 
   test::Random& random() { return random_; }
-  /// Whether the fault happens in this simulation, at the given rate. Never after calm_down().
+  /// Returns whether the fault happens now, with this probability. It never happens after
+  /// calm_down().
   bool happens(Fault fault, double probability);
   /// From now on no fault happens.
   void calm_down() { is_calm_ = true; }
