@@ -148,8 +148,8 @@ void try_optima(const Matrix& costs, const Optimum& optimum, std::vector<std::si
   driver_of.pop_back();
 }
 
-/// Returns the costs between random riders and drivers, who stand on a grid. In some matrices there
-/// are only few different places, so equal costs are frequent.
+/// Returns the costs between random riders and random drivers on a grid. In some matrices there are
+/// only few different places, so equal costs are frequent.
 Matrix random_costs(test::Random& random, std::size_t riders, std::size_t drivers) {
   const std::uint64_t places = random.chance(0.3) ? 6 : 1000;
   const bool is_sparse = random.chance(0.3);

@@ -45,7 +45,6 @@ inline std::unique_ptr<DispatchPolicy> make_policy(const std::string& name) {
   return make_batch_policy();
 }
 
-/// Makes the FleetIndex of a run.
 using IndexMaker = std::function<std::unique_ptr<FleetIndex>(const FleetIndexOptions&)>;
 
 inline std::unique_ptr<LockStepHost> embedded_host(unsigned threads) {

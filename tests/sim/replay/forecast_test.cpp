@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the forecast of a replay: its ticks and lists against a count, and which rows are far.
+// Compares the ticks and lists of a forecast with a count, and tests which rows count as far.
 #include "starling/sim/replay/forecast.hpp"
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of a run: their script and data stand in one file, escaped, and without the script the
-// plots stay drawings.
+// Tests the pages of a run. Their script and data are in the same file, escaped. Without the script
+// the plots stay drawings.
 #include <filesystem>
 #include <fstream>
 

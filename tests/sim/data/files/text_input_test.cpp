@@ -108,7 +108,7 @@ TEST(TextInput, WhatIsCompressedAgainIsReadToo) {
               ThrowsMessage<InputError>(HasSubstr("compressed more than 4 times")));
 }
 
-/// `order`: 0 for little-endian, 1 for big-endian.
+/// Returns the text in UTF-16. `order`: 0 for little-endian, 1 for big-endian.
 std::string utf16(std::u16string_view text, int order) {
   std::string bytes;
   for (const char16_t unit : text)

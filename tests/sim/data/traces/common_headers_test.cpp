@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests files whose header has names in common use, and what refuses other headers.
+// Tests files whose header has names in common use, and the errors for other headers.
 #include <gmock/gmock.h>
 
 #include "tests/sim/data/traces/trace_fixture.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how traces are read that spreadsheets, loggers and other people's programs have written:
-// every row is read as it was meant, or is counted and shown.
+// Tests how traces from spreadsheets, loggers and other programs are read. Every row is read as its
+// author meant it, or is counted and shown.
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,7 +31,7 @@ std::string refusal_of_text(std::string_view text, const TraceOptions& options =
   return trace_error({directory.write("trace.csv", text)}, options);
 }
 
-/// The time of the only row of a trace with this time.
+/// Reads a trace of one row with this time. Returns the row's time, or -1 if the row is skipped.
 std::int64_t time_of(const std::string& time, const TraceOptions& options = {}) {
   const ReadTrace trace = read_text("id;time;lat;lon\n7;" + time + ";52.5;13.4\n", options);
   return trace.rows.size() == 1 ? trace.rows[0].time_us : -1;

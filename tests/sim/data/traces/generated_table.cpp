@@ -27,7 +27,7 @@ const Texts missing_words{"",     "NaN",  "nan", "NA",  "N/A", "n/a", "null",
                           "NULL", "None", "nil", "\\N", "-",   "--",  "---"};
 const Texts notes{"",      "",  "x", "a \"quote\"", "\"", "# 5", "a;b,c|d", "two\r\nlines",
                   "tab\t", "5'"};
-// The last one is a number in a table with decimal commas.
+// The last text is a number in a table with decimal commas.
 const Texts bad_numbers{"abc",   "12x", "1,2,3", "1e",  "0x10", "1 2", "--5",
                         "1.2.3", ".",   "+",     "+-5", "e5",   "5..", "1,234"};
 const Texts bad_times{"noon",
@@ -103,7 +103,7 @@ class TableMaker {
     return line;
   }
 
-  /// The first row may have to show the author's habits. Then it is a plain one.
+  /// Adds a row. If the first row must show the author's habits, it is a plain one.
   void add_row(bool is_first, bool is_last) {
     if (is_first)
       is_undecided_ = !habits_.has_header || habits_.has_hash;
@@ -135,7 +135,7 @@ class TableMaker {
     row.x = draw_coordinate(Part::x, is_first);
     row.y = draw_coordinate(Part::y, is_first);
     value_of(Part::note) = is_plain_ ? "x" : pick(notes);
-    if (!is_plain_ && chance(0.0003))  // reaches beyond the head, or beyond one read
+    if (!is_plain_ && chance(0.0003))  // longer than the head of a file, or than one read
       value_of(Part::note).append((chance(0.5) ? 65'000 : 261'600) + random_.below(1'000), 'n');
     value_of(Part::other) = "5";
     value_of(Part::tags) = pick(missing_words);
@@ -158,13 +158,15 @@ class TableMaker {
     }
     do row.time_us = draw_time_us(random_, style);
     while (is_first && habits_.shows_day &&
-           (day_of(row.time_us) < 14 || day_of(row.time_us) > 27));  // in every zone above 12
+           (day_of(row.time_us) < 14 || day_of(row.time_us) > 27));  // the day is above 12 in every
+                                                                     // zone
     const SpelledTime time = spelled_time(random_, row.time_us, style);
     value_of(style.is_apart ? Part::date : Part::time) = time.text;
     if (style.is_apart) value_of(Part::time) = time.clock;
   }
 
-  /// Returns the coordinate, whose text goes to the row. A latitude is never 0 by chance.
+  /// Draws a coordinate, puts its text into the row, and returns its value. A latitude is never 0
+  /// by chance.
   double draw_coordinate(Part part, bool is_first) {
     const bool shows_comma = is_first && habits_.has_comma;
     const std::uint64_t limit = habits_.is_planar ? 1'000'000 : part == Part::x ? 180 : 90;
@@ -234,13 +236,13 @@ class TableMaker {
     return SkipReason::unparsable;
   }
 
-  /// Leaves out the last columns.
+  /// Leaves out the last columns. Returns why the row is skipped, if it is.
   std::optional<SkipReason> cut(KnownRow& row) {
     const std::vector<Part>& columns = habits_.columns;
     const bool is_comment = !habits_.has_header && row.id.starts_with('#');
     if (value_of(columns[0]).empty() || is_comment) return std::nullopt;
     cut_ = 1 + random_.below(columns.size());
-    // Behind a date, the clock time may also be a column that the header names.
+    // After a date, the clock time may also be a column that the header names.
     const std::size_t behind = habits_.index_of(Part::time) + 1;
     if (joins_clock_ && behind < columns.size() && columns[behind] >= Part::note)
       cut_ = std::min(cut_, behind);
@@ -312,7 +314,7 @@ class TableMaker {
   // The row that is being made.
   std::array<std::string, part_count> values_;
   Texts beyond_;               ///< fields without a column
-  std::size_t cut_ = 0;        ///< the columns after it are left out
+  std::size_t cut_ = 0;        ///< number of columns that are written
   bool is_undecided_ = false;  ///< this row's line may show the separator
   bool is_plain_ = false;
   bool joins_clock_ = false;  ///< blanks may stand between date and clock time without quotes

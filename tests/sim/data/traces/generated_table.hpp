@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes small tables with the oddities of real recordings, each from rows that are known. A seed
-// gives the same table again. The expected rows come from docs/traces.md and from the way in which
-// the table is made; no code is shared with the readers.
+// Makes small tables of known rows with the oddities of real recordings. A seed gives the same
+// table again. The expected rows come from docs/traces.md and from the way in which the table is
+// made; no code is shared with the readers.
 #pragma once
 
 #include <array>

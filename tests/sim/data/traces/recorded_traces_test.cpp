@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads those recorded traces that are on this machine, and compares counts with known numbers.
+// Reads the recorded traces that this machine has, and compares counts with known numbers.
 #include <algorithm>
 #include <set>
 #include <unordered_set>

@@ -16,7 +16,7 @@ namespace starling::sim {
 /// A decimal number as digits. Its value does not depend on its spelling.
 struct Decimal {
   bool is_negative = false;
-  std::string digits;        ///< more than `decimals`
+  std::string digits;        ///< more digits than `decimals`
   std::size_t decimals = 0;  ///< the number of digits after the point
 
   std::string plain(char mark = '.') const;
@@ -43,11 +43,11 @@ enum class TimeForm : std::uint8_t {
 struct TimeStyle {
   TimeForm form = TimeForm::number;
   TimeUnit unit = TimeUnit::seconds;
-  bool unit_is_told = false;  ///< otherwise the magnitude must show the unit
+  bool unit_is_told = false;  ///< whether options tell the unit; if not, the magnitude must show it
   DateOrder order = DateOrder::unknown;
   std::int64_t utc_offset_us = 0;  ///< offset of times without a zone
   bool is_apart = false;           ///< date and clock time are two fields
-  bool is_narrow = false;          ///< blanks only between date and clock time
+  bool is_narrow = false;          ///< no blanks except between date and clock time
   char glue = '\0';                ///< T or a space between date and clock time; 0: either
   char mark = '.';                 ///< mark before the fraction of a number
   bool has_comma = false;          ///< a comma before the fraction of a second

@@ -30,7 +30,8 @@ void draw_format(Random& random, TableHabits& habits) {
   habits.is_spaced = !habits.is_blank && random.chance(0.2);
   habits.is_planar = random.chance(0.2);
   habits.options.keep_null_island = random.chance(0.1);
-  habits.options.from_us = -(std::int64_t{1} << 61);  // any: a whole table may be from before 1980
+  habits.options.from_us = -(std::int64_t{1} << 61);  // any time: a whole table may be from before
+                                                      // 1980
 }
 
 void draw_time_style(Random& random, TableHabits& habits) {
@@ -48,7 +49,7 @@ void draw_time_style(Random& random, TableHabits& habits) {
     habits.shows_day = !habits.is_json && time.order == DateOrder::day_first && random.chance(0.7);
     if (!habits.shows_day) habits.options.date_order = time.order;
   }
-  // Without a header, date and clock time are either two fields in every row, or one.
+  // Without a header, date and clock time are two fields in every row, or one field in every row.
   if (!habits.is_blank || habits.has_header || time.is_apart) return;
   habits.counts_both = has_date && random.chance(0.5);
   time.glue = habits.counts_both ? ' ' : 'T';
@@ -75,7 +76,7 @@ std::string in_capitals(std::string name) {
   return name;
 }
 
-/// Returns a name of the table in the docs.
+/// Returns a name of a column from the table in docs/traces.md.
 std::string common_name(Random& random, const TableHabits& habits, Part part, bool has_unit) {
   static const std::array<Texts, part_count> names{
       Texts{"id", "icao24", "object_id", "mmsi", "vehicle_id", "device_id", "track"},

@@ -22,7 +22,7 @@ struct TableHabits {
   bool is_json = false;
   bool is_array = false;  ///< JSON is one array; otherwise JSON lines
   char separator = ',';
-  bool is_blank = false;  ///< blanks separate
+  bool is_blank = false;  ///< blanks separate the fields
   bool names_separator = false;
   std::vector<std::string> line_ends;
   bool has_header = true;
@@ -36,7 +36,7 @@ struct TableHabits {
   TimeStyle time;
   std::vector<Part> columns;
   std::vector<std::string> names;  ///< names of the columns
-  TraceOptions options;            ///< what the reader must be told
+  TraceOptions options;            ///< options that the reader needs
 
   bool has(Part part) const { return index_of(part) < columns.size(); }
   /// Returns the column of the part, or columns.size().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See text_coding.hpp.
+// Escapes strings, and turns UTF-8 into UTF-16: see text_coding.hpp.
 #include "tests/sim/data/traces/text_coding.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ std::string coded(Random& random, const std::string& text) {
       return "\xef\xbb\xbf" + text;
     case 1:
       return utf16("\xef\xbb\xbf" + text, is_big);
-    case 2:  // without a mark, the first characters show the order of bytes
+    case 2:  // without a mark, the first characters must show the order of bytes
       return std::ranges::all_of(text.substr(0, 16), [](char byte) { return byte > 0; })
                  ? utf16(text, is_big)
                  : text;

@@ -67,7 +67,7 @@ class TemporaryDirectory {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  /// Reads as the program does: decompresses, for example.
+  /// Returns a file's content as the program reads it, for example decompressed.
   static std::string read(const std::string& path) {
     TextInput input(path);
     std::string text;
