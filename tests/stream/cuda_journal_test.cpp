@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server with the CUDA engine and a log: it goes on after restarts, with a snapshot and without,
-// and the CPU engine publishes the same bytes from its log.
+// Tests a server with the CUDA engine and a log. It goes on after restarts, with a snapshot and
+// without, and the CPU engine publishes the same bytes from its log.
 #include <filesystem>
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server with the CUDA engine, from socket to socket: a subscriber gets the bytes that a server
-// with the CPU engine publishes.
+// Tests a server with the CUDA engine, from socket to socket. A subscriber gets the bytes that a
+// server with the CPU engine publishes.
 #include <string>
 
 #include <gtest/gtest.h>

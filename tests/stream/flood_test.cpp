@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 /// Sends one frame again and again, as fast as the server takes it, and never reads a reply. The
-/// destructor ends this.
+/// destructor stops it.
 class Flood {
  public:
   Flood(const RunningServer& server, std::string frame)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the longest turn of the loop for each kind of request on a large server, and holds it
-// under a bound. Other work on the machine only lengthens a turn, so a step that is over the bound
-// is measured again on a new server, and the shortest counts. STARLING_LOOP_ROWS sets the number of
-// objects and of queries, to measure larger servers.
+// Measures the longest turn of the loop for each kind of request on a large server, and compares it
+// with a bound. Other work on the machine only lengthens a turn. So a step that is over the bound
+// is measured again on a new server, and the shortest result counts. STARLING_LOOP_ROWS sets the
+// number of objects and of queries, to measure larger servers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,9 +21,9 @@
 namespace starling::stream {
 namespace {
 
-// Twice the 5 ms of docs/limits.md, because the machine may be loaded, and a page fault takes
-// 16 us on some virtual machines. There, four of the steps take 16 to 44 ms if arrays are copied to
-// grow. Instrumented builds are slower, so they are hardly held to a bound.
+// Twice the 5 ms of docs/limits.md, because the machine may be loaded, and a page fault takes 16 us
+// on some virtual machines. There, four of the steps take 16 to 44 ms if arrays are copied to grow.
+// Instrumented builds are slower, so their bound is lenient.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double turn_ms_max = 500;
 #else
@@ -42,7 +42,7 @@ std::uint64_t rows_wanted() {
 
 constexpr int rounds_max = 20;
 
-/// The longest turn of each step, in milliseconds: the shortest of all rounds.
+/// [step]: its longest turn in milliseconds. The shortest of all rounds counts.
 using LongestTurns = std::map<std::string, double>;
 
 /// A large server and the steps that are measured on it.

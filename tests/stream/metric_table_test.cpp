@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that /metrics and GetStats show each row of the metric table, with the value that was read
-// or counted for it, and compares the table of metrics in docs/operating.md with those of a server.
+// or counted for it, and compares the table of metrics in docs/operating.md with the metrics of a
+// server.
 #include "starling/stream/operation/metric_table.hpp"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::multiset<std::string> names_in(const std::string& text, const std::string& 
   return names;
 }
 
-/// Values of which each is another one, and none is 0.
+/// Returns values that all differ from each other and from 0.
 Gauges distinct_gauges(double factor) {
   Gauges gauges;
   for (std::size_t index = 0; index < metric_table().size(); ++index)

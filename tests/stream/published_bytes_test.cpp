@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a subscriber gets must not show how many threads update objects, nor how many ticks are
-// under way at a time.
+// Tests that the bytes that a subscriber gets do not depend on how many threads update objects, nor
+// on how many ticks are under way at a time.
 #include "tests/stream/support/published_bytes.hpp"
 
 #include <memory>

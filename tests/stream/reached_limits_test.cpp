@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reaches each limit that a request can reach. The reply must name the limit and its value. The
-// server must change nothing and keep running. The table `tested_elsewhere` says where the other
-// limits are tested.
+// server must change nothing and keep running. The table `tested_elsewhere` names the tests of the
+// other limits.
 #include <array>
 #include <functional>
 #include <numeric>

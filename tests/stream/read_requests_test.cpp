@@ -34,7 +34,7 @@ constexpr Rectangle everything{-unbounded, -unbounded, unbounded, unbounded};
 ServerOptions options_of(Space space) {
   ServerOptions options = manual_options();
   options.processor.space.space = space;
-  options.pages.burst = 1'000'000;  // tests of other things
+  options.pages.burst = 1'000'000;  // no limit, because these tests are about other things
   return options;
 }
 
@@ -127,7 +127,7 @@ TEST_F(ReadRequestsTest, MoreIdsThanAPageHoldsAreAskedForInParts) {
   EXPECT_THAT(objects({}).objects, IsEmpty());
 }
 
-/// Whether a rectangle contains a position, in plain arithmetic.
+/// Returns whether a rectangle contains a position, in plain arithmetic.
 bool contains(const Rectangle& rectangle, const Position& position) {
   const auto [x, y, z] = position;
   const bool has_x = rectangle.x_min > rectangle.x_max

@@ -9,8 +9,8 @@
 //   "!" a request without a session, or bytes that are no request
 //   "<" the reply
 //   "=" a message on the results socket; its frames have blanks between them
-// One reply was recorded anew: the answer to a question about an object that the server does not
-// have names it since 0.3, in a field that older clients skip.
+// One reply was recorded anew. Since 0.3, the answer to a question about an object that the server
+// does not have names the object, in a field that older clients skip.
 // Random values are masked: the epoch is 0, and so are the session and the times of stages. The
 // sentences of errors and the values of statistics are left out.
 #include <algorithm>
@@ -99,7 +99,7 @@ class Wire {
       epoch_ = hello->epoch;
       hello->session = hello->epoch = 0;
       hello->server = {};
-      hello->limits.page_rows_max = 0;  // newer than 0.2.0, as is the next one
+      hello->limits.page_rows_max = 0;  // newer than 0.2.0, like `results`
       hello->results = {};
       return bytes_of(protocol::encode_hello_reply(head, *hello));
     }
@@ -163,7 +163,7 @@ class Script {
   std::uint64_t sequence_ = 0;
 };
 
-/// Every kind of request of version 0.2.0, with answers of every kind.
+/// Returns every kind of request of version 0.2.0. Their answers are of every kind.
 Session planar_requests() {
   const std::uint64_t abc = to_number(protocol::id_of_text("abc"));
   const std::vector<std::uint64_t> ids{1, 2, 3, abc};
@@ -336,7 +336,7 @@ Session read_session(const std::string& name) {
   return session;
 }
 
-/// Compares the names only: a server may have more than those of 0.2.0.
+/// Compares only the names of counters. A server may have more names than 0.2.0 had.
 void expect_counters(const std::string& actual, const std::string& expected, std::size_t line) {
   protocol::AlignedBytes actual_frame;
   protocol::AlignedBytes expected_frame;
@@ -424,7 +424,7 @@ TEST(SessionRecorder, RecordsASession) {
       const auto request = protocol::decode_request(frame, {});
       if (!request.problem) kinds.insert(request.body.index());
     }
-  EXPECT_EQ(kinds.size(), 14u);  // of version 0.2.0
+  EXPECT_EQ(kinds.size(), 14u);  // the kinds of version 0.2.0
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests RemoveStream: what subscribers see, that a resend is answered alike, and that the places of
-// a stream and its queries are free.
+// Tests RemoveStream: what subscribers see, that a resend gets the same answer, and that the places
+// of a removed stream and of its queries are free.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

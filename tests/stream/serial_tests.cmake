@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# CTest reads this after the tests of this folder: those that hold a time or
-# memory to a bound run alone.
+# CTest reads this file after the tests of this folder. Tests that compare a
+# time or memory with a bound run alone.
 foreach(test access.KeyedServer.AReloadOfTheLargestFileHoldsTheLoopForNoLongTime
         stream.LoopTurnsTest.NoRequestHoldsTheLoop
         stream.LoopTurnsTest.NorDoThousandsOfStreamsAndSessions

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection takes neither all sessions nor all memory for snapshots: others are answered, and
-// keep what they have.
+// Tests that one connection cannot take all sessions, or all memory for snapshots. Other
+// connections are answered, and keep what they have.
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -102,7 +102,8 @@ TEST(SessionShares, OneConnectionKeepsNobodyOut) {
       break;
     }
     const std::uint64_t session = std::get<protocol::HelloReply>(reply->decoded.body).session;
-    taker.ask(encoded({.request_id = 1, .session = session}, protocol::GetStats{}));  // it is used
+    taker.ask(encoded({.request_id = 1, .session = session}, protocol::GetStats{}));  // uses the
+                                                                                      // session
   }
   protocol::Client client = server.client();
   EXPECT_TRUE(client.put_stream({.name = "s"}));

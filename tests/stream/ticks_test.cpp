@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests ticks that take long, ticks that fail, and ticks that are under way when the server stops.
-// The engine of these tests finishes a tick when the test says so.
+// The engine of these tests finishes a tick only when the test calls finish().
 #include <future>
 #include <stdexcept>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests requests that come faster than they are applied. With several update threads the server
-// applies many updates together, beside its loop. The replies, their order and the objects are
-// those of a server that applies one update after the other.
+// applies many updates together, beside its loop. The replies, their order and the objects must be
+// the same as if the server applied one update after another.
 #include <string>
 #include <variant>
 #include <vector>
@@ -100,12 +100,12 @@ class Burst {
     peer_.send(last_);
     ++sent_;
   }
-  /// The server answers a second time, and applies nothing.
+  /// Sends the last request again. The server answers it again, and applies nothing.
   void send_again() {
     peer_.send(last_);
     ++sent_;
   }
-  /// The server refuses a request whose sequence number is not the next one.
+  /// Sends a request whose sequence number is not the next one. The server refuses it.
   void skip_one() {
     const std::vector<std::uint64_t> ids{1};
     const std::vector<std::int64_t> times_us{time_us_};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what `starling serve` tells systemd, with a socket that stands for systemd's, and that a
-// loop which stands still says nothing.
+// Tests the messages that `starling serve` sends to systemd, with a socket in systemd's place. A
+// loop that stands still sends none.
 #include <atomic>
 #include <cstring>
 #include <future>
@@ -15,7 +15,7 @@
 namespace starling::stream {
 namespace {
 
-/// The socket that systemd listens at.
+/// A socket in the place of systemd's.
 class Supervisor {
  public:
   /// `address` is as in NOTIFY_SOCKET: a path, or an abstract name after '@'.
@@ -35,7 +35,7 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  /// Returns the next message; empty if none comes for `patience`.
+  /// Returns the next message, or an empty text if none comes for `wait`.
   std::string next(std::chrono::milliseconds wait = patience) const {
     pollfd readable{.fd = descriptor_, .events = POLLIN, .revents = 0};
     if (poll(&readable, 1, static_cast<int>(wait.count())) <= 0) return "";
@@ -76,7 +76,7 @@ TEST_F(Watchdog, AnAbstractSocketIsToldToo) {
 TEST_F(Watchdog, WithoutAWatchdogItTellsOnlyTheBeginAndTheEnd) {
   const std::string address = temporary_path("notify");
   const Supervisor supervisor(address);
-  // The watchdog of another process is none of this one's.
+  // WATCHDOG_PID names another process, so this one has no watchdog.
   Program program(serve({"--tick", "1ms"}),
                   {"NOTIFY_SOCKET=" + address, "WATCHDOG_USEC=1000", "WATCHDOG_PID=1"});
   ASSERT_EQ(supervisor.next(), "READY=1") << program.said();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements AccessWorld: see access_world.hpp.
+// Writes the keys file, and connects with the keys of principals: see access_world.hpp.
 #include "tests/stream/access/access_world.hpp"
 
 #include <algorithm>

@@ -20,7 +20,7 @@
 
 namespace starling::stream {
 
-/// A refusal that the server has told to its audit log.
+/// A refusal in the server's audit log.
 struct Audited {
   std::string principal;
   std::string request;
@@ -36,10 +36,9 @@ class AccessWorld {
   /// Connects with the key of a principal.
   std::unique_ptr<RawPeer> connect(std::string_view name);
 
-  /// The bearer token of a principal.
   static std::string token_of(std::string_view name) { return "token-of-" + std::string(name); }
   const std::string& http() const { return server_->endpoints().http; }
-  /// Takes the principal's section out of the keys file, and has the server read it again.
+  /// Removes the principal's section from the keys file, and has the server read the file again.
   void revoke(std::string_view name);
 
   /// Returns the refusals since the last call.
@@ -66,7 +65,7 @@ class Somebody {
   std::uint64_t session() const { return session_; }
   /// Sends the request with the session's next sequence number, if it takes one.
   std::unique_ptr<RawReply> ask(const protocol::RequestBody& body);
-  /// The same on another session, without a sequence number of this one.
+  /// Sends the request on another session, without a sequence number of this session.
   std::unique_ptr<RawReply> ask_on(std::uint64_t session, const protocol::RequestBody& body);
   /// Opens another session. The old one stays.
   std::unique_ptr<RawReply> hello(std::uint64_t resume = 0);
@@ -82,11 +81,11 @@ Principal someone(std::string name, const std::vector<Role>& roles);
 /// Returns how many rows the reply rejects for the reason, or 0 if it is no BatchReply.
 std::uint64_t rejected(const RawReply& reply, protocol::RowReason reason);
 std::uint64_t accepted(const RawReply& reply);
-/// Returns the sentence and the limit of an Error; empty if the reply is none.
+/// Returns the sentence and the limit of an Error reply, or an empty Problem for another reply.
 protocol::Problem problem_of(const RawReply& reply);
 
 /// Returns all that the server holds as text: streams, queries, objects and names. `reader` is an
-/// admin. `names` are the ids whose names are asked for.
+/// admin. `names` are the ids to read the names of.
 std::string state_of(Somebody& reader, const std::vector<std::uint64_t>& names);
 
 }  // namespace starling::stream

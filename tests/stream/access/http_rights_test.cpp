@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix of rights over HTTP: each role uses each route, for what is its own and for what
-// belongs to others. The table here says what must come of it. A route that it lacks fails the
-// test. A refusal must change nothing, and it must be told to the audit log.
+// Tests the matrix of rights over HTTP. Each role uses each route, on its own things and on things
+// of others. The table here has the expected answers; a route that is missing in it fails the test.
+// A refusal must change nothing and be in the audit log.
 #include <map>
 #include <set>
 #include <string>
@@ -25,16 +25,17 @@ using ::testing::Not;
 /// The world: the owner has made the streams "shared" and "secret", query 1500 in "shared", and the
 /// object 7. The others may use streams "shared" and "mine*", and the ids 1000 to 1999.
 struct HttpCell {
-  std::set<std::string> roles;  ///< roles that may send it, "admin" left out; empty: all
-  std::string own;              ///< a target
+  std::set<std::string> roles;  ///< roles that may send it, without "admin"; empty for all roles
+  std::string own;              ///< target of the principal's own things
   std::string own_body{};
   unsigned own_status = 200;
-  std::string foreign{};  ///< a target; empty: the route is about nothing that belongs to anybody
+  std::string foreign{};  ///< target of others' things; empty if the route is about nothing that
+                          ///< has an owner
   std::string foreign_body{};
-  /// Status of the answer about foreign things. 200: they are left out, or rejected by row.
+  /// Status of the answer about others' things. 200: they are left out, or rejected by row.
   unsigned foreign_status = 403;
   bool is_rejected_by_row = false;
-  std::string method{};  ///< instead of the route's
+  std::string method{};  ///< method instead of the route's
 };
 
 const std::string place = R"({"k":1,"x":0,"y":0})";
@@ -88,7 +89,7 @@ const std::map<std::string, HttpCell>& http_matrix() {
         .foreign = "/v1/streams/shared/queries/1500"}},
       {"GET /v1/ws", {.roles = {}, .own = "/v1/ws", .own_status = 426}},
       {"GET /v1/stats", {{"stats"}, "/v1/stats"}},
-      // A server that serves nothing recorded has no playback.
+      // A server without a recording has no playback.
       {"GET /v1/playback", {.roles = {}, .own = "/v1/playback", .own_status = 404}},
       {"PUT /v1/playback",
        {.roles = {"tick"}, .own = "/v1/playback", .own_body = "{}", .own_status = 404}},
@@ -194,7 +195,7 @@ TEST_F(HttpRights, EveryCellIsAsTheTableSays) {
   for (const std::string& role : all_roles()) {
     for (const Route& route : http_routes())
       if (!route.is_change()) check(role, route, true);
-    // In this order, what a change makes is there for the next one.
+    // In this order, each change finds what the changes before it made.
     for (const char* name :
          {"POST /v1/objects", "DELETE /v1/objects/{id}", "PUT /v1/streams/{name}",
           "PUT /v1/streams/{name}/queries/{id}", "DELETE /v1/streams/{name}/queries/{id}",

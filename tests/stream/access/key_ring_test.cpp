@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests whom keys and tokens belong to, and what a reload changes.
+// Tests which principal a key or a token belongs to, and what a reload changes.
 #include "starling/stream/access/key_ring.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a server with keys: who is let in, what they may subscribe to, and what a reload of the
-// keys file changes. The clients are libzmq's.
+// Tests a server with keys: which peers it lets in, which topics they may subscribe to, and what a
+// reload of the keys file changes. The clients are libzmq's.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -41,12 +41,12 @@ class KeyedServer : public testing::Test {
     return principal_text("a", a.public_key, members);
   }
 
-  /// A connection, and how libzmq says that it has ended.
+  /// A connection, and the socket that has libzmq's events about it.
   struct Connection {
     zmq::socket_t socket;
     zmq::socket_t events;
 
-    /// Returns the next of the events that are waited for, or 0 after `wait`.
+    /// Returns the next monitored event, or 0 if none comes within `wait`.
     int next_event(std::chrono::milliseconds wait = patience) {
       events.set(zmq::sockopt::rcvtimeo, static_cast<int>(wait.count()));
       zmq::message_t event;
@@ -205,7 +205,8 @@ TEST_F(KeyedServer, AReloadLetsNewKeysIn) {
   EXPECT_EQ(peer.next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
 }
 
-/// Returns sections of as many principals as a keys file may have, of about as many bytes.
+/// Returns sections of the largest number of principals of a keys file, with about its largest
+/// number of bytes.
 std::string largest_keys_text() {
   std::string streams = "streams = [";
   for (int each = 0; each < 44; ++each) streams += "\"stream-" + std::to_string(each) + "*\", ";
@@ -241,7 +242,7 @@ TEST_F(KeyedServer, AReloadOfTheLargestFileHoldsTheLoopForNoLongTime) {
   const double longest_ms = static_cast<double>(longest_ns) / 1e6;
   std::printf("%zu bytes, longest turn %.2f ms\n", text.size(), longest_ms);
   EXPECT_LT(longest_ms, 10) << "twice the bound, because the machine may be loaded";
-  server.reset();  // it refers to variables of this test
+  server.reset();  // ends here, because it refers to variables of this test
 }
 
 TEST_F(KeyedServer, ABadFileChangesNothing) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a keys file may say, and the sentences about files that say something else.
+// Tests what a keys file may contain, and the errors for other files.
 #include "starling/stream/access/keys_file.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quotas of principals, the ranges of long requests that are applied in slices, and whom a
-// request's things belong to over several sessions.
+// Tests the quotas of principals, the permitted ids in long requests that are applied in slices,
+// and the owners of things over several sessions.
 #include <array>
 #include <numeric>
 
@@ -101,7 +101,7 @@ TEST(Quotas, NamesBeyondTheQuotaAreRejected) {
 
 TEST(Quotas, AFurtherSessionReplacesAnUnusedOneOfTheSamePrincipalOnly) {
   AccessWorld world(with_others(with([](Principal& p) { p.quotas.sessions = 1; })));
-  Somebody other(world, "other");  // never used, and the oldest
+  Somebody other(world, "other");  // the oldest session, and never used
   Somebody geo(world, "geo");
   Somebody again(world, "geo");
   EXPECT_EQ(geo.ask(protocol::ListStreams{})->error(), ErrorCode::unknown_session);
@@ -147,7 +147,7 @@ TEST(Quotas, AReplyBeyondTheBytesIsDroppedAndOthersAreAnswered) {
   Somebody root(world, "root");
   EXPECT_EQ(accepted(*update(root, 1, 1000)), 1000U);
   EXPECT_EQ(root.ask(protocol::AdvanceTick{1000})->error(), ErrorCode::none);
-  // An answer of at least 16 bytes for each of 10,000 neighbours.
+  // The answer has at least 16 bytes for each of 10,000 neighbours.
   const protocol::GetNeighbors question{{10, nearest_to(0, 1000, 0, 0)}};
   const auto geo = world.connect("geo");
   const std::uint64_t session = geo->hello();
@@ -164,7 +164,7 @@ TEST(Quotas, AReplyBeyondTheBytesIsDroppedAndOthersAreAnswered) {
 }
 
 TEST(Quotas, WhoHasUsedUpItsTimeOfTheLoopIsRefusedAndOthersAreNot) {
-  // So little that a busy machine, which sends seldom, uses it up too.
+  // The quota is so small that a client uses it up even on a busy machine, where it sends seldom.
   AccessWorld world(with_others(with([](Principal& p) { p.quotas.loop_ms_per_second = 1; })));
   Somebody geo(world, "geo");
   std::unique_ptr<RawReply> refused;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix of rights: each role sends each request of the schema, about what is its own and about
-// what belongs to others. The table here says what must come of it, and shares nothing with the
+// Tests the matrix of rights. Each role sends each request of the schema, about its own things and
+// about things of others. The table here has the expected results, and shares nothing with the
 // product's table. A request of the schema that the table lacks fails the test. A refusal must
-// change nothing, and it must be told to the audit log.
+// change nothing and be in the audit log.
 #include <array>
 #include <map>
 #include <set>
@@ -37,19 +37,19 @@ std::uint64_t id_of(std::string_view text) {
   return to_number(protocol::id_of_text(text));
 }
 
-/// What a request about something foreign does, if its sender has the role for it.
+/// The result of a request about things of others, if its sender has the role for it.
 enum class Foreign {
   is_refused,  ///< Error not_allowed
   row_not_allowed,
   row_not_owner,
   unknown_session,
   new_session,  ///< Hello opens a new session instead
-  hidden,       ///< an answer without what is foreign
-  nothing_is,   ///< the request is about nothing that belongs to anybody
+  hidden,       ///< an answer without the things of others
+  nothing_is,   ///< the request is about nothing that has an owner
 };
 
 struct Cell {
-  std::set<std::string> roles;  ///< roles that may send it, "admin" left out; empty: all
+  std::set<std::string> roles;  ///< roles that may send it, without "admin"; empty for all roles
   Foreign foreign = Foreign::nothing_is;
 };
 
@@ -117,7 +117,7 @@ protocol::UpdateBatch update_of(std::span<const std::uint64_t> ids) {
   return {.ids = ids, .times_us = time_one, .coordinates = somewhere};
 }
 
-/// Returns the request, about what is the sender's own or about what is foreign to it.
+/// Returns the request, about the sender's own things or about things of others.
 RequestBody request_of(const std::string& role, const std::string& name, bool is_own,
                        std::uint64_t owners_session) {
   const std::span<const std::uint64_t> own_object =
@@ -173,7 +173,7 @@ class RightsMatrix : public ::testing::Test {
 
   std::string state() { return state_of(reader_, {taxi[0], mine[0]}); }
 
-  /// Sends the request and compares what comes of it with the table.
+  /// Sends the request, and compares its result with the table.
   void check(const std::string& role, Somebody& sender, const std::string& name, bool is_own) {
     SCOPED_TRACE(role + " sends " + name + (is_own ? ", own" : ", foreign"));
     const Cell& cell = matrix().at(name);
@@ -249,7 +249,6 @@ class RightsMatrix : public ::testing::Test {
   Somebody reader_{world_, "reader"};
 };
 
-/// Returns the names of all requests in the schema.
 std::vector<std::string> requests_of_schema() {
   std::vector<std::string> names;
   for (int value = static_cast<int>(wire::RequestBody::MIN) + 1;
@@ -273,7 +272,7 @@ TEST_F(RightsMatrix, EveryCellIsAsTheTableSays) {
         if (!matrix().contains(name)) continue;
         if (name == "EndSession" && is_own) sender.hello();
         check(role, sender, name, is_own);
-        // A test that fails once fails in every cell after it.
+        // After one failure, every later cell fails too.
         if (HasFatalFailure()) return;
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of bearer tokens: what a WebSocket does with them, what guesses cost, and what ends when a
-// principal is taken out of the keys file.
+// Tests bearer tokens: what a WebSocket does with them, what guesses cost, and what ends when a
+// principal is removed from the keys file.
 #include <chrono>
 #include <string>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies the log of a program under load with `journal backup` at random moments, kills the
-// program, and puts the copy back with `journal restore`, or starts it with the log that it had.
-// Then each client that was told what the log lacks is told so, and no other client is told
-// anything. STARLING_BACKUPS says how many times, STARLING_SEED which random numbers.
+// Copies the log of a program under load with `journal backup` at random moments, and kills the
+// program. Starts it again from the copy, after `journal restore`, or from the log that it had.
+// Only a client that has replies to requests which the log lacks must be told so. STARLING_BACKUPS
+// is the number of copies, and STARLING_SEED the seed.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last tick that has begun in a log.
+/// Returns the last tick that has begun in a log.
 Tick last_tick_of(const std::string& folder) {
   const auto files = log::open_folder(folder, log::FolderUse::read);
   Tick last{};
@@ -48,8 +48,8 @@ Tick last_tick_of(const std::string& folder) {
   return last;
 }
 
-/// A producer whose every request makes one object, and which asks for ticks; and a subscriber in
-/// the same thread.
+/// A producer and a subscriber in one thread. The producer makes one object in each update, and
+/// asks for a tick after every third one.
 class Load {
  public:
   Load(zmq::context_t& context, const std::string& commands, const std::string& results)
@@ -64,7 +64,7 @@ class Load {
     EXPECT_TRUE(client_.put_queries({"near", queries_}));
   }
 
-  /// Sends requests until stop(), and until one is acknowledged.
+  /// Sends requests until stop(), and until one is acknowledged after begin().
   void run(test::Random& random) {
     while (!is_stopped_ || acknowledged_since_ == 0) {
       const std::uint64_t number = next_++;
@@ -94,7 +94,7 @@ class Load {
       acknowledged_tick_[run()] = ticked->tick;
       return true;
     }
-    // Times go back with the log.
+    // A log that was put back has an earlier time.
     if (to_string(ticked.problem().code) == "log_put_back")
       told_.push_back(ticked.problem().sentence);
     else
@@ -102,7 +102,7 @@ class Load {
     return to_string(ticked.problem().code) == "log_put_back";
   }
 
-  /// The numbers of acknowledged requests whose objects the server lacks. Forgets them.
+  /// Returns the numbers of acknowledged requests whose objects the server lacks. Forgets them.
   std::set<std::uint64_t> lost() {
     constexpr std::size_t at_once = 1000;
     std::set<std::uint64_t> lost;
@@ -116,7 +116,8 @@ class Load {
   }
   std::vector<std::string> told() { return std::exchange(told_, {}); }
   std::uint64_t restarts() { return std::exchange(restarts_, 0); }
-  /// Whether a run before the present one acknowledged a tick after `last`. Forgets those runs.
+  /// Returns whether a run before the present one acknowledged a tick after `last`. Forgets those
+  /// runs.
   bool lost_ticks_after(Tick last) {
     std::erase_if(acknowledged_tick_,
                   [&](const auto& of) { return of.first != run() && of.second <= last; });
@@ -130,7 +131,7 @@ class Load {
     int polls = 0;
     ASSERT_TRUE(happens([&] {
       subscriber_.poll(10);
-      // The tick may have come before the subscription, and no other follows.
+      // The tick may have been published before the subscription, and no further tick follows.
       if (++polls % 50 == 0) subscriber_.miss_tick();
       const auto& state = subscriber_.state();
       return state.is_live() && state.held_at()->run == run() &&
@@ -141,7 +142,7 @@ class Load {
   }
 
  private:
-  /// The run of the server's log that answers now.
+  /// Returns the number of the server's present run.
   std::uint64_t run() const { return client_.server().runs.front().id; }
   static protocol::ClientOptions options(const std::string& commands) {
     return {.commands = commands, .name = "load", .reconnect_after_ms = 200};
@@ -156,7 +157,7 @@ class Load {
   std::atomic<std::uint64_t> acknowledged_since_{0};
   std::vector<std::string> told_;
   std::uint64_t restarts_ = 0;
-  std::map<std::uint64_t, Tick> acknowledged_tick_;  ///< the last one, by run
+  std::map<std::uint64_t, Tick> acknowledged_tick_;  ///< [run]: the last acknowledged tick
 };
 
 class BackupUnderLoad : public ProgramTest {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a log which was put back from a copy is another history: clients that were told
-// what the copy lacks are told so, and an ordinary restart tells no client anything.
+// Tests that a log which was put back from a copy is another history. Clients are told what the
+// copy lacks. After an ordinary restart, no client is told anything.
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using protocol::UpdateBatch;
 
-/// A server whose log can be copied and put back, with a producer and a subscriber that stay.
+/// A server whose log can be copied and put back, with a producer and a subscriber that outlive its
+/// restarts.
 class PutBack : public testing::Test {
  protected:
   void begin(ServerOptions options) {
@@ -55,7 +56,7 @@ class PutBack : public testing::Test {
     server_.reset();
     change();
     server_ = std::make_unique<RunningServer>(options_);
-    // Ticks come on request, so one that is missed would not show. libzmq subscribes again within
+    // Ticks come on request, so a missed tick would not be noticed. libzmq subscribes again within
     // poll().
     ASSERT_TRUE(happens([&] {
       subscriber_->poll(10);
@@ -103,7 +104,7 @@ class PutBackFolder : public PutBack {
   std::string copy_;
 };
 
-/// A log on a disk that goes back in time as a whole, so that only clients can know.
+/// A log on a disk that goes back in time as a whole. Only clients can notice that.
 class PutBackDisk : public PutBack {
  protected:
   void SetUp() override { begin(journal_options(disk_)); }
@@ -123,17 +124,18 @@ TYPED_TEST(PutBackEither, ASubscriberIsToldAndThenHoldsTheServersLists) {
   auto& test = *this;
   for (std::uint64_t id = 1; id <= 3; ++id) ASSERT_TRUE(test.move(id, static_cast<double>(id)));
   test.tick();
-  test.expect_the_servers_lists();  // 1, 2
+  test.expect_the_servers_lists();  // objects 1, 2
   test.copy();
   ASSERT_TRUE(test.move(2, 100));
   test.tick();
-  test.expect_the_servers_lists();  // 1, 3
+  test.expect_the_servers_lists();  // objects 1, 3
   test.restart_after([&] { test.put_back(); });
   test.producer_.emplace(test.context_, test.client_options());
-  // The server's next tick has the number of one that the subscriber has, and changes no list.
+  // The subscriber already has a tick with the number of the server's next tick, which changes no
+  // list.
   test.tick();
   test.tick();
-  test.expect_the_servers_lists();  // 1, 2
+  test.expect_the_servers_lists();  // objects 1, 2
   EXPECT_EQ(test.restarts_, 1u);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the ring holds at most its bytes and ticks, makes each event once, and forgets ticks
+// Tests that the ring keeps its limits on bytes and ticks, makes each event once, and forgets ticks
 // that are lost or too long.
 #include "starling/stream/events/event_ring.hpp"
 
@@ -69,7 +69,7 @@ TEST(EventRing, HoldsNoMoreThanItsBytes) {
 TEST(EventRing, DropsWhatIsTooLongAndAllBefore) {
   EventRing ring(form, 10'000, 1000);
   ring.push(1, message_of(1));
-  ring.push(2, message_of(2, 500));  // shorter than the limit only on the wire
+  ring.push(2, message_of(2, 500));  // within the limit on the wire, but longer as an event
   ring.push(3, message_of(3));
   EXPECT_TRUE(ring.covers(2));
   EXPECT_EQ(ring.event(2), nullptr);
@@ -92,7 +92,7 @@ TEST(EventRing, HasNoHoles) {
   EXPECT_TRUE(ring.covers(5));
   ring.push(5, message_of(5));
   EXPECT_EQ(ring.first(), 5u);
-  ring.push(4, message_of(4));  // has come before
+  ring.push(4, message_of(4));  // a message that has come before
   EXPECT_EQ(ring.end(), 6u);
 }
 

@@ -18,7 +18,7 @@ class EventWorld {
  public:
   static constexpr const char* stream = "all";
 
-  /// Ticks come later than `time_us`.
+  /// All ticks have times after `time_us`.
   EventWorld(const ServerOptions& options, Space space, std::int64_t time_us)
       : space_(space), server_(options), client_(server_.client()), tau_us_(time_us) {
     put_stream();

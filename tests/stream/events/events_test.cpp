@@ -96,7 +96,7 @@ TEST_F(Events, AReaderThatComesBackGoesOnWithoutASnapshot) {
   ASSERT_TRUE(returning.read_until([&] { return returning.is_live(); }));
   returning.disconnect();
   ASSERT_TRUE(happens([&] { return readers() == 0; }));
-  ASSERT_EQ(returning.connect(), 200u);  // it has missed nothing
+  ASSERT_EQ(returning.connect(), 200u);  // the reader has missed nothing
   returning.disconnect();
   for (int i = 0; i < 40; ++i) tick();
   ASSERT_EQ(returning.connect(), 200u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes in each space: the events of a stream rebuild the lists that a subscriber of the
-// results socket holds, and GET /v1/streams/NAME has the same lists, while the reader disconnects,
-// comes back early or late, and the server restarts.
+// Tests random changes in each space. The events of a stream rebuild the lists that a subscriber of
+// the results socket holds, and GET /v1/streams/NAME has the same lists. Meanwhile the reader
+// disconnects, comes back early or late, and the server restarts.
 #include <memory>
 #include <string>
 
@@ -37,9 +37,9 @@ std::string difference(const protocol::ListStore& held, const protocol::ListStor
 class RandomEvents : public testing::TestWithParam<Space> {
  protected:
   void start(ServerOptions options) {
-    subscriber.reset();  // its sockets are of the world's context
+    subscriber.reset();  // first, because its sockets are of the world's context
     world.reset();
-    // No two servers have a tick of the same time, so that none is taken for another's.
+    // No two servers have a tick with the same time, so the tests cannot confuse their ticks.
     world = std::make_unique<EventWorld>(options, GetParam(), ++servers * 1'000'000);
     world->tick();
     subscriber = std::make_unique<protocol::Subscriber>(
@@ -56,7 +56,7 @@ class RandomEvents : public testing::TestWithParam<Space> {
     return options;
   }
 
-  /// Waits until both hold the lists of now, and compares them.
+  /// Waits until the subscriber and the reader hold the newest lists, and compares them.
   void compare() {
     const std::int64_t now_us = world->now_us();
     ASSERT_TRUE(happens([&] {
@@ -121,7 +121,7 @@ TEST_P(RandomEvents, RebuildTheListsOfASubscriber) {
       ASSERT_NO_FATAL_FAILURE(compare());
       ASSERT_NO_FATAL_FAILURE(compare_with_wire());
       if (random.chance(0.8)) continue;
-      // A snapshot lacks queries that are removed and not ticked yet. The next step's lists are
+      // A snapshot lacks queries that were removed after the last tick. The next step's lists are
       // whole again.
       world->move(random);
       ASSERT_NO_FATAL_FAILURE(compare_with_wire());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of events that read slowly or not at all: what waits for them is bounded, they get a gap
-// and new lists, and those that read nothing are disconnected. Other readers notice nothing.
+// Tests readers of events that read slowly or not at all. The bytes that wait for them are bounded.
+// They get a gap and new lists; those that read nothing are disconnected. Other readers are not
+// affected.
 #include <string>
 
 #include <gmock/gmock.h>

@@ -26,7 +26,7 @@
 namespace starling::stream {
 namespace {
 
-/// Whether the file of each descriptor counts.
+/// [descriptor]: whether its file counts.
 std::array<std::atomic<bool>, 4096> counted;
 
 bool is_counted(int file) {
@@ -84,7 +84,7 @@ int open(const char* path, int flags, ...) {
   return fails_at("open", path) ? -1 : noted(real(path, flags, mode), is_counted(AT_FDCWD, path));
 }
 
-// Offsets have 64 bits in both.
+// Offsets have 64 bits with and without the suffix 64.
 int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 FILE* fopen64(const char* path, const char* mode) __attribute__((alias("fopen")));
 
@@ -118,7 +118,7 @@ int closedir(DIR* folder) {
   return real(folder);
 }
 
-/// Closes the stream also if it fails, as the system's does.
+/// Closes the stream even if the call fails, as the C library's fclose does.
 int fclose(FILE* stream) {
   static auto* const real = next_function<int(FILE*)>("fclose");
   const bool is_failing = fails_on("fclose", fileno(stream));
@@ -200,7 +200,7 @@ int mkdir(const char* path, mode_t mode) noexcept {
   return fails_at("mkdir", path) ? -1 : real(path, mode);
 }
 
-/// Returns the error, as the system's does.
+/// Returns the error, as the C library's posix_fallocate does.
 int posix_fallocate(int file, off_t offset, off_t bytes) {
   static auto* const real = next_function<int(int, off_t, off_t)>("posix_fallocate");
   return fails_on("posix_fallocate", file) ? errno : real(file, offset, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls on files that the library failing_files makes fail: see call_fault.hpp. A call counts
-// only if its file is in a folder that an environment variable names, or is such a folder.
+// Names the calls on files that the library failing_files makes fail: see call_fault.hpp. A call
+// counts only if its file is in a folder that an environment variable names, or is such a folder.
 #pragma once
 
 #include <array>

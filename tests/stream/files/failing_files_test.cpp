@@ -31,7 +31,7 @@ namespace {
 using testing::HasSubstr;
 
 const std::string reason = std::generic_category().message(EIO);
-// The log is read in many more calls, which tests/log/failing_calls_test.cpp lets fail.
+// Reading the log takes many more calls. tests/log/failing_calls_test.cpp fails each of them.
 constexpr int numbers_max = 20;
 
 class FailingFiles : public ProgramTest {
@@ -89,13 +89,13 @@ class FailingFiles : public ProgramTest {
                                       .connect_timeout_ms = timeout_ms});
   }
 
-  /// Stops the server. If it has ended by itself, it said why.
+  /// Stops the server. If it has ended by itself, checks that it said why.
   void stop(Program& program) {
     program.send_signal(SIGTERM);
     if (program.exit_status() != 0) expect_sentence(program);
   }
 
-  /// A line of what the program has said names a file and the reason.
+  /// Checks that a line of the program's output names a file and the reason.
   void expect_sentence(Program& program) {
     program.says("what comes at the end");
     EXPECT_EQ(program.exit_status(), 1) << program.said();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives distances that a server reported back to it as limits, over the wire and over HTTP: each
-// keeps its neighbour, and the float64 below it does not.
+// Passes distances that a server reported back to it as limits, over the wire and over HTTP. Each
+// limit keeps its neighbour, and the float64 below the limit does not.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t list_length = 5;
 constexpr std::uint64_t object_count = 500;
 
-/// A server with objects whose distances are between one unit and all of the lattice.
+/// A server with objects at distances from one unit to the whole lattice.
 class DistanceLimits : public testing::TestWithParam<SpaceOptions> {
  protected:
   void SetUp() override {
@@ -108,13 +108,13 @@ std::string text_of(Number number) {
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-/// A neighbour as the text of an answer has it.
+/// The texts of a neighbour in an answer.
 struct Told {
   std::string id;
   std::string distance_m;
 };
 
-/// Takes the neighbours out of an answer of /v1/neighbors.
+/// Returns the neighbours in an answer of /v1/neighbors.
 std::vector<Told> told_by(std::string_view body) {
   std::vector<Told> told;
   const auto text_behind = [&](std::string_view key, std::string_view end) {

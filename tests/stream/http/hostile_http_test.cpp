@@ -34,7 +34,7 @@ class HostileHttp : public testing::Test {
   std::string exchange(const std::string& request) {
     return http_exchange(server.endpoints().http, request);
   }
-  /// Posts the object with these fields beside its content type.
+  /// Posts the object with its content type and these fields. Returns the status.
   unsigned post_with(const HttpClient::Fields& beside) {
     HttpClient::Fields fields{{"Content-Type", "application/json"}};
     fields.insert(fields.end(), beside.begin(), beside.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests POST /v1/objects and DELETE /v1/objects/ID: objects arrive as those of an UpdateBatch do,
-// and a body that cannot be used changes nothing.
+// Tests POST /v1/objects and DELETE /v1/objects/ID: objects arrive as in an UpdateBatch, and a body
+// that cannot be used changes nothing.
 #include <string>
 
 #include <gmock/gmock.h>

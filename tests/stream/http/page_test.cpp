@@ -49,7 +49,7 @@ struct Command {
   std::string target;
   std::string body;
   HttpClient::Fields fields;
-  bool is_endless = false;  ///< its answer ends only with --max-time
+  bool is_endless = false;  ///< whether the answer ends only with --max-time
 };
 
 Command command_of(std::string_view text) {
@@ -121,7 +121,7 @@ std::string events_of(const std::string& endpoint, const Command& command, std::
   return reader.texts();
 }
 
-/// Returns the page in two parts: what is about positions, and the section of vectors.
+/// Returns the page in two parts: the page without the section of vectors, and this section.
 std::pair<std::string, std::string> parts_of_page() {
   std::ifstream file(STARLING_SOURCE_DIR "/docs/http.md");
   std::stringstream text;
@@ -133,7 +133,7 @@ std::pair<std::string, std::string> parts_of_page() {
   return {page.erase(begin, end - begin), vectors};
 }
 
-/// Runs the commands of the text, and returns how many there are.
+/// Runs the commands of the text, and returns their number.
 std::size_t run_commands(const std::string& text, const SpaceOptions& space) {
   ServerOptions options = manual_options();
   options.processor.space = space;

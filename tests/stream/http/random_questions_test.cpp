@@ -26,7 +26,7 @@ std::string text_of(Number number) {
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
 
-/// One random question, as parameters, as a body, and as it is sent on the wire.
+/// One random question in three forms: as parameters, as a body, and as a message on the wire.
 struct Question {
   std::string parameters;
   std::string body;
@@ -151,7 +151,7 @@ std::string random_objects(const SpaceOptions& space, test::Random& random) {
   return lines;
 }
 
-/// What an answer says, with the bits of its numbers.
+/// The contents of an answer, with the bits of its numbers.
 struct Said {
   bool is_unknown = false;  ///< the tick does not have the object of the question
   std::vector<std::pair<std::uint64_t, std::uint64_t>> neighbors;  ///< id and distance

@@ -65,7 +65,7 @@ unsigned status_with(const RunningServer& server, const Route& route, const std:
                                    " HTTP/1.1\r\nConnection: close\r\n" + fields + "\r\n" + body));
 }
 
-/// Returns the same as sample_of, but for questions about an object.
+/// Returns sample_of(route), but with questions about an unknown object.
 Sample unknown_sample_of(const Route& route) {
   if (route.path != "/v1/neighbors") return sample_of(route);
   if (route.method == "POST") return {"/v1/neighbors", R"({"k":1,"object":"9"})"};
@@ -86,7 +86,7 @@ unsigned status_of_sample(const RunningServer& server, const Route& route, Field
   return status_of(server, route, sample_of(route), std::move(fields));
 }
 
-/// A recording that keeps what it is told.
+/// A recording that only stores the changes that it gets.
 class HeldRecording : public Recording {
  public:
   PlaybackState state() const override {
@@ -263,7 +263,7 @@ TEST(HttpRoutes, EveryRouteAnswersEachStatusThatItDeclares) {
   const PreparedServer prepared;
   for (const Route& route : http_routes())
     for (const unsigned status : route.statuses()) {
-      if (status == 404) continue;  // the next test
+      if (status == 404) continue;  // the next test provokes 404
       EXPECT_EQ(provoke(prepared.server, route, status), status)
           << route.method << " " << route.path;
     }

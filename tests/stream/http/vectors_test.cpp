@@ -191,7 +191,7 @@ TEST(HttpVectorMetrics, InnerProductsMayBeNegative) {
 TEST(HttpLargeVectors, ThousandsOfComponentsFitABodyAndManyOfThemABatch) {
   constexpr std::size_t dimension = 4096;
   ServerOptions options = vector_options(dimension);
-  options.limits.frame_bytes_max = 20'000;  // of the wire: one vector in a batch
+  options.limits.frame_bytes_max = 20'000;  // limit of the wire: one vector in a batch
   options.limits.credit_bytes = 20'000;
   const RunningServer server(options);
   HttpClient http(server.endpoints().http);

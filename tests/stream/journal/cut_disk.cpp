@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the disk that loses power under a server: see cut_disk.hpp.
+// Passes file operations on until the power is cut, and tears writes: see cut_disk.hpp.
 #include "tests/stream/journal/cut_disk.hpp"
 
 #include <span>

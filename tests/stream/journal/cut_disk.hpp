@@ -24,20 +24,21 @@ class CutDisk {
   /// For JournalOptions::open. The disk must outlive the server.
   std::unique_ptr<log::Files> open();
 
-  /// Any thread: the power fails now, or with the operation `operations` from now.
+  /// Cuts the power now, or in the operation that is `operations` from now. Any thread may call
+  /// them.
   void cut() { has_power_ = false; }
   void cut_at(std::uint64_t operations) { left_ = static_cast<std::int64_t>(operations); }
-  /// Any thread.
+  /// Any thread may call it.
   bool has_power() const { return has_power_; }
-  /// No server may use the disk. What was not synced is lost in part, and the power is back. After
-  /// cut_at() without a cut, only the power stays.
+  /// Brings the power back. Unsynced bytes are lost in part if the power was cut; a cut that has
+  /// not come yet is cancelled. No server may use the disk meanwhile.
   void restore();
 
-  /// Any thread that uses the disk: does `operation`, or fails. The operation in which the power
-  /// fails may be done or not.
+  /// Does `operation`, or throws if the power is off. The operation in which the power fails may be
+  /// done or not. Any thread that uses the disk calls it.
   void operate(const std::function<void()>& operation);
   void check_power() const;
-  /// Some bytes from the front of those that a write had when the power failed.
+  /// Returns how many of the `bytes` bytes of a write, from the front, survive the cut.
   std::size_t torn(std::size_t bytes) { return random_() % (bytes + 1); }
 
   std::mutex mutex;  ///< held while an operation uses the files

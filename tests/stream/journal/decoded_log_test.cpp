@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the reading of a log on a thread of its own: order, and what either thread throws.
+// Tests the reading of a log on a thread of its own: the order of records, and exceptions of both
+// threads.
 #include "starling/stream/journal/decoded_log.hpp"
 
 #include <stdexcept>
@@ -71,7 +72,7 @@ TEST_F(DecodedLog, GivesNothingOfAnEmptyLog) {
 }
 
 TEST_F(DecodedLog, WaitsForItsHandlerAndLosesNothing) {
-  write(30, std::size_t{5} << 20);  // more than may wait
+  write(30, std::size_t{5} << 20);  // more bytes than may wait
   read_decoded(files_, {}, collect());
   expect_found(30);
 }
@@ -83,7 +84,7 @@ TEST_F(DecodedLog, EndsWhenItsHandlerThrowsWhileItWaits) {
 }
 
 TEST_F(DecodedLog, ThrowsDamageAfterPartsBeforeIt) {
-  write(30, std::size_t{3} << 20);  // two in a part
+  write(30, std::size_t{3} << 20);  // two principals in a part
   files_.bytes_of(log::segment_names(files_)[20])[1000] ^= std::byte{1};
   EXPECT_THROW(read_decoded(files_, {}, collect()), log::DamagedLog);
   expect_found(20);

@@ -75,7 +75,7 @@ TEST(DamagedLogs, ATornTailIsCutAndTheRestIsKept) {
   EXPECT_GE(server.stat("starling_objects"), 19);
 }
 
-/// Lets the syncs of a disk wait.
+/// Blocks the syncs of a disk while it is held.
 class HeldSyncs {
  public:
   explicit HeldSyncs(log::SimulatedFiles& files) {
@@ -150,7 +150,7 @@ TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRo
   ASSERT_TRUE(peer.ask(encoded({.request_id = 9, .session = session, .sequence = ++sequence},
                                protocol::AdvanceTick{100})));
   disk->is_full = true;
-  // The requests after the one that fills the last file are refused; that one waits.
+  // The request that fills the last file waits. The requests after it are refused.
   std::unique_ptr<RawReply> reply;
   std::uint64_t last_sent = sequence;
   for (int i = 0; i < 2000; ++i) {
@@ -171,8 +171,8 @@ TEST_F(DiskFaults, AFullDiskRefusesChangesAnswersQuestionsAndGoesOnWhenThereIsRo
   const auto& refused = std::get<protocol::ErrorReply>(reply->decoded.body);
   EXPECT_THAT(refused.problem.sentence, testing::HasSubstr("free space there"));
   EXPECT_EQ(refused.sequence_expected, last_sent) << "the request may be sent again";
-  // Questions are answered meanwhile, also of a new session. The log gets to know it when there is
-  // room.
+  // Meanwhile questions are answered, also those of a new session. The log gets the session when
+  // the disk has room.
   peer.send(encoded({.request_id = 2, .session = session},
                     protocol::GetNeighbors{{nearest_to(0, 1, 0, 0)}}));
   do reply = peer.receive();
@@ -275,7 +275,7 @@ TEST_F(DiskFaults, AFailedSyncAcknowledgesNothingAndEndsTheServer) {
   auto again = client();
   const std::vector<std::uint64_t> ids{0, 1, 2};
   EXPECT_EQ(again.objects(ids).value().objects.size(), 3u);
-  stop();  // while `fails` is there
+  stop();  // before `fails` is destroyed
 }
 
 TEST_F(DiskFaults, ASessionIsNotAnsweredOnceTheLogHasFailed) {
@@ -290,8 +290,8 @@ TEST_F(DiskFaults, ASessionIsNotAnsweredOnceTheLogHasFailed) {
   start(held);
   EndingPeer peer(context, server->endpoints().commands, [&] { return has_ended.load(); });
   is_held = true;
-  // The first request begins the turn that is held. The loop has the second one before the failure;
-  // on a machine too slow for that, the server ends before it sees it.
+  // The first request begins the turn that is held. The loop gets the second request before the
+  // failure. On a machine too slow for that, the server ends before it sees the request.
   for (const char* const name : {"first", "second"}) {
     peer.send(encoded({}, protocol::Hello{.client = name}));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -324,7 +324,7 @@ TEST_F(DiskFaults, NothingIsAcknowledgedOrPublishedBeforeItIsOnTheDisk) {
   syncs.hold();
   peer.send(
       encoded({.request_id = 2, .session = session, .sequence = 2}, protocol::AdvanceTick{100}));
-  // The tick is computed: the server answers another request of the same loop meanwhile.
+  // The tick is computed by now, because the same loop answers a later request.
   ASSERT_TRUE(happens([&] { return asker.get_stats().has_value(); }));
   zmq::message_t part;
   results.set(zmq::sockopt::rcvtimeo, 100);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a server with a log waits for, and what it does not wait for.
+// Tests which replies, ticks and sessions of a server wait for a commit of its log, and which do
+// not.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -48,7 +49,7 @@ TEST(Durability, AFolderAloneMeansTickAndOffMeansNoLog) {
   EXPECT_TRUE(folder.files().empty());
 }
 
-/// The log commits 10 ms after the first record that waits, at the latest.
+/// The log commits at most 10 ms after the first waiting record.
 TEST(Durability, AReplyToAdvanceTickDoesNotWaitForTheNextCommitByTheClock) {
   constexpr int ticks = 20;
   RunningServer server(journal_options(std::make_shared<TestDisk>()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the logs in fixtures/: see fixture_log.hpp.
+// Sends the requests of the sessions that the logs in fixtures/ have: see fixture_log.hpp.
 #include "tests/stream/journal/fixture_log.hpp"
 
 #include <array>
@@ -99,7 +99,7 @@ void send_first(Requests& requests) {
   const std::array<std::int64_t, 2> moved_at_us{50, 1000};
   const std::array<double, 4> to{9, 9, 0.25, 0.25};
   requests.send(protocol::UpdateBatch{.ids = moved, .times_us = moved_at_us, .coordinates = to});
-  requests.send(protocol::AdvanceTick{3 * second_us});  // fails
+  requests.send(protocol::AdvanceTick{3 * second_us});  // this tick fails
   requests.send(protocol::PutStream{.name = "gone", .on = ReportOn::membership});
   requests.send(protocol::RemoveStream{"gone"});
   const std::array<std::uint64_t, 1> query{5};
@@ -130,7 +130,7 @@ void send_vectors(Requests& requests) {
   requests.send(protocol::AdvanceTick{second_us});
 }
 
-/// Opens a third session, which is never used and gives way to a fourth, which ends.
+/// Opens a third session and does not use it, so a fourth session replaces it. Ends the fourth.
 void open_others(RawPeer& peer) {
   peer.hello();
   const std::uint64_t last = peer.hello();

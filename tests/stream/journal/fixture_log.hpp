@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads the logs in fixtures/, which the first program with a log wrote. The requests
-// stand here once: a server that starts from a fixture must answer them again as it did then.
+// Writes and reads the logs in fixtures/, which the first program with a log wrote. Writing and
+// reading use the same requests: a server that starts from a fixture must answer them again as it
+// did then.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ inline constexpr const char* fixture_names[] = {"planar2", "vector3"};
 
 std::filesystem::path fixture_folder(const std::string& name);
 
-/// Options of a server that starts from a copy of the fixture. Ticks are manual.
+/// Returns options for a server that starts from a copy of the fixture. Ticks are manual.
 ServerOptions fixture_options(const std::string& name, const std::string& folder);
 
-/// Copies the log of the fixture.
+/// Copies the log of the fixture into `folder`.
 void copy_fixture(const std::string& name, const std::filesystem::path& folder);
 
 /// Replaces the log of the fixture by one that this program writes, without the zeros at the end of

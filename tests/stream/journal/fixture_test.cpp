@@ -98,7 +98,7 @@ std::string refusal_after(const std::function<void(const JournalFolder&)>& chang
   return "nothing is refused";
 }
 
-/// Appends an empty record to the log.
+/// Appends an empty record to the log, and returns why a server refuses it.
 std::string refusal_of_record(log::RecordType type, std::uint16_t version) {
   return refusal_after([&](const JournalFolder& folder) {
     const auto files = log::open_folder(folder.path(), log::FolderUse::write);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a server whose disk is full when it stops, and when it starts.
+// Tests a server whose disk is full while the server stops or starts.
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -81,7 +81,7 @@ std::string batch_frame(std::uint64_t session, std::uint64_t sequence) {
 }
 
 /// Sends batches until one is refused, because the disk is full, and takes the replies. The first
-/// batch of those without a reply waits for room; the others are refused.
+/// batch without a reply waits for room, and the batches after it are refused.
 class Filler {
  public:
   Filler(EndingPeer& peer, std::uint64_t session) : peer_(peer), session_(session) {}

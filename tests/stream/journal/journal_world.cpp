@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the helpers of tests with a log: see journal_world.hpp.
+// Draws the steps of a script, and holds the disk that servers share: see journal_world.hpp.
 #include "tests/stream/journal/journal_world.hpp"
 
 #include <algorithm>

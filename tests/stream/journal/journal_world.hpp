@@ -33,18 +33,19 @@ class JournalFolder {
   std::string path_;
 };
 
-/// Manual ticks, a small table, and a log in the folder.
+/// Returns options with manual ticks, a small table, and a log in the folder.
 ServerOptions journal_options(const std::string& folder);
 
-/// Makes the engines of snapshots and of logs that run again.
+/// Makes the engines that snapshots and LogRun use.
 std::unique_ptr<Engine> engine_for(const SpaceOptions& space);
 
 /// A disk that outlives the servers that use it.
 struct TestDisk {
   log::SimulatedFiles files;
-  std::atomic<bool> is_full{false};  ///< whether no new file finds room
+  std::atomic<bool> is_full{false};  ///< whether the disk has no room for new files
 };
-/// The same options, with a log on a simulated disk.
+/// Returns options like those of journal_options(folder), with smaller segments and a log on a
+/// simulated disk.
 ServerOptions journal_options(const std::shared_ptr<TestDisk>& disk);
 
 /// When a JournalScript makes snapshots of the log.
@@ -66,7 +67,7 @@ class JournalScript {
   /// the server answers about its state.
   std::vector<std::string> run(int steps, int restart_every);
   int restarts() const { return restarts_; }
-  /// How many snapshots were seen in the folder at restarts, each counted once.
+  /// Returns how many different snapshots were seen in the folder at restarts.
   std::size_t snapshots() const { return snapshot_names_.size(); }
 
  private:
@@ -98,8 +99,8 @@ class JournalScript {
   std::unique_ptr<RunningServer> server_;
   std::unique_ptr<protocol::Client> client_;
   std::unique_ptr<zmq::socket_t> results_;
-  std::set<std::string> live_;     ///< streams
-  std::set<std::string> removed_;  ///< streams, since the last tick
+  std::set<std::string> live_;     ///< streams that exist
+  std::set<std::string> removed_;  ///< streams that were removed since the last tick
   std::int64_t tau_us_ = 1;
   std::uint64_t epoch_ = 0;
   int restarts_ = 0;

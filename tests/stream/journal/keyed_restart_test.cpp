@@ -24,7 +24,7 @@ const std::string common_rights = R"(roles = ["publish", "query", "subscribe", "
 /// A keyed server with a log that is restarted with other keys files.
 class KeyedRestart : public testing::Test {
  protected:
-  /// Starts the server with these principals, in this order. Stops the one that ran.
+  /// Starts the server with these principals, in this order. Stops the earlier server.
   void start(const std::vector<std::string>& names,
              const std::map<std::string, std::string>& more_members = {}) {
     server_.reset();
@@ -52,7 +52,7 @@ class KeyedRestart : public testing::Test {
     std::unique_ptr<RawPeer> peer{};
   };
 
-  /// Opens a session, or resumes the caller's one. Returns whether it was resumed.
+  /// Opens a session, or resumes the caller's session. Returns whether it was resumed.
   bool connect(Caller& caller) {
     const protocol::KeyPair& key = key_of(caller.name);
     caller.peer = std::make_unique<RawPeer>(
@@ -85,7 +85,7 @@ class KeyedRestart : public testing::Test {
   static std::string told(Caller& caller, const protocol::RequestBody& body) {
     return told_reply(*ask(caller, body));
   }
-  /// Returns the reason for which the first row was rejected; none: it was accepted.
+  /// Returns the reason why the first row was rejected, or none if it was accepted.
   static RowReason reason(Caller& caller, const protocol::RequestBody& body) {
     const auto reply = ask(caller, body);
     const auto* batch = std::get_if<protocol::BatchReply>(&reply->decoded.body);
@@ -120,7 +120,7 @@ class KeyedRestart : public testing::Test {
     return reason(caller, protocol::RemoveQueries{stream, {&id, 1}});
   }
 
-  /// Each of both makes a stream, a query, an object with tags, and a name.
+  /// Makes a stream, a query, an object with tags, and a name for the caller.
   void fill(Caller& caller, std::uint64_t id) {
     EXPECT_EQ(ask(caller, protocol::PutStream{.name = caller.name})->error(), ErrorCode::none);
     EXPECT_EQ(put_object(caller, id), RowReason::none);
@@ -161,7 +161,7 @@ TEST_F(KeyedRestart, WithTheKeysInAnotherOrderLeavesEverythingToItsOwner) {
     EXPECT_TRUE(connect(bob));
     EXPECT_TRUE(connect(root));
     EXPECT_EQ(state(root), before);
-    // Neither may change what the other has, and each may change its own.
+    // Neither principal may change what the other one has, and each may change its own.
     EXPECT_EQ(ask(bob, protocol::PutStream{.name = "ann"})->error(), ErrorCode::not_allowed);
     EXPECT_EQ(ask(ann, protocol::RemoveStream{"bob"})->error(), ErrorCode::not_allowed);
     EXPECT_EQ(remove_query(ann, "bob", 2), RowReason::not_owner);
@@ -230,7 +230,7 @@ TEST_F(KeyedRestart, KeepsWhatAPrincipalMadeThatTheKeysFileNoLongerHas) {
     EXPECT_EQ(remove_query(bob, "ann", 1), RowReason::not_owner);
   }
   EXPECT_EQ(ask(root, protocol::PutStream{.name = "ann"})->error(), ErrorCode::none);
-  // It comes back, with a new key: what it made is its own again.
+  // ann comes back with a new key, and owns again what it made.
   key_pairs_.erase("ann");
   start({"root", "bob", "ann"});
   EXPECT_TRUE(connect(ann));
@@ -251,7 +251,7 @@ TEST_F(KeyedRestart, CountsWhatWasMadeBeforeForTheQuotas) {
   EXPECT_NE(put_query(ann, "ann", 3), RowReason::none);
   EXPECT_NE(put_name(ann, 3), RowReason::none);
   EXPECT_EQ(ask(ann, protocol::PutStream{.name = "second"})->error(), ErrorCode::too_many_streams);
-  // What is removed after the restart makes room, though it was made before.
+  // A removal after the restart makes room, even for things that were made before it.
   EXPECT_EQ(remove_query(ann, "ann", 2), RowReason::none);
   EXPECT_EQ(ask(ann, protocol::AdvanceTick{1000})->error(), ErrorCode::none);
   EXPECT_EQ(put_query(ann, "ann", 3), RowReason::none);

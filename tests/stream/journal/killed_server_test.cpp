@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kills the program at random moments while a client sends rows as fast as it takes them, and now
-// and then while it starts. After each restart, looks for every row that was acknowledged, and
-// sends requests again.
-// STARLING_KILLS says how many times, STARLING_KILL_ROWS how many rows a request has, and
-// STARLING_KILL_MS when it is killed at the latest: 5,000 and 500 for millions of rows a second.
+// Kills the program at random moments while a client sends rows as fast as the program takes them,
+// and sometimes while the program starts. After each restart, looks for every row that was
+// acknowledged, and sends requests again.
+// STARLING_KILLS is the number of kills, STARLING_KILL_ROWS the number of rows in a request, and
+// STARLING_KILL_MS the longest time until a kill. 5,000 rows and 500 ms give millions of rows a
+// second.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -37,7 +38,7 @@ double x_of(std::int64_t time_us) {
   return static_cast<double>(time_us % 1000);
 }
 
-/// The frame of the session's request with this number. Request 1 has the first rows.
+/// Returns the frame of the session's request with this number. Request 1 has the first rows.
 std::string rows_frame(std::uint64_t session, std::uint64_t sequence) {
   Fixes fixes;
   for (std::uint64_t i = 0; i < rows_per_request; ++i) {
@@ -77,7 +78,7 @@ class KilledServer : public ProgramTest, public testing::WithParamInterface<cons
     found = hello.last_sequence;
   }
 
-  /// Every object has its last row of the first `found` requests.
+  /// Checks that every object has its last row of the first `found` requests.
   void expect_rows() {
     constexpr std::uint64_t ids_at_once = 1000;
     const std::uint64_t rows = found * rows_per_request;
@@ -99,7 +100,7 @@ class KilledServer : public ProgramTest, public testing::WithParamInterface<cons
     }
   }
 
-  /// Requests that the server has are answered as before, and are not applied again.
+  /// Resends requests that the server has. It must answer them as before and not apply them again.
   void send_again() {
     const std::uint64_t first =
         found > answered_requests_kept ? found - answered_requests_kept + 1 : 1;
@@ -138,7 +139,7 @@ class KilledServer : public ProgramTest, public testing::WithParamInterface<cons
   // Numbers of requests.
   std::uint64_t sent = 0;
   std::uint64_t acknowledged = 0;
-  std::uint64_t found = 0;  ///< the number that the server has at its start
+  std::uint64_t found = 0;  ///< the last request that the server had at its start
   double sent_s = 0;
   std::uint64_t rows_acknowledged = 0;
 };

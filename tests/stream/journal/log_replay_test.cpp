@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that records which are applied together, by several threads, leave the state that they
-// leave one by one.
+// Tests that records which several threads apply together leave the same state as records that are
+// applied one by one.
 #include "starling/stream/recovery/log_replay.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a log that runs again publishes the bytes that the server published, with failed ticks
-// too, from and until any tick; and that it can be brought to any tick.
+// Tests LogRun. A log that runs again publishes the bytes that the server published, also with
+// failed ticks, from any tick and until any tick. It can also go to the state at any tick.
 #include "starling/stream/recovery/log_run.hpp"
 
 #include <gmock/gmock.h>
@@ -135,7 +135,7 @@ TEST_F(LogOfAMovingObject, IsReadUntilTheReadingIsCancelled) {
   EXPECT_EQ(groups, 3);
 }
 
-/// Snapshots that are kept after ticks 20 and 23.
+/// Makes snapshots after ticks 20 and 23, and keeps them.
 TEST_F(LogOfAMovingObject, RunsFromAnyTickAlsoFromTheLastOneOfASnapshotThatIsKept) {
   const auto snapshot = [&] {
     const auto files = log::open_folder(folder_.path(), log::FolderUse::write);
@@ -170,7 +170,7 @@ TEST_F(LogOfAMovingObject, AnswersFromTheSnapshotOnWhenItHasOne) {
   EXPECT_EQ(distance_at(ticks * 1000), ticks);
 }
 
-/// An engine that finds each tick's objects one too many.
+/// An engine that counts one object too many in the tick `wrong`.
 class WrongEngine final : public ForwardingEngine {
  public:
   WrongEngine(std::unique_ptr<Engine> engine, Tick wrong)

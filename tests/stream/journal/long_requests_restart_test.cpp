@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restarts servers after what happens seldom: requests so long that they are applied in slices, by
-// several threads, a clock that is set, and ticks that fail. The server then holds what it held.
+// Restarts servers after rare events: requests so long that several threads apply them in slices, a
+// clock that is set, and ticks that fail. The server must then hold the same as before.
 #include <atomic>
 #include <regex>
 #include <set>
@@ -19,7 +19,7 @@
 namespace starling::stream {
 namespace {
 
-/// A session whose requests have their numbers, and which goes on after restarts.
+/// A session that numbers its requests, and that goes on after restarts.
 class Voice {
  public:
   void connect(RunningServer& server) {
@@ -165,7 +165,7 @@ TEST_P(LongRequests, AreWholeAfterARestart) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, LongRequests, testing::Values(1, 4));
 
-/// The numbers of ticks and messages go on while the clock stands still.
+/// Removes the numbers of ticks and messages, which go on while the clock stands still.
 std::vector<std::string> without_tick_numbers(std::vector<std::string> state) {
   static const std::regex numbers("(tick|message) [0-9]+");
   for (std::string& line : state) line = std::regex_replace(line, numbers, "$1");
@@ -232,7 +232,7 @@ class FailedTicks : public testing::TestWithParam<std::uint64_t> {
     std::unique_ptr<RunningServer> server;
     std::uint64_t ticks = 0;
     for (int i = 0; i < 150; ++i) {
-      // After a tick that failed as the last one, the server would have a new epoch.
+      // If the last tick before a restart had failed, the server would have a new epoch.
       const bool may_restart = options.journal.is_on() && !failing.contains(ticks);
       if (server == nullptr || (i % 10 == 0 && may_restart)) {
         server.reset();

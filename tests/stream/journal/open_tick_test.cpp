@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tick was under way when the server was killed, and it fails when the server starts again, as it
-// may have failed before. The server must start, and subscribers must see a gap.
+// Tests a tick that was under way when the server was killed. When the server starts again, the
+// tick fails, as it may have failed before. The server must start, and subscribers must see a gap.
 #include <deque>
 #include <filesystem>
 #include <future>
@@ -23,7 +23,7 @@ using protocol::ErrorCode;
 
 constexpr Tick open_tick{2};
 
-/// An engine from which all ticks from the open one on come later, or fail.
+/// An engine that delays or fails all ticks from open_tick on.
 class OpenTickEngine final : public ForwardingEngine {
  public:
   struct Control {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a server about ticks of the past, which it reads from its log. The answers must be those
-// that it gave at the time, also after restarts, and as far back as --journal-keep says.
+// Asks a server about past ticks, which the server reads from its log. The answers must equal its
+// answers at that time, also after restarts, and as far back as --journal-keep allows.
 #include <future>
 #include <map>
 #include <variant>
@@ -28,7 +28,8 @@ std::vector<protocol::QuerySpec> questions() {
   protocol::QuerySpec following = nearest_to(0, 4, 0, 0);
   following.anchor = AnchorKind::follow;
   following.object = ObjectId{3};
-  protocol::QuerySpec alone = following;  // is not always there, and never has a neighbour
+  protocol::QuerySpec alone = following;  // an object that is not always there, and never has a
+                                          // neighbour
   alone.object = ObjectId{4};
   alone.distance_max_m = 0;
   alone.tags = {.required = 1, .forbidden = 1};
@@ -46,7 +47,7 @@ class PastQuestionsTest : public testing::Test {
     return options;
   }
 
-  /// Runs ticks with random changes, and keeps the answers that the server gives in each.
+  /// Runs ticks with random changes, and keeps the answers that the server gives in each tick.
   void run_ticks(protocol::Client& client, int count) {
     for (int i = 0; i < count; ++i) {
       tau_us_ += tick_us;
@@ -137,7 +138,7 @@ TEST_F(PastQuestionsTest, AreAnsweredOneAtATimeWhileTheServerGoesOn) {
   ServerOptions held = options(0);
   held.journal.tail_bytes_max = std::uint64_t{1} << 30;  // no snapshots
   held.journal.make_engine = [&, released = go_on.get_future().share()](const SpaceOptions& space) {
-    if (++engines > 1) released.wait();  // the first one is asked for its limits at the start
+    if (++engines > 1) released.wait();  // the first engine is made at the start, for its limits
     return engine_for(space);
   };
   RunningServer server(held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets each allocation of a group of log records fail once.
+// Fails each allocation of a group of log records once.
 #include <new>
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// Returns the sealed bytes of three records. The allocation with this number fails, and what
-/// failed is done again.
+/// Returns the sealed bytes of three records. Allocation number `failing` fails, and the step that
+/// failed is repeated.
 std::vector<std::byte> sealed(std::uint64_t failing, bool& has_failed) {
   const std::string text(300, 'a');
   PendingGroup group(1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts the power of a server with a log at random moments, starts it again on what is left of the
-// disk, and compares it with a server that never lost power and got the same requests: those of a
-// prefix of what was sent, with all that were acknowledged. STARLING_POWER_CUTS says how many cuts.
+// Cuts the power of a server with a log at random moments, and starts it again on what is left of
+// the disk. The server must then have a prefix of the requests, with all acknowledged ones.
+// Compares it with a server that got the same requests and never lost power. STARLING_POWER_CUTS is
+// the number of cuts.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -114,7 +115,8 @@ class ServerLife {
                    sent.request.body());
   }
 
-  /// Opens or resumes both sessions. Finds out how many of the requests the server has.
+  /// Opens or resumes both sessions. Reads from the replies how many of the requests the server
+  /// has.
   void say_hello(CutServer& server) {
     for (std::size_t i = 0; i < sessions_.size(); ++i) {
       const auto reply = server.peer().ask(
@@ -174,7 +176,8 @@ class ServerLife {
     sent.reply = exact;
   }
 
-  /// Only the last one before a cut can be at the twin and in sent_.
+  /// Returns whether the twin got the request. Only the last request before a cut can be at the
+  /// twin and in sent_.
   bool is_at_twin(const Sent& sent) const { return sent.sequence <= twin_has_[sent.session]; }
 
   void expect_same_reply(CutServer& server, const Sent& sent) {
@@ -185,7 +188,7 @@ class ServerLife {
   void send_some(CutServer& server) {
     if (testing::Test::HasFailure()) return;
     std::size_t answered = 0;
-    // The reply to a tick may come after those to later requests.
+    // The reply to a tick may come after the replies to later requests.
     const auto take_replies = [&](std::size_t unanswered_max) {
       while (sent_.size() - answered > unanswered_max) {
         const auto reply = server.peer().receive();

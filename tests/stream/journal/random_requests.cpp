@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines random requests: see random_requests.hpp.
+// Draws the kind and the rows of each request: see random_requests.hpp.
 #include "tests/stream/journal/random_requests.hpp"
 
 #include <stdexcept>
@@ -113,7 +113,7 @@ void set_small_tables(ServerOptions& options) {
   options.processor.objects.tombstone_ttl_us = 5000;
   options.processor.queries.queries_max = 256;
   options.processor.queries.neighbors_max = 3000;
-  options.snapshots.burst = 1'000'000;  // tests read many
+  options.snapshots.burst = 1'000'000;  // tests read many snapshots
   options.pages.burst = 1'000'000;
   options.update_threads = 1;
   options.encode_threads = 1;

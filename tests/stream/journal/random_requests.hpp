@@ -40,7 +40,7 @@ struct OwnedRequest {
   std::vector<protocol::QuerySpec> queries{};
   std::int64_t tau_us = 0;
 
-  /// Points into this object.
+  /// Returns the request. It points into this object.
   protocol::RequestBody body() const;
   /// Returns whether the effect is the same before and after the end of a tick that has begun.
   bool may_follow_a_tick() const { return kind <= Kind::names; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that records come back from their bytes as they were, and that other bytes are refused.
+// Tests that records are decoded as they were encoded, and that other bytes are refused.
 #include "starling/stream/journal/record_codec.hpp"
 
 #include <gtest/gtest.h>

@@ -80,7 +80,7 @@ std::vector<std::string> serve(const std::string& folder) {
           "100000000000"};
 }
 
-/// Has the system forget what it holds of the folder's files.
+/// Drops the log's files from the system's page cache. Returns their number of bytes.
 std::uint64_t drop_page_cache(const std::string& folder) {
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/log")) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests snapshots of a server's log: a server that starts from one holds the same as before, also
-// what only shows later; old files go; and nothing is lost if a snapshot cannot be made.
+// Tests snapshots of a server's log. A server that starts from a snapshot holds the same state as
+// before, also state that only shows later. Old files are removed, and nothing is lost if a
+// snapshot cannot be made.
 #include "starling/log/snapshot.hpp"
 
 #include <atomic>
@@ -62,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ScriptsWithSnapshots,
                                           testing::Values(Snapshots::beside_server,
                                                           Snapshots::between_two_servers)));
 
-/// A folder with the log of a server that has got some objects, and ticked.
+/// A folder with the log of a server that has objects and has ticked.
 class LogWithObjects : public testing::Test {
  protected:
   static constexpr std::uint64_t objects = 2000;
@@ -212,7 +213,7 @@ TEST(Snapshot, KeepsSessionsWithTheirReplies) {
         encoded({.request_id = 1}, protocol::Hello{.client = "test", .resume_session = session}));
     ASSERT_TRUE(std::get<protocol::HelloReply>(resumed->decoded.body).resumed);
     EXPECT_EQ(update(peer, session), *first);
-    peer.hello();  // a record, so that there is something for the next snapshot
+    peer.hello();  // adds a record, so that there is something for the next snapshot
   }
 }
 
@@ -294,7 +295,7 @@ TEST(Snapshot, TheAgeOfTheLogGoesOnWhileNoServerRuns) {
     ASSERT_EQ(client.update(fixes.batch()).value().accepted, 1u);
     if (start < 2)
       EXPECT_NEAR(age_s(server), 2000.0 * start, 20);
-    else  // it is more than an hour old
+    else  // the snapshot is more than an hour old
       EXPECT_TRUE(happens([&] { return age_s(server) < 20 && snapshots_in(folder.path()) == 1; }));
     wall_us += 2'000'000'000;
   }
@@ -305,7 +306,7 @@ TEST(Snapshot, OldOnesStayAsLongAsTheLogIsKept) {
   ServerOptions options = journal_options(folder.path());
   options.journal.segment_bytes = 4096;
   std::int64_t tick = 0;
-  // Snapshots at 10 s, 20 s, ...; the log should tell of the last 25 s.
+  // Snapshots are made at 10 s, 20 s, ...; the log should reach back 25 s.
   for (std::int64_t part = 1; part <= 5; ++part) {
     {
       RunningServer server(options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the text of what a server answers: see told_state.hpp.
+// Writes replies, lists, objects and names as texts: see told_state.hpp.
 #include "tests/stream/journal/told_state.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns what a server answers into text, so that tests compare two servers, or one server before
+// Turns a server's answers into text, so that tests can compare two servers, or one server before
 // and after a restart.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace starling::stream {
 
-/// A reply has not come.
+/// Thrown when a reply does not come.
 class NoReply : public std::runtime_error {
  public:
   NoReply() : std::runtime_error("the server does not reply") {}
@@ -23,13 +23,15 @@ class NoReply : public std::runtime_error {
 /// Sends a request that changes nothing and returns its reply. Throws NoReply.
 using Ask = std::function<std::unique_ptr<RawReply>(const protocol::RequestBody&)>;
 
-/// The times that a TickDone carries differ from run to run, but a resend repeats them.
+/// Whether a text has the times that a TickDone carries. They differ from run to run, but a resend
+/// repeats them.
 enum class TickTimes : std::uint8_t { told, left_out };
 
 /// Returns the reply to a sequenced request, without its request id.
 std::string told_reply(const RawReply& reply, TickTimes times = TickTimes::told);
 
-/// The texts whose names told_state() tells. A name is the name of id_of_text().
+/// Number of names that told_state() reads. Text told_name(i) is the name of
+/// id_of_text(told_name(i)).
 inline constexpr std::uint64_t told_names = 8;
 inline std::string told_name(std::uint64_t index) {
   return "name " + std::to_string(index);

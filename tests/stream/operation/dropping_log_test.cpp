@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the log never holds its callers, that it drops and counts lines, and that it says
+// Tests that the log never blocks its callers, that it drops and counts lines, and that it reports
 // where lines are missing. The descriptor is a pipe whose reader is slow or gone.
 #include "starling/stream/operation/dropping_log.hpp"
 

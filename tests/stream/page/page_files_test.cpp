@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's files at /: types, tags, the policy, and no way out of the folder.
+// Tests the page's files at /: types, tags, the policy, and that no path leads out of the folder.
 #include "starling/stream/http/page_files.hpp"
 
 #include <filesystem>

@@ -96,7 +96,7 @@ class RequestWorld {
     return options;
   }
 
-  /// Opens a session on a connection. Requests of ask() and send() are of the last one.
+  /// Opens a session on a connection. ask() and send() use the session that was opened last.
   std::uint64_t hello(std::uint64_t connection = 1) {
     peer_ = {.connection = connection};
     session_ = sequence_ = 0;
@@ -104,8 +104,8 @@ class RequestWorld {
     return session_;
   }
 
-  /// Hands in a request, and runs the loop until nothing is to do. A sequenced one gets the next
-  /// number.
+  /// Hands in a request, and runs the loop until nothing is to do. A sequenced request gets the
+  /// next number.
   void send(const protocol::RequestBody& body) {
     const protocol::RequestHead head{.request_id = ++last_request_,
                                      .session = session_,
@@ -117,7 +117,7 @@ class RequestWorld {
     tables_.updates().apply();
     executor.run();
   }
-  /// Hands in a request, and runs nothing.
+  /// Hands in a request, and does not run the loop.
   void hand_in(const protocol::RequestHead& head, const protocol::RequestBody& body) {
     auto frame = std::make_shared<protocol::Frame>(protocol::encode_request(head, body));
     const ReceivedBytes received{frame, frame->bytes()};
@@ -164,7 +164,7 @@ class RequestWorld {
   KeptResults results;
   std::vector<KeptReply> replies;
   std::uint64_t memory_used = 0;
-  int rooms = 0;  ///< how often Tables told that it has room again
+  int rooms = 0;  ///< how often Tables reported that it has room again
 
  private:
   void keep(const Peer& peer, const protocol::Frame& frame) {

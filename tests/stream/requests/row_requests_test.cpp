@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests requests of many rows without sockets: of tags, removals, queries and names. Long ones are
-// applied in slices and answer as short ones do.
+// Tests requests of many rows without sockets: tags, removals, queries and names. Long requests are
+// applied in slices and get the same answers as short ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 namespace starling::stream {
 
-/// Sleeps whenever its threads have had more than their share of a core. For one thread.
+/// rest() sleeps if the threads have had more than their share of a core. Only one thread calls it.
 class DutyCycle {
  public:
   explicit DutyCycle(double cores) : cores_(cores) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-blocking sockets: see hostile_connection.hpp.
+// Writes to and reads from a non-blocking socket: see hostile_connection.hpp.
 #include "tests/stream/soak/hostile_connection.hpp"
 
 #include <algorithm>

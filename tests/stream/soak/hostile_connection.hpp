@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections of hostile clients. They write their bytes themselves, so that no library keeps them
-// from anything.
+// Connections of hostile clients. They write their bytes without a library, which could refuse to
+// send them.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ using HostileStep = std::function<bool(test::Random&)>;
 /// a RST.
 class HostileConnection {
  public:
-  /// `receive_bytes`: of the kernel's buffer; 0: its default.
+  /// `receive_bytes` is the size of the kernel's receive buffer; 0 keeps the default.
   explicit HostileConnection(const std::string& endpoint, int receive_bytes = 0);
   ~HostileConnection();
   HostileConnection(const HostileConnection&) = delete;
@@ -36,8 +36,8 @@ class HostileConnection {
   std::string waiting_;
 };
 
-/// Sends `text` in pieces of random size, one a step. At the end it keeps the connection for
-/// `stays` steps, reads or does not, and ends it in one of three ways.
+/// Sends `text` in pieces of random size, one piece a step. Then keeps the connection for `stays`
+/// steps, with or without reading, and ends it in one of three ways.
 HostileStep in_pieces(const std::string& endpoint, std::string text, std::size_t piece_max,
                       int stays);
 

@@ -27,8 +27,6 @@ std::string random_bytes(Random& random, std::size_t count) {
   return bytes;
 }
 
-// ZMTP 3.0
-
 std::string big_endian(std::uint64_t number, int bytes) {
   std::string text;
   for (int at = bytes - 1; at >= 0; --at) text += static_cast<char>(number >> (8 * at) & 0xff);

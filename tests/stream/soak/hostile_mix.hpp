@@ -26,7 +26,8 @@ struct HostilePrincipal {
 
 struct HostileOptions {
   Endpoints endpoints;
-  std::string stream;  ///< an honest client's stream, which readers that never read subscribe to
+  std::string stream;  ///< an honest client's stream; hostile readers subscribe to it and never
+                       ///< read
   unsigned clients = 64;
   std::uint64_t seed = 1;
   double cores = 0.5;  ///< processor time of all clients together
@@ -39,7 +40,7 @@ struct HostileKind {
   HostileStep (*make)(const HostileOptions&, test::Random&);
 };
 
-/// Runs from the constructor to the destructor.
+/// Runs hostile clients on one thread, from the constructor to the destructor.
 class HostileMix {
  public:
   explicit HostileMix(const HostileOptions& options);

@@ -19,7 +19,7 @@ using test::Random;
 /// A DEALER socket whose calls never wait.
 class Dealer {
  public:
-  /// `replies_max`: replies that wait to be read; 0: any number.
+  /// `replies_max` is how many replies may wait to be read; 0: any number.
   Dealer(const HostileOptions& options, int replies_max)
       : socket_(*options.principal->context, zmq::socket_type::dealer) {
     const RawKeys& keys = options.principal->keys;

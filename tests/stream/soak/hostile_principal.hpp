@@ -8,7 +8,7 @@
 
 namespace starling::stream {
 
-/// The attacks read HostileOptions::principal, which must be given.
+/// Returns the attacks. They read HostileOptions::principal, which must be given.
 std::vector<HostileKind> kinds_of_principals();
 
 }  // namespace starling::stream

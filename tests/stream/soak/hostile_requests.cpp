@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws hostile requests: see hostile_requests.hpp.
+// Draws a request of one of twelve hostile kinds: see hostile_requests.hpp.
 #include "tests/stream/soak/hostile_requests.hpp"
 
 #include <limits>

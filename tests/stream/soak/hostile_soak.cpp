@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs `starling serve` with one honest producer and subscriber beside an idle loop, and then
 // beside many hostile clients that together have the same share of a core. Prints one table. The
-// exit status is 0 if the honest ones lost nothing, their replies were not much slower, the
-// server's memory stayed flat, and it ended as it was told.
+// exit status is 0 if the honest clients lost nothing, their replies were not much slower, the
+// server's memory stayed flat, and the server ended when it was told to.
 //   hostile_soak --seconds 600 --clients 64 --seed 1 --slower-max 2 --with-keys
 #include <algorithm>
 #include <chrono>
@@ -97,7 +97,7 @@ double ms_of(const std::function<void()>& action) {
 
 class HostileSoak : public ProgramTest {
  protected:
-  /// Moves the witness and asks, again and again. Checks every list.
+  /// Moves the witness's objects and asks questions, again and again. Checks every list.
   Latencies be_honest(Witness& witness, protocol::Client& prober, double seconds,
                       const Program& program) {
     Latencies latencies;

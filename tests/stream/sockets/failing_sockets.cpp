@@ -27,7 +27,7 @@ bool takes_connection(int error) {
   return error == ECONNABORTED || error == EPERM;
 }
 
-/// Calls accept() and closes what it returns. Keeps errno.
+/// Accepts and closes a connection, if this error removes one from the queue. Keeps errno.
 template <class Accept>
 void refuse_connection(const Accept& accept) {
   const int error = errno;
@@ -71,7 +71,7 @@ int epoll_create1(int flags) noexcept {
 
 int epoll_ctl(int poll, int operation, int file, epoll_event* event) noexcept {
   static auto* const real = next_function<int(int, int, int, epoll_event*)>("epoll_ctl");
-  const bool may_fail = operation == EPOLL_CTL_ADD;  // the others take no memory
+  const bool may_fail = operation == EPOLL_CTL_ADD;  // other operations take no memory
   return may_fail && fails("epoll_ctl") ? -1 : real(poll, operation, file, event);
 }
 

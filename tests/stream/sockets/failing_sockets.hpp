@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket calls that the library failing_sockets makes fail: see call_fault.hpp.
+// Names the socket calls that the library failing_sockets makes fail: see call_fault.hpp.
 #pragma once
 
 #include <array>

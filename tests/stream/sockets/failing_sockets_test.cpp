@@ -34,8 +34,8 @@ class FailingSockets : public ProgramTest {
     fault_->arm(index_of_call(socket_calls, call), static_cast<std::uint32_t>(number),
                 static_cast<std::uint32_t>(error));
   }
-  /// Returns whether the call was made and has failed. If not, the server makes at most `number` -
-  /// 1 of them, and `number` must be above 1.
+  /// Returns whether the call was made and has failed. If not, the server makes fewer than `number`
+  /// of these calls. Checks that it makes at least one.
   bool has_failed(int number) {
     if (fault_->disarm()) return true;
     EXPECT_GT(number, 1) << "the server makes no such call";
@@ -48,8 +48,8 @@ class FailingSockets : public ProgramTest {
         std::vector<std::string>{"LD_PRELOAD=" STARLING_FAILING_SOCKETS, fault_.environment()});
   }
 
-  /// Connects to all endpoints and asks something. The server may cut each connection, but it does
-  /// not leave one without an answer.
+  /// Connects to all endpoints and sends requests. The server may cut a connection, but must not
+  /// keep it open without an answer.
   void use_all_endpoints() {
     const std::int64_t since_us = steady_now_us();
     try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that the HTTP server closes a waiting connection at the limit, and connections of clients
-// that send or read too slowly; and that a handler that does not answer is answered for.
+// that send or read too slowly. If a handler does not answer, the server does.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -91,7 +91,7 @@ class HttpLimits : public testing::Test {
     EXPECT_TRUE(is_so());
   }
 
-  /// Runs the loop until an answer has come, and returns what came; nothing if the server has
+  /// Runs the loop until an answer has come. Returns the answer, or an empty text if the server has
   /// closed the connection.
   std::string answer_of(asio::ip::tcp::socket& socket) {
     std::string answer;
@@ -125,7 +125,7 @@ TEST_F(HttpLimits, AtTheLimitTheConnectionThatHasWaitedLongestIsClosed) {
   run_until([&] { return server.connection_count() == 1; });
   auto second = connect(server);
   run_until([&] { return server.connection_count() == 2; });
-  EXPECT_TRUE(ask(first).starts_with("HTTP/1.1 200"));  // and then waits for a shorter time
+  EXPECT_TRUE(ask(first).starts_with("HTTP/1.1 200"));  // `first` then waits for a shorter time
   asio::write(second, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\nSlow:")));
   auto third = connect(server);
   run_until([&] { return server.connection_count() == 3; });
@@ -168,7 +168,7 @@ TEST_F(HttpLimits, AConnectionThatSaysNothingIsClosedInTime) {
   HttpServer server(loop, hurried(), counting_handlers());
   auto silent = connect(server);
   EXPECT_TRUE(is_closed_by_server(silent));
-  EXPECT_EQ(timeouts, 0);  // it may be kept for a later request
+  EXPECT_EQ(timeouts, 0);  // no time-out: a client may keep a connection for a later request
 }
 
 TEST_F(HttpLimits, AHeadThatDoesNotEndIsClosedInTime) {

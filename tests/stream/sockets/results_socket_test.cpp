@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests ResultsSocket with a subscriber of libzmq: one that reads every tick gets every tick, and
-// one that reads too slowly loses whole messages, counted to the byte, and costs others nothing.
+// Tests ResultsSocket with subscribers of libzmq. A subscriber that reads every tick gets every
+// tick. One that reads too slowly loses whole messages, which are counted to the byte, and does not
+// affect others.
 #include "starling/stream/sockets/results_socket.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a cached text is made once in its period, and that /metrics is one.
+// Tests that a cached text is made once in its period, and that the text of /metrics is cached.
 #include "starling/stream/state/cached_text.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which time DisciplinedClock makes of a steady clock and a wall clock that is set forward
+// Tests which time DisciplinedClock gives for a steady clock and a wall clock that is set forward
 // and back. Both clocks are virtual.
 #include "starling/stream/state/disciplined_clock.hpp"
 
@@ -25,7 +25,7 @@ class Clocks : public testing::Test {
   Clocks() { clock.read(steady_us, start_us); }
 
   std::int64_t wall_us() const { return start_us + steady_us - 5000 + set_us; }
-  /// Lets time pass in steps of `tick_us`, and returns the time after it.
+  /// Lets time pass in steps of `tick_us`, and returns the clock's time at the end.
   std::int64_t pass(std::int64_t duration_us, std::int64_t tick_us = 100'000) {
     for (std::int64_t passed_us = 0; passed_us < duration_us; passed_us += tick_us) {
       steady_us += tick_us;

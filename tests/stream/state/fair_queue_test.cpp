@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that FairQueue shares the engine's time among owners, and places among them too.
+// Tests that FairQueue shares the engine's time among owners, and the places in the queue too.
 #include "starling/stream/state/fair_queue.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a server whose memory is used up: what it holds goes on, and it refuses to hold more. In
-// most tests, the test says how much memory is in use. The last test fills a process with a limit.
+// Tests a server whose memory is used up. It goes on with what it holds, and refuses to hold more.
+// Most tests set how much memory is in use. The last test fills a process that has a limit.
 #include <atomic>
 #include <string>
 #include <vector>
@@ -110,7 +110,7 @@ TEST_F(ShortMemory, NoNameAndNoStreamIsAdded) {
 TEST_F(ShortMemory, QuestionsAndOneSnapshotAtATimeAreAnswered) {
   client.advance_tick(time_us).value();
   EXPECT_EQ(client.get_neighbors({{nearest_to(0, 5, 0, 0)}}).value().lists[0].neighbors.size(), 5u);
-  // Lists that need two pages, so that the snapshot is held after the first one.
+  // The lists need two pages, so the snapshot is held after the first one.
   set_used(50 * mib);
   ASSERT_EQ(put_objects(0, 1000).accepted, 1000u);
   for (std::uint64_t first = 10; first < 3010; first += 300) {

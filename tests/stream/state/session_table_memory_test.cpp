@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets each allocation of SessionTable::open fail once. The table must be as before, and go on.
+// Fails each allocation of SessionTable::open once. The table must stay as before, and keep
+// working.
 #include <new>
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(SessionTableMemory, RunsOutWhileASessionIsOpenedAndTheTableIsAsBefore) {
       EXPECT_EQ(open()->replaced->session, first->session);
     }
     EXPECT_EQ(table.count_of(owner), 1u);
-    // The unused ones of all owners give way, the oldest first.
+    // The unused sessions of all owners give way, the oldest first.
     EXPECT_EQ(table.open(4, 0, 1, 20)->replaced->session, second->session);
     table.expire(1'000'000'000'000);
     EXPECT_EQ(table.count(), 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which snapshots a session or an owner loses when it begins more of them.
+// Tests which snapshots a session or an owner loses when it begins further snapshots.
 #include "starling/stream/state/snapshot_store.hpp"
 
 #include <memory>
@@ -30,7 +30,7 @@ std::uint64_t begin(SnapshotStore& store, std::int64_t now_us) {
   return number;
 }
 
-/// The session of the same number belongs to the connection of this number.
+/// Returns the place of a connection and of its session, which has the same number.
 SnapshotStore::Place place_of(std::uint64_t connection) {
   return {.session = connection, .owner = {.number = connection}};
 }
@@ -47,7 +47,7 @@ std::uint64_t hold(SnapshotStore& store, SnapshotStore::Place place, std::size_t
   return number;
 }
 
-constexpr std::size_t many = 10'000;  // neighbours
+constexpr std::size_t many = 10'000;  // number of neighbours
 const std::uint64_t many_bytes = snapshot_bytes(1, many, false);
 
 TEST(SnapshotStore, TheOldestSnapshotOfAnOwnerGoesIfItsBytesAreTooMany) {
@@ -122,7 +122,8 @@ TEST(SnapshotStore, NoSnapshotHoldsMoreBytesThanWereTakenForIt) {
                                  .first = answers.neighbors.size(),
                                  .first_state = answers.states.size()});
         for (std::size_t each = 0; each < k; ++each) {
-          answers.neighbors.emplace_back();  // one by one, so that the arrays grow too far
+          answers.neighbors.emplace_back();  // one by one, so that the arrays grow beyond their
+                                             // need
           answers.states.emplace_back();
         }
         queries.push_back({QueryId{list}, static_cast<Slot>(list)});

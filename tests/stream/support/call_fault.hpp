@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes one call of another program fail. That program preloads a library, failing_sockets or
-// failing_files, which defines functions of the C library and passes them on. A file that both map
-// says which call fails.
+// failing_files, which defines functions of the C library and passes them on. The test and the
+// program map the same file, which says which call fails.
 #pragma once
 
 #include <algorithm>
@@ -32,14 +32,14 @@ constexpr std::uint32_t index_of_call(const std::array<std::string_view, count>&
   return static_cast<std::uint32_t>(found - calls.begin());
 }
 
-/// The content of the file: which call fails next. All zeros: none does.
+/// The content of the file: which call fails next. All zeros: no call fails.
 class CallFault {
  public:
-  /// The call with this number, counted from 1, fails with this errno.
+  /// Makes the call with this number, counted from 1, fail with this errno.
   void arm(std::uint32_t call, std::uint32_t number, std::uint32_t error) {
     state_ = State{call} << 48 | State{error} << 32 | number;
   }
-  /// Returns whether the call has failed. No other one does.
+  /// Returns whether the call has failed. From now on no call fails.
   bool disarm() { return count_in(state_.exchange(0)) == 0; }
 
   /// Counts a call. Returns the errno with which it fails; 0: it does not fail.
@@ -62,14 +62,14 @@ class CallFault {
 /// Name of the environment variable that holds the path of the file.
 inline constexpr const char* call_fault_variable = "STARLING_CALL_FAULT";
 
-/// Returns the file's content; nullptr: it cannot be mapped.
+/// Returns the file's content, or nullptr if it cannot be mapped.
 inline void* map_call_fault(int file) {
   void* const mapped =
       mmap(nullptr, sizeof(CallFault), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return mapped == MAP_FAILED ? nullptr : mapped;
 }
 
-/// The test's side: makes the file, and removes it.
+/// Makes the file, for the test, and removes it.
 class CallFaultFile {
  public:
   explicit CallFaultFile(std::string path) : path_(std::move(path)) {
@@ -95,8 +95,8 @@ class CallFaultFile {
   CallFault* fault_ = nullptr;
 };
 
-/// The library's side: returns whether this call fails; errno is then set. The file must not be one
-/// whose calls count.
+/// Returns whether this call fails, and sets errno if it does. The library calls this function.
+/// Calls on the fault file itself must not count.
 inline bool call_fails(std::uint32_t call) {
   static auto* const fault = []() -> CallFault* {
     const char* const path = std::getenv(call_fault_variable);

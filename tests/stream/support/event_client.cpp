@@ -129,7 +129,7 @@ bool EventClient::receive() {
   return is_received;
 }
 
-/// Takes one event or comment from what was received.
+/// Takes an event or a comment from the received text. Returns false if none is complete.
 bool EventClient::take_event() {
   const std::size_t end = received_.find("\n\n");
   if (end == std::string::npos) return false;

@@ -20,7 +20,6 @@
 
 namespace starling::stream {
 
-/// Reads the lists of a JSON array into `lists`.
 void read_lists(const simdjson::dom::element& array, Space space, protocol::ListStore& lists);
 
 class EventClient {
@@ -31,9 +30,9 @@ class EventClient {
     Space space = Space::planar2;
     int receive_bytes = 0;  ///< size of the system's buffer; 0: the system's choice
     HttpClient::Fields fields{};
-    bool keeps_texts = false;  ///< texts() returns something
+    bool keeps_texts = false;  ///< whether texts() has the texts
   };
-  /// What has come, over all connections.
+  /// Counts over all connections.
   struct Counts {
     std::uint64_t events = 0;
     std::uint64_t snapshots = 0;
@@ -51,10 +50,10 @@ class EventClient {
   explicit EventClient(Options options) : options_(std::move(options)) {}
 
   /// Connects and sends the request, with the id of the last event if there is one. Returns the
-  /// status of the answer; 0: there is none.
+  /// status of the answer, or 0 if there is no answer.
   unsigned connect();
   void disconnect();
-  /// Use another address from the next connect() on.
+  /// Uses another address from the next connect() on.
   void move_to(std::string endpoint) { options_.endpoint = std::move(endpoint); }
 
   /// Reads until `is_enough` returns true. Returns false if the connection ends before, or if

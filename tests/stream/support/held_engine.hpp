@@ -21,7 +21,8 @@ class HeldEngine final : public Engine {
   /// The test controls the engine through this object, which lives longer than the engine.
   struct Control {
     std::mutex mutex;
-    std::deque<std::function<void()>> under_way;  ///< each finishes a tick; in tick order
+    std::deque<std::function<void()>> under_way;  ///< functions that finish the ticks under way, in
+                                                  ///< tick order
     std::size_t room = 1;                         ///< how many ticks may be under way
     std::string error;            ///< the error of the next tick; empty: it succeeds
     bool is_engine_lost = false;  ///< whether `error` is fatal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of a server's HTTP endpoint that keeps its connection. It checks of each answer that the
-// route declares the status, and that the security fields are set.
+// A client of a server's HTTP endpoint that keeps its connection. It checks that each answer has a
+// status that its route declares, and that the security fields are set.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An executor whose clock stands still until the test moves it, and whose loop runs when the test
-// says so. Its threads carry out each task within post().
+// An executor whose clock stands still until the test moves it, and whose loop runs only when the
+// test calls run(). Its threads carry out each task within post().
 #pragma once
 
 #include <chrono>
@@ -34,11 +34,11 @@ class ManualExecutor final : public Executor {
     return std::make_unique<InlineThreads>();
   }
 
-  /// Runs the tasks of the loop until none waits.
+  /// Runs the tasks of the loop until no task waits.
   void run() {
     while (run_one()) continue;
   }
-  /// Runs one task. Returns false if none waits.
+  /// Runs one task. Returns false if no task waits.
   bool run_one() {
     std::function<void()> task;
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Knows as much of OpenAPI's schemas as docs/openapi.json uses: see openapi_file.hpp.
+// Reads the parts of OpenAPI's schemas that docs/openapi.json uses: see openapi_file.hpp.
 #include "tests/stream/support/openapi_file.hpp"
 
 #include <cctype>

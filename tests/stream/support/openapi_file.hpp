@@ -8,8 +8,8 @@
 
 namespace starling::stream {
 
-/// Returns why the answer is not one that the file describes, or an empty text. `path` is that of
-/// the route, such as "/v1/objects/{id}". A body is checked if its media type is JSON.
+/// Returns why the file does not describe the answer, or an empty text if it does. `path` is the
+/// path of the route, such as "/v1/objects/{id}". A body is checked if its media type is JSON.
 std::string openapi_fault_of(std::string_view method, std::string_view path, unsigned status,
                              std::string_view media_type, const std::string& body);
 

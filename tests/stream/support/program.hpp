@@ -95,7 +95,6 @@ class Program {
     });
   }
 
-  /// Returns the resident memory of the process.
   std::size_t resident_bytes() const { return stream::resident_bytes(pid_); }
 
   void send_signal(int number) const { kill(pid_, number); }

@@ -178,8 +178,9 @@ class Script {
   zmq::socket_t results_;
   std::uint64_t request_ = 0;
   std::uint64_t sequence_ = 0;
-  std::uint64_t answered_ = 0;  ///< the last request that is answered, but for ticks
-  std::map<std::uint64_t, std::uint64_t> advances_;  ///< the requests for ticks
+  std::uint64_t answered_ = 0;  ///< the last answered request that is not for a tick
+  std::map<std::uint64_t, std::uint64_t> advances_;  ///< [request id]: sequence number of a request
+                                                     ///< for a tick
   bool busy_ = false;
   int ticks_done_ = 0;
   std::int64_t tau_us_ = 0;

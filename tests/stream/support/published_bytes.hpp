@@ -26,12 +26,12 @@ struct PublishedScript {
   unsigned update_threads = 1;
 };
 
-/// All messages of all streams, in the order of ticks. Each begins with the stream's name, and with
-/// text_of() the header; then come the bytes of all chunks.
+/// All messages of all streams, in the order of ticks. Each has the stream's name, then the header
+/// as text_of() writes it, then the bytes of all chunks.
 using PublishedBytes = std::vector<std::string>;
 
 /// Sends a tick's updates while the tick before it is under way, and begins each tick as soon as
-/// the server takes it.
+/// the server accepts it.
 PublishedBytes publish(const PublishedScript& script, std::unique_ptr<Engine> engine);
 
 }  // namespace starling::stream

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See raw_peer.hpp.
+// Sends bytes over ZeroMQ, and decodes the replies: see raw_peer.hpp.
 #include "tests/stream/support/raw_peer.hpp"
 
 #include "tests/stream/support/running_server.hpp"

@@ -39,7 +39,7 @@ class RawPeer {
 
   void send(const std::string& bytes);
   void send_parts(const std::vector<std::string>& parts);
-  /// Returns the next reply, or nullptr if none arrives within `patience`.
+  /// Returns the next reply, or nullptr if no reply arrives within `patience`.
   std::unique_ptr<RawReply> receive();
   std::unique_ptr<RawReply> ask(const std::string& bytes);
 

@@ -41,7 +41,7 @@ class RunningServer {
   /// Stops the server, waits until Server::run() has returned, and destroys the server and its
   /// sockets.
   void stop();
-  /// As SIGHUP does.
+  /// Makes the server read its keys again, as SIGHUP does.
   void reload_keys() { server_->reload_keys(); }
 
   protocol::Client client() const;

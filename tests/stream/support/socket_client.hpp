@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client of a server's WebSocket, written from protocol/README.md. HeldView holds what a screen
-// shows, and fails the test if a message breaks the rules of the page.
+// shows, and fails the test if a message breaks the rules of that page.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class SocketClient {
   struct Options {
     std::string endpoint{};
     std::string origin{};
-    std::string host{};       ///< empty: the endpoint
+    std::string host{};       ///< value of Host; empty: the endpoint
     std::string protocols{};  ///< value of Sec-WebSocket-Protocol; empty: none
     int receive_bytes = 0;    ///< size of the system's buffer; 0: the system's choice
   };
@@ -46,9 +46,9 @@ class SocketClient {
   explicit SocketClient(std::string endpoint)
       : SocketClient(Options{.endpoint = std::move(endpoint)}) {}
 
-  /// Returns the status of the answer; 101: the socket is open. 0: there is no answer.
+  /// Returns the status of the answer: 101 if the socket is open, 0 if there is no answer.
   unsigned connect();
-  /// The protocol that the server has chosen; empty: none.
+  /// Returns the protocol that the server has chosen, or an empty text.
   const std::string& protocol() const { return protocol_; }
   Stream& stream() { return *stream_; }
 
@@ -58,13 +58,13 @@ class SocketClient {
   void send_raw(const std::string& bytes);
   /// Returns the next message; empty if the socket has ended or nothing comes for too long.
   SocketBytes receive();
-  /// Reads until the server closes. Returns its code; 0: it has closed without one.
+  /// Reads until the server closes. Returns the code with which it closes, or 0 if there is none.
   unsigned read_to_end();
 
   /// Sends a request about the socket. Returns its number.
   std::uint64_t ask(const protocol::SocketBody& body);
-  /// Reads until the reply of a SocketRequest or Request has come, and returns it. Other messages
-  /// go to `other`.
+  /// Reads until the reply to a SocketRequest or Request has come, and returns it. Keeps other
+  /// messages in others().
   SocketBytes reply(std::uint64_t request_id);
   /// Reads the next message that is no reply.
   SocketBytes next_other();
@@ -80,10 +80,11 @@ class SocketClient {
   boost::asio::io_context loop_;
   std::unique_ptr<Stream> stream_;
   std::vector<SocketBytes> others_;
-  std::uint64_t requests_ = 1'000'000;  ///< apart from the ids of Requests
+  std::uint64_t requests_ = 1'000'000;  ///< the last id of a SocketRequest; ids of Requests are
+                                        ///< lower
 };
 
-/// What a client holds of a view.
+/// The objects and counts of a view, as a client holds them.
 class HeldView {
  public:
   struct Object {
@@ -96,7 +97,7 @@ class HeldView {
 
   explicit HeldView(std::uint64_t view = 0) : view_(view) {}
 
-  /// Applies a ViewTick or ViewRaster. Ignores those of earlier views.
+  /// Applies a ViewTick or ViewRaster. Ignores messages of earlier views.
   void apply(const SocketBytes& message);
 
   const protocol::ViewHead& head() const { return head_; }

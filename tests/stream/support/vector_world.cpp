@@ -47,7 +47,7 @@ Label winner(const std::vector<std::pair<Label, double>>& ballots) {
   return best;
 }
 
-/// Takes the weights from a function of the distance.
+/// Returns the mean of the values. `weight_of` returns the weight of a neighbour at a distance.
 std::optional<double> weighted_mean(const std::vector<std::pair<double, double>>& values,
                                     const std::function<double(double)>& weight_of) {
   double sum = 0;
@@ -60,7 +60,7 @@ std::optional<double> weighted_mean(const std::vector<std::pair<double, double>>
   return weights > 0 ? std::optional(sum / weights) : std::nullopt;
 }
 
-/// `values` has the value and the distance of each neighbour.
+/// Returns the mean. `values` has the value and the distance of each neighbour.
 std::optional<double> mean_of(const std::vector<std::pair<double, double>>& values,
                               RegressionWeights weights) {
   const auto all = [](double) { return 1.0; };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// VectorWorld is a server of vectors with random producers. VectorModel says what the server must
-// answer. The model knows objects, removals, expiry, labels, values, filters, votes and means. It
-// makes each list by scoring and sorting all objects. It uses declarations of the product, but none
-// of its code. vectors_test.cpp uses both classes.
+// VectorWorld is a server of vectors with random producers. VectorModel computes the answers that
+// the server must give. It covers objects, removals, expiry, labels, values, filters, votes and
+// means. It makes each list by scoring and sorting all objects. It uses declarations of the
+// product, but none of its code. vectors_test.cpp uses both classes.
 #pragma once
 
 #include <cstdint>

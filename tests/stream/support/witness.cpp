@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See witness.hpp.
+// Moves objects, and compares the server with the oracle: see witness.hpp.
 #include "tests/stream/support/witness.hpp"
 
 #include <gtest/gtest.h>

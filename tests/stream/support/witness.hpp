@@ -18,7 +18,7 @@ class Witness {
   enum class Ticks : std::uint8_t { on_request, by_the_clock };
 
   /// The witness's objects and queries stay in a corner of the space that no other client uses.
-  /// `key`: of a server with keys.
+  /// `key` is for a server with keys.
   /// `reconnect_after_ms`: see protocol::ClientOptions.
   Witness(zmq::context_t& context, const Endpoints& endpoints, Ticks ticks = Ticks::on_request,
           const std::optional<protocol::KeyPair>& key = std::nullopt,

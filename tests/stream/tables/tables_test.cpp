@@ -13,7 +13,7 @@
 namespace starling::stream {
 namespace {
 
-/// Tables with one object type, and the order of what happens to them.
+/// Tables, and the texts of their events in order.
 struct TablesWorld {
   explicit TablesWorld(bool has_log = false)
       : tables(executor, ProcessorOptions(), make_engine(),

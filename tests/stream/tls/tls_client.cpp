@@ -20,7 +20,7 @@
 namespace starling::stream {
 
 TcpClient::TcpClient(const std::string& endpoint, int receive_bytes) {
-  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes do not say MSG_NOSIGNAL
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL
   const std::size_t colon = endpoint.rfind(':');
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -83,7 +83,7 @@ TlsClient::TlsClient(const std::string& endpoint, const TlsTerms& terms)
     : TcpClient(endpoint, terms.receive_bytes),
       context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free),
       tls_(nullptr, SSL_free) {
-  // Old versions need the level of security at which OpenSSL still offers them.
+  // OpenSSL offers old versions of TLS only at this level of security.
   SSL_CTX_set_security_level(context_.get(), 0);
   SSL_CTX_set_min_proto_version(context_.get(), terms.version_min);
   SSL_CTX_set_max_proto_version(context_.get(), terms.version_max);

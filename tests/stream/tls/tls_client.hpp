@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of TLS that uses OpenSSL on a blocking socket. Its calls fail if nothing happens for as
-// long as `patience`.
+// A client of TLS that uses OpenSSL on a blocking socket. Its calls fail if nothing happens for
+// `patience`.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace starling::stream {
 /// A connection without TLS on it.
 class TcpClient {
  public:
-  /// Connects. `receive_bytes`: of the system's buffer; 0: the system's choice.
+  /// Connects. `receive_bytes` is the size of the system's buffer; 0: the system's choice.
   explicit TcpClient(const std::string& endpoint, int receive_bytes = 0);
   ~TcpClient();
   TcpClient(const TcpClient&) = delete;
@@ -38,7 +38,7 @@ class TcpClient {
 };
 
 struct TlsTerms {
-  int version_min = 0;  ///< 0: what OpenSSL has
+  int version_min = 0;  ///< lowest version of TLS; 0: the lowest that OpenSSL has
   int version_max = 0;
   std::string protocols{};  ///< protocols of ALPN, each after a byte with its length
   int receive_bytes = 0;
@@ -51,19 +51,20 @@ class TlsClient : public TcpClient {
 
   /// Returns true if the handshake succeeds.
   bool shake_hands();
-  /// Returns why the last call has failed, as OpenSSL says it.
+  /// Returns OpenSSL's text about why the last call has failed.
   const std::string& why() const { return why_; }
 
   bool send(std::string_view bytes);
-  /// Returns what has come, and waits for the first byte; empty: the end, or an error.
+  /// Waits for bytes and returns them. Returns an empty text at the end or after an error.
   std::string receive();
-  /// Returns all that comes until the server ends TLS. `is_clean()` says how it has ended.
+  /// Returns all bytes that come until the server ends TLS. is_clean() then returns how TLS has
+  /// ended.
   std::string receive_to_end();
   /// Returns true if the end that was received was a close_notify.
   bool is_clean() const { return is_clean_; }
-  /// Sends a request and returns its whole answer, whose connection ends with it.
+  /// Sends a request and returns its whole answer, after which the server ends the connection.
   std::string get(std::string_view target);
-  /// Says that this side sends no more, and still reads.
+  /// Sends a close_notify: this side sends no more, but still reads.
   bool end_sending();
 
   std::string certificate_name() const;
@@ -80,7 +81,7 @@ class TlsClient : public TcpClient {
 
 /// Returns the text after the head of an answer.
 std::string body_of(const std::string& answer);
-/// Returns a request that the server answers and then ends the connection.
+/// Returns a request that makes the server end the connection after its answer.
 std::string request_of(std::string_view target);
 
 }  // namespace starling::stream

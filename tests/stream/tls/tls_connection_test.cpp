@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests one TlsConnection on the test's own loop and clock. Its client is one end of a pair of
-// local sockets, whose buffers are full at a size that does not depend on the network.
+// local sockets. When their buffers are full does not depend on the network.
 #include "starling/stream/tls/tls_connection.hpp"
 
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int handlers_max = 20'000;  ///< a connection that waits runs fewer
+constexpr int handlers_max = 20'000;  ///< more handlers than a connection runs before it waits
 
 class TlsConnectionTest : public testing::Test {
  protected:
@@ -63,7 +63,7 @@ class TlsConnectionTest : public testing::Test {
     plain_handle = -1;
   }
   /// Writes `size` bytes as HttpServer does, and then closes its side. Returns false if the buffers
-  /// are full before.
+  /// fill up first.
   bool answer_and_close(std::size_t size) {
     const std::string answer(size, 'x');
     std::size_t sent = 0;
@@ -108,8 +108,8 @@ class TlsConnectionTest : public testing::Test {
   std::unique_ptr<SSL, decltype(&SSL_free)> tls{nullptr, SSL_free};
 };
 
-// The buffers are full in another step each time: at a rest of the answer, at a rest of a record,
-// or at the close_notify.
+// With each size, the buffers fill up in another step: while a part of the answer is left, while a
+// part of a record is left, or at the close_notify.
 TEST_F(TlsConnectionTest, AClientThatDoesNotReadIsWaitedForAndThenCutWhereverItsBuffersAreFull) {
   int waited = 0;
   bool is_full = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what load_tls() says about files that it cannot use.
+// Tests the errors of load_tls() for files that it cannot use.
 #include "starling/stream/tls/tls_context.hpp"
 
 #include <stdexcept>

@@ -36,9 +36,9 @@ class TlsFolder {
 
   /// Replaces cert.pem by a certificate that `key` signs, for 127.0.0.1 and localhost.
   void write_certificate(const CertificateTerms& terms, const TlsKey& key) const;
-  /// Replaces cert.pem as above, and key.pem by that key.
+  /// Replaces cert.pem by such a certificate, and key.pem by `key`.
   void write(const CertificateTerms& terms, const TlsKey& key = new_tls_key()) const;
-  /// `password`: empty, or what encrypts the key.
+  /// Writes a file with the key, which is encrypted if `password` is not empty.
   void write_key(const std::string& name, const TlsKey& key, std::string password = {}) const;
   void write_text(const std::string& name, const std::string& text, unsigned mode = 0600) const;
   std::string text_of(const std::string& name) const;

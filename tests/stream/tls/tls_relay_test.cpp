@@ -61,7 +61,7 @@ bool send_all(Tcp::socket& socket, std::string_view bytes) {
   return true;
 }
 
-/// Returns what comes, at most `size_max` bytes, until the other side ends.
+/// Returns the bytes that come until the other side ends, but at most `size_max` bytes.
 std::string received_of(Tcp::socket& socket, std::size_t size_max = SIZE_MAX) {
   std::string all;
   std::array<char, 16384> part{};
@@ -192,7 +192,7 @@ TEST(TlsRelayTest, AHandshakeThatDoesNotEndIsCutInTime) {
   const TcpClient partial(world.endpoint());
   Tcp::socket plain_of_partial = world.accept();
   EXPECT_TRUE(partial.send_plain(client_hello().substr(0, 100)));
-  const TcpClient unfinished(world.endpoint());  // never answers the server's part
+  const TcpClient unfinished(world.endpoint());  // does not go on with the handshake
   Tcp::socket plain_of_unfinished = world.accept();
   EXPECT_TRUE(unfinished.send_plain(client_hello()));
   for (const TcpClient* each : {&silent, &partial, &unfinished})
@@ -229,7 +229,7 @@ TEST(TlsRelayTest, AClientThatOnlyIsSilentStays) {
   TlsClient client(world.endpoint());
   Tcp::socket plain = world.accept();
   ASSERT_TRUE(client.shake_hands()) << client.why();
-  // Another connection shows that these times have passed.
+  // The end of another connection shows that the limits of time have passed.
   const TcpClient silent(world.endpoint());
   Tcp::socket plain_of_silent = world.accept();
   EXPECT_TRUE(silent.is_ended_by_server());

@@ -53,7 +53,7 @@ class TlsServer : public testing::Test {
 
   TlsFolder folder;
   ServerOptions options = manual_options();
-  std::unique_ptr<RunningServer> plain;  ///< the same without TLS
+  std::unique_ptr<RunningServer> plain;  ///< the same server without TLS
   std::unique_ptr<RunningServer> server;
   std::string endpoint;
 };
@@ -255,7 +255,7 @@ TEST_F(TlsServer, AReloadOfBadFilesLeavesTheOldCertificate) {
   folder.write_text("key.pem", "damaged");
   server->reload_keys();
   folder.write_certificate({.name = "second"}, new_tls_key());
-  folder.write_key("key.pem", new_tls_key());  // of another certificate
+  folder.write_key("key.pem", new_tls_key());  // the key of another certificate
   server->reload_keys();
   EXPECT_THAT(answer_of("/healthz"), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(certificate_name(), "first");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the clients of HTTP, events and WebSockets, which know no TLS, talk to a server that speaks
-// only TLS: whatever comes to the tunnel's endpoint goes on through Asio's stream of TLS.
+// Lets clients without TLS (HTTP, events and WebSockets) talk to a server that has only TLS. Passes
+// their bytes on through Asio's stream of TLS.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@ namespace starling::stream {
 
 class TlsTunnel {
  public:
-  /// `server`: where the server listens for TLS.
+  /// `server` is the server's endpoint for TLS.
   explicit TlsTunnel(const std::string& server);
   ~TlsTunnel();
 
-  /// Where plain bytes are taken.
+  /// Returns the endpoint for plain bytes.
   std::string endpoint() const;
 
  private:

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 constexpr const char* broken_rules = "starling_http_socket_broken_rules_total";
 const protocol::View everything_shown{.rectangle = {-10, -10, 1000, 1000}};
 
-/// Returns a frame of a client. Its mask is zeros, so the bytes are as they are.
+/// Returns a frame of a client. Its mask is zero, so its payload is sent unchanged.
 std::string masked(int first_byte, const std::string& payload) {
   std::string frame{static_cast<char>(first_byte)};
   if (payload.size() < 126) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which states the mirror of positions is said to have, while ticks come faster than the feed
-// walks through the table of objects.
+// Tests the states that PositionFeed reports for its mirror of positions, while ticks come faster
+// than the feed walks through the table of objects.
 #include "starling/stream/websocket/position_feed.hpp"
 
 #include <memory>

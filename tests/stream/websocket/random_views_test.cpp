@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random changes in each space: a client of a view holds what GetObjects gives for its rectangle,
-// with positions within half a quantum, while objects enter, leave, are removed, expire and get
-// slots of others, and while the view changes.
+// Tests random changes in each space. A client of a view holds the objects that GetObjects gives
+// for the view's rectangle, with positions within half a quantum. Meanwhile objects enter, leave,
+// are removed, expire and get slots of others, and the view changes.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -29,7 +29,7 @@ class RandomViews : public testing::TestWithParam<Space> {
     if (GetParam() != Space::wgs84) options.processor.space.origin = {1000, -500, 0};
     options.processor.objects.tombstone_ttl_us = step_us;  // so that slots are soon used again
     options.processor.objects.object_ttl_us = 20 * step_us;
-    options.http_sockets.copied_rows_max = 15;  // so that the table is also read instead
+    options.http_sockets.copied_rows_max = 15;  // so few that the table is sometimes read instead
     options.pages.burst = 1'000'000;
     return options;
   }

@@ -33,8 +33,8 @@ std::string handshake_with(const std::string& fields) {
          fields + "\r\n";
 }
 
-/// Returns a frame whose length has the shortest form. The mask is zeros, so the bytes are as they
-/// are.
+/// Returns a frame whose length has the shortest form. Its mask is zero, so its payload is sent
+/// unchanged.
 std::string frame_of(int first_byte, const std::string& payload) {
   std::string frame{static_cast<char>(first_byte)};
   if (payload.size() < 126) {
@@ -47,13 +47,13 @@ std::string frame_of(int first_byte, const std::string& payload) {
   return frame + std::string(4, '\0') + payload;
 }
 
-/// Returns the head of a frame whose length has 64 bits, of which `top_byte` is the first.
+/// Returns the head of a frame with a length of 64 bits. `top_byte` is the length's first byte.
 std::string long_frame(int top_byte) {
   return std::string("\x82\xFF", 2) + static_cast<char>(top_byte) + std::string(7, '\0') +
          std::string(4, '\0');
 }
 
-/// Returns the code of the close frame at the end of what the server has sent; 0: there is none.
+/// Returns the code of the close frame at the end of the server's bytes, or 0 if there is none.
 unsigned close_code_of(const std::string& sent) {
   const std::size_t begin = sent.find("\r\n\r\n");
   if (begin == std::string::npos) return 0;
@@ -81,7 +81,7 @@ class RawFrames : public testing::Test {
   std::string exchange(const std::string& bytes) {
     return http_exchange(server.endpoints().http, bytes);
   }
-  /// Returns a counter as /metrics has it.
+  /// Returns a counter of /metrics, or -1 if it is not there.
   double metric(const std::string& name) {
     const std::string page = "\n" + http_get(server.endpoints().http, "/metrics");
     const std::size_t at = page.find("\n" + name + " ");

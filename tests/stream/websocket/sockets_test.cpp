@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a WebSocket carries beside views: replies are those of the commands endpoint, and Follow
-// brings what a subscriber of the results socket gets. Also the limits of views, and the ends.
+// Tests what a WebSocket carries besides views. Replies are those of the commands endpoint, and
+// Follow brings the messages of the results socket. Also tests the limits of views, and the ends of
+// sockets.
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -142,7 +143,7 @@ TEST_F(Sockets, FollowBringsWhatASubscriberGets) {
 TEST_F(Sockets, AnEndFollowBehindAFollowEndsIt) {
   ASSERT_TRUE(client.put_stream({.name = "riders"}));
   ASSERT_TRUE(client.put_queries({"riders", {nearest_to(5, 3, 10, 0)}}));
-  // Both come with one read of the server. Masks of zeros leave the bytes as they are.
+  // The server gets both requests with one read. Masks of zeros leave the payloads unchanged.
   std::string frames;
   for (const protocol::SocketBody& asked : {protocol::SocketBody(protocol::Follow{"riders"}),
                                             protocol::SocketBody(protocol::EndFollow{"riders"})}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of a WebSocket stops to read, as a browser's page does that the user has suspended. It
-// costs the server at most 16 MiB, and no other client a tick.
+// Tests a client of a WebSocket that stops reading, like a browser's page that is suspended. It
+// costs the server at most 16 MiB, and no other client loses a tick.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -33,7 +33,8 @@ const protocol::View everything_moves{.rectangle = {-10, -10, 1000, 1000},
                                       .bytes_per_s = 1'000'000'000,
                                       .objects_max = protocol::View::most_objects};
 
-/// Returns the bytes that the system keeps of what the server has sent on this connection.
+/// Returns how many bytes the system still keeps of those that the server has sent on this
+/// connection.
 std::size_t unsent_bytes(SocketClient& socket) {
   const auto& connection = boost::beast::get_lowest_layer(socket.stream()).socket();
   std::ifstream table("/proc/net/tcp");
@@ -105,7 +106,7 @@ class StalledSocket : public ProgramTest {
     }));
   }
 
-  /// Reads the messages of a view up to that of the last tick.
+  /// Reads the messages of a view up to the message of the last tick.
   void read_view(SocketClient& socket) const {
     for (Tick tick{}; tick < last_tick;) {
       const SocketBytes message = socket.next_other();
@@ -162,7 +163,7 @@ class StalledSocket : public ProgramTest {
 };
 
 TEST_F(StalledSocket, CostsAtMost16MiBAndNoSubscriberATick) {
-  // Others do the same first, so that what the server needs for them does not count.
+  // Another client does the same first, so that the memory for one client does not count.
   SocketClient reader(endpoint("http"));
   ASSERT_EQ(reader.connect(), 101u);
   tick();
@@ -183,7 +184,7 @@ TEST_F(StalledSocket, CostsAtMost16MiBAndNoSubscriberATick) {
   ASSERT_FALSE(stalled.reply(stalled.ask(protocol::Follow{"riders"})).empty());
   ASSERT_FALSE(stalled.reply(stalled.ask(everything_moves)).empty());
   read_all_objects(stalled);
-  // From here on it reads nothing, and asks for more.
+  // From here on `stalled` reads nothing, and asks for more.
   ask_much(stalled, session);
   std::size_t most_bytes = 0;
   std::size_t most_unsent = 0;

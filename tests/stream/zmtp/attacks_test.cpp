@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks on the commands and results endpoints by peers without a key: claimed identities,
-// unfinished messages, half-open connections, topics without number, and replies that are never
-// read.
+// Tests attacks on the commands and results endpoints by peers without a key: claimed identities,
+// unfinished messages, half-open connections, endless topics, and replies that are never read.
 #include <string>
 #include <vector>
 
@@ -34,7 +33,7 @@ PlainConnection shaken(const std::string& endpoint, const std::string& type,
                        const std::string& identity = "") {
   PlainConnection peer(endpoint);
   peer.send(plain_greeting() + plain_ready(type, identity));
-  peer.receive(64 + 2 + (type == "SUB" ? 26 : 28));  // the server is an XPUB or a ROUTER
+  peer.receive(64 + 2 + (type == "SUB" ? 26 : 28));  // the server's READY names XPUB or ROUTER
   return peer;
 }
 
@@ -42,7 +41,7 @@ TEST(Attacks, AnIdentityThatAPeerClaimsIsNoName) {
   EchoServer server;
   zmq::context_t context;
   std::vector<PlainConnection> peers;
-  // libzmq numbers its peers from this number on, which its ROUTER aborts at.
+  // libzmq numbers its peers from here on. Its ROUTER aborts if a peer claims such a number.
   constexpr std::uint32_t first = 1'804'289'383;
   for (std::uint32_t number = 0; number < 300; ++number) {
     std::string identity(1, '\0');
@@ -55,7 +54,7 @@ TEST(Attacks, AnIdentityThatAPeerClaimsIsNoName) {
   }
   peers.push_back(shaken(server.socket->endpoint(), "DEALER", std::string(255, 'i')));
   EXPECT_TRUE(is_answered(context, server));
-  // Two peers of one identity are two peers.
+  // Two peers that claim the same identity stay two peers.
   PlainConnection one = shaken(server.socket->endpoint(), "DEALER", "twin");
   PlainConnection two = shaken(server.socket->endpoint(), "DEALER", "twin");
   one.send(long_frame(0, "one"));
@@ -177,7 +176,7 @@ TEST(Attacks, RepliesToManyWhoDoNotReadHaveOneBudgetAndWhoReadsIsAnswered) {
     for (int count = 0; count < 20; ++count) ASSERT_TRUE(peers.back().send(request));
   }
   ASSERT_TRUE(comes_true([&] { return server.requests == 160; }));
-  // Each peer may have one reply, and all have 16 MiB beyond that.
+  // Each peer may have one reply, and all peers together have 16 MiB beyond that.
   EXPECT_LE(server.socket->reply_bytes(), 25 * mebibyte);
   EXPECT_TRUE(is_answered(context, server));
 }

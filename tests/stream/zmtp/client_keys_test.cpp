@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the C++ client and subscriber with the keys of a server: they work with the right key, and
-// tell at once what is wrong with another one.
+// Tests the C++ client and subscriber with the keys of a server. They work with the right key, and
+// report at once what is wrong with another key.
 #include <atomic>
 #include <chrono>
 #include <optional>

@@ -112,7 +112,7 @@ TEST_P(Clients, AHeartbeatOfTheClientIsAnswered) {
   if (GetParam().is_encrypted) keys.apply(socket);
   socket.connect(server.socket->endpoint());
   zmq::message_t event;
-  // A machine that stands still for a second may cost a connection, but not one after the other.
+  // A machine that stands still for a second may end one connection, but not several in a row.
   constexpr int parts_max = 4;  // two for each connection that ended
   for (int parts = 0; events.recv(event); ++parts)
     ASSERT_LT(parts, parts_max) << "the client has missed its answers";

@@ -116,7 +116,7 @@ class PlainConnection {
     ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     ::close(std::exchange(descriptor_, -1));
   }
-  /// Returns what comes until `count` bytes are there, or the server closes, or 30 s pass.
+  /// Returns the bytes that come until there are `count`, the server closes, or 30 s pass.
   std::string receive(std::size_t count) {
     std::string bytes;
     while (bytes.size() < count && waits(30'000)) {
@@ -127,7 +127,7 @@ class PlainConnection {
     }
     return bytes;
   }
-  /// Returns whether the server closes the connection within `ms`. Skips what it sends before.
+  /// Returns whether the server closes the connection within `ms`. Skips bytes that come before.
   bool is_closed_within(int ms) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
     std::array<char, 4096> bytes;
@@ -155,7 +155,7 @@ inline std::string plain_greeting(char minor = 1, std::string_view mechanism = "
   return bytes;
 }
 
-/// A frame of the given flags (1: more, 4: command), with its size in eight bytes.
+/// Returns a frame with these flags (1: more, 4: command). Its size has eight bytes.
 inline std::string long_frame(int flags, const std::string& body,
                               std::optional<std::uint64_t> size = {}) {
   std::string bytes(1, static_cast<char>(flags | 2));

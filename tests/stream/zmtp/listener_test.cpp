@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a listener outlives what goes wrong with a connection, and lets in many clients that
-// come at once.
+// Tests that a listener survives the faults of a connection, and lets in many clients that come at
+// once.
 #include "starling/stream/zmtp/listener.hpp"
 
 #include <stdexcept>
@@ -19,7 +19,7 @@ namespace {
 using zmtp::Connection;
 using zmtp::Fault;
 
-/// An endpoint that fails at the request "fail".
+/// An endpoint that throws at a request of four bytes, such as "fail".
 struct FailingTraffic final : zmtp::Traffic {
   bool take_room(Connection&, std::size_t) override { return true; }
   void return_room(Connection&, std::size_t) override {}

@@ -15,7 +15,7 @@
 namespace starling::stream::zmtp {
 namespace {
 
-/// Writes down what a session says.
+/// Notes what a session passes on, as text.
 struct Notes final : SessionSink {
   void answer(std::shared_ptr<const WireMessage> message) override { answers.push_back(message); }
   bool take_room(std::size_t bytes) override {
