@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters: a rider asks for the nearest taxis that are free, have room for a wheelchair, are within
-// 500 m, and were heard of within the last 30 seconds. A filter acts before the limit k. Exits with
-// 0 if the lists are the expected ones.
+// 500 m, and have sent an update within the last 30 seconds. A filter acts before the limit k.
+// Exits with 0 if the lists are the expected ones.
 #include <cstdint>
 #include <exception>
 #include <iostream>
@@ -81,7 +81,7 @@ int main() {
     taxis.put(14, 20 * second_us, 400, wheelchair);
     taxis.put(15, 20 * second_us, 600, wheelchair);
     const std::string first = taxis.tick(20 * second_us);
-    const std::string later = taxis.tick(40 * second_us);  // taxi 13 is unheard of for 40 s
+    const std::string later = taxis.tick(40 * second_us);  // taxi 13 has sent no update for 40 s
     taxis.set_occupied(14, 41 * second_us);
     const std::string last = taxis.tick(42 * second_us);
     std::cout << "at 20 s:" << first << "\nat 40 s:" << later << "\nat 42 s:" << last << '\n';

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three taxis, of which taxi 12 moves between two ticks. Each tick prints the lists that it
-// changed.
+// Taxi 12 of three taxis moves between two ticks. Each tick prints the lists that it changed.
 #include <iostream>
 
 #include <starling/starling.hpp>

@@ -65,7 +65,8 @@ static void move(starling_engine* engine, int64_t now_us) {
 }
 
 /* Turns each bird whose list has changed towards the middle of its neighbours. The neighbours of
- * list i are the entries offsets[i] to offsets[i + 1]. Returns how many lists were whole. */
+ * list i are the entries offsets[i] to offsets[i + 1]. Returns the number of lists with
+ * NEIGHBORS neighbours. */
 static uint64_t steer(const starling_result* result) {
   starling_lists lists = {0};
   uint64_t whole = 0;

@@ -77,7 +77,7 @@ static int read_lists(const starling_result* result) {
   return is_expected;
 }
 
-/* Waits for at most 100 events. Gaps and restarts of the server are mended inside. */
+/* Waits for at most 100 events. The library itself handles gaps and restarts of the server. */
 static int await_list(starling_subscription* subscription) {
   int is_expected = 0, events;
   for (events = 0; events < 100 && !is_expected; ++events) {
@@ -85,7 +85,7 @@ static int await_list(starling_subscription* subscription) {
     starling_result* result;
     check(starling_subscription_next(subscription, /*timeout_ms=*/1000, &event, &result));
     if (*event.obstacle) fprintf(stderr, "watch: %s\n", event.obstacle);
-    if (result != NULL) is_expected = read_lists(result); /* of a snapshot or a tick */
+    if (result != NULL) is_expected = read_lists(result); /* the lists of a snapshot or a tick */
     check(starling_result_destroy(result));
   }
   return is_expected;

@@ -44,7 +44,7 @@ extern "C" {
     ) -> i32;
 }
 
-/// Returns the sentence of the call of this thread that failed last.
+/// Returns the error of this thread's last failed call.
 fn last_sentence() -> String {
     let mut error: Error = unsafe { std::mem::zeroed() };
     error.size = std::mem::size_of::<Error>();
