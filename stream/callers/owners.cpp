@@ -33,6 +33,7 @@ TagOwner Owners::tag_owner(const Caller& caller) const {
 NameTable::Teller Owners::name_teller(const Caller& caller) {
   const std::uint64_t session = caller.head.session;
   const Principal& principal = *caller.principal;
+  names_of_ended_session_ = 0;
   std::uint64_t& taken = has_keys_                     ? accounts_.of(principal.id).names
                          : sessions_.contains(session) ? sessions_.taken(session).names
                                                        : names_of_ended_session_;

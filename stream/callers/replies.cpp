@@ -105,7 +105,8 @@ void Replies::send_after(const Caller& caller, const protocol::Frame& frame,
   const Journal* const journal = log_.journal();
   if (journal == nullptr) return send(caller, frame);
   const std::uint64_t place = (journal->places().*place_of)(tick);
-  if (!journal->commits().is_durable(place) && journal->commits().is_full()) return refuse_without_room(caller);
+  if (!journal->commits().is_durable(place) && journal->commits().is_full())
+    return refuse_without_room(caller);
   sender_.send_when_durable(caller.peer, frame, place);
 }
 
