@@ -8,7 +8,7 @@ MODEL = "gpu/vectors/methods/cordeiro_2023/sbq_method.cu"
 
 STEPS = [
     (1, [
-        after("knn/vectors/searcher.hpp", "  sbq,          ///< Cordeiro 2023\n",
+        before("knn/vectors/searcher.hpp", "  sbq, ",
               "  toy,          ///< a toy\n"),
     ]),
     (2, [

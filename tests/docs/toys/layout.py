@@ -36,7 +36,7 @@ TEST(ToyLayout, TimesAreMilliseconds) {
                 "geojson, porto, gtfs, toy, starling-lonlat,"),
     ]),
     (4, [
-        before("tests/apps/trace_layouts.py", "# One file for each object.\n", '''\
+        before("tests/apps/trace_layouts.py", "LAYOUTS = [ais, ", '''\
 def toy(maker):
     rows = maker.rows(step_us=1000)
     header = ["toy", "toy_ms", "toy_north", "toy_east"]
@@ -46,7 +46,7 @@ def toy(maker):
 
 
 '''),
-        replace("tests/apps/trace_layouts.py", "LAYOUTS = [ais, ", "LAYOUTS = [toy, ais, "),
+        replace("tests/apps/trace_layouts.py", "ais_2025, ais_danish", "toy, ais_2025, ais_danish"),
     ]),
     (5, [
         before("tests/replay_oracle/traces.py", "READERS = {", '''\

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A toy limit, with a row of the metrics that shows its use."""
 
-from toys.edits import after, before
+from toys.edits import before
 
 SECTION = "Add a flag of the program"
 PARAGRAPH = "A limit"
 
 STEPS = [
     (1, [
-        after("stream/operation/options.hpp", """\
-  std::size_t searches_max = 64;       ///< GetNeighbors requests that wait or are answered
-""", """\
+        before("stream/operation/options.hpp", "  std::size_t searches_max = 64;", """\
   std::size_t toys_max = 100;          ///< a toy's limit
 """),
     ]),
