@@ -93,7 +93,7 @@ CpuFacts describe_cpu();
 
 /// What `starling info` shows about the library with the cuda engine.
 struct CudaFacts {
-  std::string library;     ///< path of the library, or the paths that were searched
+  std::string library;     ///< the path, with a note if unusable; or the paths searched
   std::string exchange{};  ///< how several GPUs merge lists; empty if the library cannot be used
 };
 CudaFacts describe_cuda();

@@ -29,9 +29,9 @@ __global__ void vector_read_rate_kernel(const float4* groups, std::uint64_t coun
 }
 
 /// Each thread computes `rounds` * `chains` steps (see DeviceRates) in registers. Grid of any size.
-/// A chain is one sum. Each step uses the sum of the next chain, so no step can be computed before
-/// its round. `start` is about 2^-20, so sums stay small and do not become subnormal. `sink` is as
-/// in vector_read_rate_kernel.
+/// There are `chains` sums. Each step adds to one sum a term made from the next sum, which changes
+/// in every round, so the compiler cannot move steps out of the loop. `start` is about 2^-20, so
+/// sums stay small and do not become subnormal. `sink` is as in vector_read_rate_kernel.
 template <unsigned chains>
 __global__ void vector_step_rate_kernel(unsigned rounds, float start, float* sink) {
   float sums[chains];

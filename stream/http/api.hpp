@@ -67,8 +67,8 @@ class HttpApi {
   void replied(PrincipalId principal, std::span<const std::byte> frame) {
     gateway(principal).replied(frame);
   }
-  /// Returns the gateway that sends the principal's requests of the wire. All of them share one
-  /// session, which the server ends when it is idle.
+  /// Returns the principal's gateway, which sends wire requests to the server. All requests of one
+  /// principal share one session. The server ends an idle session.
   WireGateway& gateway(PrincipalId principal);
   /// Returns WireGateway::reply_owner() of the gateway that takes a reply now.
   std::shared_ptr<const void> reply_owner() const;

@@ -146,7 +146,6 @@ class SessionTable {
   /// Forgets the idle sessions and returns them.
   std::vector<Forgotten> expire(std::int64_t now_us);
 
-  /// The result of admit().
   struct Admission {
     enum class Kind : std::uint8_t {
       fresh,       ///< the number is `expected`: call begin(), and later answered()

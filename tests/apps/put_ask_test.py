@@ -63,7 +63,8 @@ class PutAskTest(ServerCase):
         self.assertEqual(len(lines), 2)
 
     def test_an_exact_distance_given_back_keeps_its_object(self):
-        # Rounded to long double and then to float64, these texts become smaller numbers.
+        # Rounding the distances below to long double first and then to float64 gives smaller numbers than
+        # rounding them once.
         self.serve()
         self.put(text="id,x,y\n1,4.17,1.27\n2,4.42,0.22\n3,4.61,2.71\n4,5.10,4.64\n")
         here = ["ask", "--x", "0", "--y", "0"]

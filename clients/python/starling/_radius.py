@@ -57,7 +57,7 @@ class RadiusFilter:
         return metric.engine in ("l2", "l1", "chebyshev", "cosine")
 
     def find(self, queries: Any, radius: float, first_row: Optional[int]) -> Optional[RadiusLists]:
-        """Returns what `within` returns; None if there is no bound."""
+        """Returns what `within` returns, or None if the radius is negative or the rounding has no bound."""
         reach = self._reach(queries, radius)
         if reach is None:
             return None
@@ -78,7 +78,8 @@ class RadiusFilter:
         return join(parts)
 
     def _reach(self, queries: Any, radius: float) -> Optional[float]:
-        """Returns the larger radius, for the search by the index; None if there is no bound."""
+        """Returns the larger radius, for the search by the index, or None if `radius` is negative or there is no
+        bound."""
         queries_bound = self._bound(queries)
         if radius < 0 or queries_bound is None or self._points_bound is None:
             return None

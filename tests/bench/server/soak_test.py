@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a server for ten minutes at 70 % of its capacity: its memory and the 99th percentile of its answers
-do not grow. Run by ctest, as a slow test, with the path of the program as the only argument."""
+"""Runs a server for ten minutes at 70 % of its capacity. Checks that its memory and the 99th percentile of its
+latency hardly grow. Run by ctest, as a slow test, with the path of the program as the only argument."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares starling's estimators with scikit-learn, and runs its checks, if it is installed. Tests them alone
-if it is not."""
+"""If scikit-learn is installed, compares starling's estimators with it and runs scikit-learn's estimator checks.
+Otherwise tests the estimators alone."""
 
 import os
 import pickle

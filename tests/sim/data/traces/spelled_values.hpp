@@ -16,7 +16,7 @@ namespace starling::sim {
 /// A decimal number as digits. Its value does not depend on its spelling.
 struct Decimal {
   bool is_negative = false;
-  std::string digits;        ///< more digits than `decimals`
+  std::string digits;        ///< all digits, without the point; one at least before it
   std::size_t decimals = 0;  ///< the number of digits after the point
 
   std::string plain(char mark = '.') const;
