@@ -29,7 +29,7 @@ enum class ErrorCode : std::uint16_t {
   sequence_gap,        ///< the sequence number is beyond the session's next number
   sequence_forgotten,  ///< the request was applied before, but its reply is no longer kept
   out_of_credit,       ///< the session has no credit left for its rows or bytes
-  busy,                ///< a bounded queue of the server is full; try again
+  busy,                ///< a bounded queue of the server, or its log's disk, is full; try again
   not_manual,          ///< AdvanceTick to a server whose ticks follow the wall clock
   tau_too_early,       ///< AdvanceTick to a time before the last tick's
   tick_failed,         ///< the engine failed; the old lists stay valid

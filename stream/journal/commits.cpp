@@ -8,7 +8,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "starling/stream/journal/record_layout.hpp"
+#include "starling/stream/journal/records.hpp"
 
 namespace starling::stream {
 

@@ -15,7 +15,6 @@
 #include "starling/log/segment.hpp"
 #include "starling/stream/journal/kept_options.hpp"
 #include "starling/stream/journal/record_codec.hpp"
-#include "starling/stream/journal/record_layout.hpp"
 
 namespace starling::stream {
 

@@ -3,8 +3,7 @@
 
 from toys.edits import before
 
-SECTION = "Add a flag of the program"
-PARAGRAPH = "A limit"
+SECTION = "Add a limit"
 
 STEPS = [
     (1, [
@@ -12,7 +11,7 @@ STEPS = [
   std::size_t toys_max = 100;          ///< a toy's limit
 """),
     ]),
-    (2, [
+    (3, [
         before("stream/operation/limit_table.cpp", """\
     {.name = "snapshots-max",
 """, """\
@@ -22,12 +21,12 @@ STEPS = [
      .field = field([](auto& options) -> auto& { return options.toys_max; })},
 """),
     ]),
-    (3, [
+    (4, [
         before("docs/limits.md", "| `--snapshots-max` |",
                "| `--toys-max` | Objects that a toy counts | server | 100 | nothing happens "
                "| `starling_limit` and `starling_limit_used` |\n"),
     ]),
-    (5, [
+    (7, [
         before("stream/metric_table.cpp", """\
     {.source = [](From from) { return as_double(from.server.commands->reply_bytes()); },
 """, """\
@@ -37,4 +36,4 @@ STEPS = [
     ]),
 ]
 
-LEFT_OUT = {4: "the test reads the table"}
+LEFT_OUT = {2: "the toy limits nothing", 5: "nothing reaches it", 6: "no client needs it"}

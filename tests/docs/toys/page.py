@@ -23,19 +23,12 @@ class Page:
         self.has_header_rule = HEADER_RULE in general
         self.has_cmake_rule = CMAKE_RULE in general
 
-    def steps(self, section, paragraph=None):
-        """Returns the files that each step names, by its number. In a paragraph each file is a step."""
+    def steps(self, section):
+        """Returns the files that each step names, by its number."""
         if section not in self.sections:
             raise ToyError(f"docs/HACKING.md no longer has the section '{section}'")
-        text = self.sections[section]
-        if paragraph is None:
-            items = re.findall(r"^(\d+)\. (.*(?:\n +.*)*)", text, re.MULTILINE)
-            return {int(number): files_in(item) for number, item in items}
-        found = re.search(rf"^\*\*{re.escape(paragraph)}\*\*.*(?:\n.+)*", text, re.MULTILINE)
-        if found is None:
-            raise ToyError(f"docs/HACKING.md no longer has the paragraph '{paragraph}' in '{section}'")
-        files = list(dict.fromkeys(files_in(found[0])))
-        return {number: [file] for number, file in enumerate(files, 1)}
+        items = re.findall(r"^(\d+)\. (.*(?:\n +.*)*)", self.sections[section], re.MULTILINE)
+        return {int(number): files_in(item) for number, item in items}
 
     def names(self, edit, files):
         """Returns whether one of the files, or a rule for all changes, leads to the edit."""
@@ -52,7 +45,7 @@ class Page:
         """Raises ToyError unless the toy takes the page's steps in order, and touches only their files."""
         about = f"\"{toy.SECTION}\" of docs/HACKING.md"
         both = f"bring tests/docs/toys/{name}.py and docs/HACKING.md up to date"
-        steps = self.steps(toy.SECTION, getattr(toy, "PARAGRAPH", None))
+        steps = self.steps(toy.SECTION)
         taken = [number for number, _ in toy.STEPS]
         if taken != sorted(set(taken)):
             raise ToyError(f"the toy '{name}' does not take the steps of {about} in order: {taken}")
