@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of the log that messages and answers wait for. Journal passes on what it appends.
+// The places of the log that messages, answers and snapshots wait for. Journal reports each record
+// that it appends. TickMessages and Replies read the places.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace starling::stream {
 
 class AnswerPlaces {
  public:
-  /// `ticks_under_way` ticks had begun and not finished when the log was read.
+  /// `ticks_under_way` is the number of ticks that had begun and not finished when the log ended.
   void begin(std::uint64_t ticks_under_way) { under_way_ = ticks_under_way; }
 
   // `end` is the place after the record. All records before `durable` are on the disk.
@@ -33,34 +34,34 @@ class AnswerPlaces {
 
   bool is_tick_under_way() const { return under_way_ > 0; }
 
-  /// The place after the mark of a tick. 0 if the mark has been on the disk since a later tick
-  /// began.
+  /// The place after the mark of a tick; 0: the mark was on the disk when a later tick began.
   std::uint64_t end_of_mark(Tick tick) const {
     const auto mark = std::ranges::find(marks_, tick, &std::pair<Tick, std::uint64_t>::first);
     return mark == marks_.end() ? 0 : mark->second;
   }
-  /// The place after all records that the messages and lists of the last finished tick follow from:
-  /// its mark, changes of streams, and the failures of earlier ticks, which would succeed after a
-  /// restart without their records.
+  /// The place that the messages and lists of the last finished tick wait for. It stands after the
+  /// tick's mark, after all changes of streams, and after the ends of all failed ticks: a failed
+  /// tick would succeed after a restart if the log lost its end.
   std::uint64_t end_of_messages(Tick tick) const {
     return std::max(end_of_mark(tick), messages_.end_of_changes());
   }
-  /// The place that a snapshot of a stream waits for. The snapshot lacks the queries that were
-  /// removed, or have ended, since its tick: a subscriber would miss them if these changes were
-  /// lost.
+  /// The place that a snapshot of a stream waits for. The snapshot already lacks the queries that
+  /// were removed, or have ended, since its tick. If the log lost these changes, the queries would
+  /// come back, and a subscriber would miss them.
   std::uint64_t end_of_snapshot(Tick tick) const {
     const std::uint64_t end_of_marks = marks_.empty() ? 0 : marks_.back().second;
     return std::max({end_of_messages(tick), end_of_queries_, end_of_marks});
   }
-  /// The place that the messages of the last finished tick carry. It depends on the records alone,
-  /// so that a log that runs again gives the same.
+  /// The place that the messages of the last finished tick carry. It follows from the records
+  /// alone, so a log that runs again gives the same place.
   std::uint64_t of_messages() const { return messages_.of_messages(); }
 
  private:
-  std::deque<std::pair<Tick, std::uint64_t>> marks_;  ///< sorted by tick, with their ends
+  /// Each tick with the place after its mark, sorted by tick.
+  std::deque<std::pair<Tick, std::uint64_t>> marks_;
   MessagePlaces messages_;
   std::uint64_t end_of_queries_ = 0;  ///< the place after the last change of queries
-  std::uint64_t under_way_ = 0;       ///< number of ticks
+  std::uint64_t under_way_ = 0;       ///< number of ticks that have begun and not finished
 };
 
 }  // namespace starling::stream

@@ -14,10 +14,11 @@ namespace starling::stream {
 
 namespace {
 
-/// While less than this is free of the buffer, no further change is applied. More than the records
-/// of the updates that are applied together.
+/// No further change is applied while the buffer has fewer free bytes than this. The records of the
+/// updates that are applied together need less.
 constexpr std::uint64_t behind_bytes = std::uint64_t{32} << 20;
-/// More than the records of a new session, and of all that end at one moment.
+/// Sessions begin and end while the buffer has at least this many free bytes. The records of a new
+/// session, and of all sessions that end at one moment, need less.
 constexpr std::uint64_t session_bytes = std::uint64_t{8} << 20;
 
 }  // namespace
@@ -46,7 +47,7 @@ void Commits::begin(std::unique_ptr<log::Writer> writer) {
     group_commit_->start();
 }
 
-/// Runs on the thread of the commits.
+/// Called on the thread that makes the commits.
 void Commits::failed(const std::string& sentence) {
   const std::string text = "the log in " + options_.folder + " cannot be written: " + sentence +
                            ". The server stops, and what it has not acknowledged may be lost";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server's log has on the disk, what waits for it, and whether the log takes more. Journal
-// appends through it; replies and the messages of ticks wait for it. The commits run on a thread of
-// log::GroupCommit, which reports to the loop.
+// Appends records to a server's log, runs functions when records are on the disk, and says whether
+// the log takes more. Journal appends through Commits; replies and the messages of ticks wait here.
+// A thread of log::GroupCommit makes the commits, and reports to the loop.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 
 namespace starling::stream {
 
-/// Only the loop calls the functions. A place is the number of a record that has not come yet: all
-/// records before it are meant.
+/// Only the loop calls the functions. A place is the number of a record, and stands for all records
+/// before that one. The record itself may come later.
 class Commits {
  public:
   /// `options` must outlive the commits.
@@ -53,14 +53,15 @@ class Commits {
   bool is_full() const { return full_.has_value(); }
   /// Why the log takes no changes now; std::nullopt: it does.
   std::optional<std::string> refusal() const;
-  /// The same for the begin and the end of a session, which do not wait while is_behind().
+  /// Why the log cannot take the begin or the end of a session now; std::nullopt: it can.
+  /// is_behind() does not hold sessions back, so their records need room of their own.
   std::optional<std::string> refusal_of_session() const;
   /// Whether the log has failed. The server ends then, and acknowledges nothing more.
   bool has_failed() const { return group_commit_->has_failed(); }
   /// Whether so much waits for the disk that no further change should be applied.
   bool is_behind() const;
-  /// A function that is called when is_behind() or refusal() may have changed, or when records came
-  /// to the disk.
+  /// Sets the function that is called when is_behind() or refusal() may have changed, or when
+  /// records came to the disk.
   void watch(std::function<void()> changed) { changed_ = std::move(changed); }
 
   /// Number of commits since begin().
@@ -89,8 +90,9 @@ class Commits {
   std::function<void()> changed_;
   std::uint64_t count_ = 0;
   std::mutex failing_;
-  std::optional<std::string> failure_;              ///< guarded by failing_
-  std::unique_ptr<log::GroupCommit> group_commit_;  ///< ends first
+  std::optional<std::string> failure_;  ///< guarded by failing_
+  /// Declared last, so that its thread ends before the other members are destroyed.
+  std::unique_ptr<log::GroupCommit> group_commit_;
 };
 
 }  // namespace starling::stream

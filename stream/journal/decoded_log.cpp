@@ -20,7 +20,7 @@ constexpr std::uint64_t bytes_ahead_max = std::uint64_t{64} << 20;
 /// objects in several small groups are applied together.
 constexpr std::uint64_t part_bytes = std::uint64_t{4} << 20;
 
-/// The reading thread throws it when the records are not handled any more.
+/// RecordQueue::push throws it, and so ends the reading thread, when no records are taken any more.
 struct Stopped {};
 
 class RecordQueue {
@@ -45,9 +45,10 @@ class RecordQueue {
     changed_.notify_all();
     return part;
   }
-  /// Nothing more is pushed.
+  /// Call close() when nothing more is pushed. pop() then returns the parts that are left, and
+  /// nothing after them.
   void close() { set(is_closed_); }
-  /// Nothing more is popped.
+  /// Call stop() when nothing more is popped. push() then throws Stopped.
   void stop() { set(is_stopped_); }
 
  private:

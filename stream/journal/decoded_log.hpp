@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a log on a thread of its own, ahead of the thread that applies its records. Disk, hashes
-// and decoding then cost a start little time. Only journal.cpp uses it.
+// Reads a log on a thread of its own, ahead of the thread that applies its records, so that
+// reading, hashing and decoding cost a start little time. FoundLog calls it.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ using DecodedHandler = std::function<void(const DecodedRecords&)>;
 
 /// Reads as log::read_log does, and calls `handler` on the caller's thread, with parts of about 4
 /// MiB. When 64 MiB of the log are decoded and not handled yet, the reading waits. Throws what
-/// log::read_log, decode() and `handler` throw. By then `handler` may have had some of the records
-/// before; the last, unfinished part is dropped.
+/// log::read_log, decode() and `handler` throw. Before that, `handler` may have got some of the
+/// earlier records. The last, unfinished part is dropped.
 log::LogSummary read_decoded(log::Files& files, const log::LogRange& range,
                              const DecodedHandler& handler);
 
-/// The same without a thread, for simulations.
+/// Does the same on the caller's thread alone, for simulations.
 log::LogSummary read_decoded_here(log::Files& files, const log::LogRange& range,
                                   const DecodedHandler& handler);
 

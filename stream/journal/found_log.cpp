@@ -79,7 +79,8 @@ void FoundLog::look_at_all(const std::function<std::uint64_t()>& random) {
   if (summary.end) check_kept(summary.end->header.user);
   if (scan_.epoch()) epoch = scan_.epoch();
   if (!scan_.runs().empty()) runs_ = scan_.runs();
-  is_copy_ = log::is_copy(*files_, !runs_.empty());  // a log without runs is older than identities
+  // Versions that wrote no runs wrote no identity either.
+  is_copy_ = log::is_copy(*files_, !runs_.empty());
   is_epoch_new_ = !epoch || is_copy_;
   epoch_ = is_epoch_new_ ? random() : *epoch;
 }
@@ -87,7 +88,7 @@ void FoundLog::look_at_all(const std::function<std::uint64_t()>& random) {
 void FoundLog::check_kept(const std::vector<std::byte>& user) const {
   const std::string old(reinterpret_cast<const char*>(user.data()), user.size());
   if (old == kept_) return;
-  kept_options_from(old);  // says so if the log has options of a later version
+  kept_options_from(old);  // throws if the log has options of a later version
   throw std::runtime_error("the log in " + options_.folder +
                            " was written with other options: " + difference(old, kept_) +
                            "; start with the old ones, or with another folder");

@@ -62,7 +62,8 @@ void Journal::recover(const std::function<void(std::span<const JournalRecord>)>&
         options_.folder);
   if (found_.is_epoch_new()) append(EpochRecord{found_.epoch()});
   begin_run();
-  // A copy must not get its identity before it has its new epoch.
+  // A copy gets its identity only when its new epoch is on the disk. Otherwise, after power loss in
+  // between, the next start would not recognize the copy and would keep the old epoch.
   if (!is_new)
     commits_.when_durable(found_.is_copy() ? end() : 0, [this] { found_.write_identity(); });
 }
@@ -139,7 +140,7 @@ void Journal::know(std::uint32_t principal, std::string_view name) {
   known_principals_.insert(principal);
 }
 
-/// A snapshot stands for a place where no tick is under way.
+/// A snapshot may stand only for records after which no tick is under way.
 void Journal::make_snapshot_if_due() {
   if (places_.is_tick_under_way() || !wants_pause()) return;
   schedule_.begin_one();

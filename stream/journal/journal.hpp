@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a server: reads it at the start, and takes records from the loop. ServerCore owns it;
-// RequestLog and Ticker append to it.
+// Reads the log of a server at the start, and then appends the loop's records to it. ServerLog owns
+// the journal. RequestLog, Requests and the parts of Ticker append to it.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +41,10 @@ class Journal {
 
   /// Gives all records after the snapshot to `apply`, in order, cuts a torn tail, and begins to
   /// take records. Call it once, before anything is appended. Throws as FoundLog::explain() does,
-  /// and what `apply` throws; the log is then as before.
+  /// and what `apply` throws. If `apply` throws, the log stays unchanged.
   void recover(const std::function<void(std::span<const JournalRecord>)>& apply);
 
-  // Each appends a record. What waits for it waits for end().
+  // Each append() appends one record. A function that depends on the record must wait for end().
   template <class Record>
   void append(const Record& record) {
     record_.clear();
@@ -57,7 +57,7 @@ class Journal {
   /// Appends the mark of a tick, and asks for a commit at once.
   void append(const TickBegunRecord& record);
   void append(const TickFinishedRecord& record);
-  /// Appends a PrincipalRecord, if this run has appended none for the number.
+  /// Appends a PrincipalRecord, unless this run has already appended one for the number.
   void know(std::uint32_t principal, std::string_view name);
   /// The place after the last record.
   std::uint64_t end() const { return commits_.end(); }
@@ -80,9 +80,10 @@ class Journal {
     std::uint64_t free_bytes = 0;       ///< free bytes of the folder's file system
     std::uint64_t waiting_records = 0;  ///< number of records that are not on the disk yet
     std::uint64_t commits = 0;          ///< number of commits since the start
-    std::optional<std::int64_t> full_us{};  ///< time without room on the disk; none: it has room
-    std::uint64_t snapshot_bytes = 0;       ///< bytes of the last snapshot
-    std::uint64_t snapshots = 0;            ///< number of snapshots made since the start
+    /// How long the disk has been full; std::nullopt: it has room.
+    std::optional<std::int64_t> full_us{};
+    std::uint64_t snapshot_bytes = 0;  ///< bytes of the last snapshot
+    std::uint64_t snapshots = 0;       ///< number of snapshots made since the start
     std::uint64_t snapshots_failed = 0;
   };
   Counts counts() const;
@@ -100,9 +101,9 @@ class Journal {
   FoundLog found_;
   AnswerPlaces places_;
   SnapshotSchedule schedule_;
-  RecordBytes record_;  ///< reused
+  RecordBytes record_;  ///< buffer that all append() calls use
   std::set<std::uint32_t> known_principals_;
-  Commits commits_;  ///< ends first
+  Commits commits_;  ///< declared last, so that its thread ends first
 };
 
 }  // namespace starling::stream

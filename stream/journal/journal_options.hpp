@@ -20,11 +20,11 @@ namespace starling::stream {
 
 enum class Durability : std::uint8_t {
   off,   ///< there is no log: a restart loses everything
-  tick,  ///< a reply waits for the next commit: one at each tick, and 10 ms later at most
-  sync,  ///< a reply waits for the next commit: one after the other, without pause
+  tick,  ///< a reply waits for the commit at the next tick, but at most about 10 ms
+  sync,  ///< a reply waits for the next commit, and commits follow each other without pause
 };
 
-/// The name of the value of --durability, such as "tick".
+/// Returns the value of --durability, such as "tick".
 std::string_view to_string(Durability durability);
 std::optional<Durability> durability_from_string(std::string_view text);
 
@@ -35,29 +35,31 @@ struct JournalOptions {
   std::uint64_t segment_bytes = std::uint64_t{256} << 20;  ///< bytes of one file of the log
   /// The most bytes of records that wait for the disk.
   std::uint64_t buffer_bytes_max = std::uint64_t{64} << 20;
-  std::uint64_t begin_bytes = log::GroupCommitOptions{}.begin_bytes;  ///< see there
-  // A snapshot is made when the records after the last one have more bytes than this and than the
-  // snapshot, or when the last one is older than this.
+  std::uint64_t begin_bytes = log::GroupCommitOptions{}.begin_bytes;  ///< see GroupCommitOptions
+  // A snapshot is made when the records after the last snapshot have more than tail_bytes_max bytes
+  // and more bytes than that snapshot, or when that snapshot is older than tail_age_max_us.
   std::uint64_t tail_bytes_max = std::uint64_t{1} << 30;
   std::int64_t tail_age_max_us = 3'600'000'000;
-  /// How far back the log can tell of the past at least. Older snapshots and segments are removed.
-  /// 0: all before the last snapshot is.
+  /// The log can answer questions about at least this much of the past. Older snapshots and
+  /// segments are removed. 0: everything before the last snapshot is removed.
   std::int64_t keep_us = 0;
   std::int64_t retry_us = 60'000'000;  ///< pause between a snapshot that failed and the next try
-  /// Makes the engine for snapshots, which are made beside the server. Empty: there are none, and
-  /// the log grows.
+  /// Makes the engines that make snapshots and answer questions about the past, beside the server.
+  /// Empty: the server does neither, and the log grows.
   std::function<std::unique_ptr<Engine>(const SpaceOptions& space)> make_engine{};
-  /// Opens the folder, to write or to read beside the writer. Tests give one that fails.
+  /// Opens the folder, either to write, or to read it beside the writer. Tests pass a simulated
+  /// disk.
   std::function<std::unique_ptr<log::Files>(const std::string& folder, log::FolderUse use)> open =
       log::open_folder;
 
-  /// completed() sets it to the clock of the server. Any thread.
+  /// completed() sets it to ServerOptions::wall_now_us. Any thread may call it.
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
 
-  /// Sees to it that GroupCommit::step() is called when a commit is due. Empty: a thread does.
+  /// Must arrange that GroupCommit::step() is called whenever a commit is due. Empty: a thread of
+  /// GroupCommit calls it.
   std::function<void(log::GroupCommit&)> run_commits{};
 
-  /// A simulation runs commits itself, and everything else on its one thread too.
+  /// A simulation sets run_commits, and runs everything on one thread.
   bool has_threads() const { return !run_commits; }
   bool is_on() const { return !folder.empty() && durability != Durability::off; }
 };

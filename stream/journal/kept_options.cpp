@@ -57,7 +57,8 @@ std::string readable_value(const std::string& value) {
                            ", which this program does not know; use a later version of Starling");
 }
 
-/// The values of the lines, each of which must be whole.
+/// Reads the values of the lines. Refuses a value that has more characters than its number and
+/// unit.
 class Values {
  public:
   explicit Values(const std::string& text) : lines_(lines_of(text)) {}
@@ -83,7 +84,7 @@ class Values {
       refuse(flag, value);
     return number;
   }
-  /// Refuses lines that are not one of the flags.
+  /// Refuses a line with a flag that is not in `flags`.
   void check_known(const std::vector<std::string>& flags) const {
     for (const auto& [name, value] : lines_)
       if (std::ranges::find(flags, name) == flags.end()) refuse(name, value);

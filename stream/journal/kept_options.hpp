@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that a log keeps: what it holds means something else under other values. Each file of
-// the log has them in its header, as lines such as "--space=planar2".
+// The options that a log keeps, because its records would mean something else under other values.
+// The header of each file of the log has them, as lines such as "--space=planar2".
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,15 @@ struct KeptOptions {
 };
 
 std::string to_text(const KeptOptions& options);
-/// Throws std::runtime_error, with a sentence, if a line is not one of to_text().
+/// Throws std::runtime_error, with a sentence, if a line is missing or is not one that to_text()
+/// writes.
 KeptOptions kept_options_from(const std::string& text);
 
 /// Returns the lines of to_text() as a person reads them: "--object-ttl=90s", not "90000000us".
 std::string readable_text(const std::string& text);
 
-/// Returns the options that differ, such as "--space was planar2 and is planar3"; empty: none does.
+/// Returns the options that differ, such as "--space was planar2 and is planar3"; empty: all are
+/// equal.
 std::string difference(const std::string& old_text, const std::string& new_text);
 
 }  // namespace starling::stream

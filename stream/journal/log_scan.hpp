@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must be known of a log before its records are applied: its epoch, which ticks need not be
-// searched again, and where no tick is under way.
+// searched again, and where no tick is under way. FoundLog, LogRun and make_snapshot() use it.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,16 @@ class LogScan {
   /// The last run and those before it, the newest first; empty if no record has one.
   const std::vector<protocol::Run>& runs() const { return runs_; }
   const std::set<Tick>& failed_ticks() const { return failed_; }
-  /// The first tick that must be searched when the log is applied: the last one that finished
-  /// without an error. If the log lacks the reply to a tick, the last good tick before it must be
-  /// searched, too, because a reply counts the lists that changed. 0: all must be searched.
+  /// Returns the first tick that must be searched when the log is applied; 0: all must be searched.
+  /// It is the last tick that finished without an error. If the log lacks the reply to a tick, the
+  /// last good tick before that tick must be searched, too, because the reply counts the lists that
+  /// changed.
   Tick first_needed_tick() const;
-  /// Returns the last tick before this one that did not fail, or 0.
+  /// Returns the last tick before `tick` that did not fail; 0: there is none.
   Tick last_good_tick_before(Tick tick) const;
   /// How many ticks have begun and not finished.
   std::uint64_t ticks_under_way() const { return under_way_; }
-  /// The number after the last record that left no tick under way. 0: each record left one.
+  /// The last place at which no tick is under way; 0: a tick is under way after every record.
   std::uint64_t clean_end() const { return clean_end_; }
 
  private:

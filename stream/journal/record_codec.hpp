@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns records into payloads of the log and back. All numbers are little endian, and a text or an
-// array follows its length. Only journal.cpp and recovery use it.
+// array follows its length. RequestLog, the journal, recovery and apps/journal use it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class UnknownRecord : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Encoded bytes that grow. Reused from record to record, so that encoding allocates nothing.
+/// A buffer to which encode() appends. It is reused from record to record, so that encoding
+/// allocates nothing.
 using RecordBytes = std::vector<std::byte>;
 
 void encode(const EpochRecord& record, RecordBytes& out);
@@ -39,7 +40,7 @@ void encode(const TickBegunRecord& record, RecordBytes& out);
 void encode(const TickFinishedRecord& record, RecordBytes& out);
 void encode(const PublishedRecord& record, RecordBytes& out);
 
-// The type of a record whose place in the log means nothing to Journal.
+// Only records whose places Journal does not note have this function.
 inline log::RecordType record_type_of(const EpochRecord&) {
   return record_type::epoch;
 }
@@ -62,7 +63,7 @@ inline log::RecordType record_type_of(const PublishedRecord&) {
   return record_type::published;
 }
 
-/// The fields of a RequestRecord but its change. `reply` is the frame that was sent.
+/// The fields of a RequestRecord without its change. `reply` is the frame that was sent.
 struct RequestNote {
   std::uint64_t session = 0;
   std::uint64_t sequence = 0;
@@ -73,8 +74,8 @@ struct RequestNote {
 /// `change` holds an encoded change. It is empty if the request changed nothing.
 void encode(const RequestNote& note, std::span<const std::byte> change, RecordBytes& out);
 
-// These encode a change from the rows of a request. Rows whose status says that they were rejected
-// are left out; late rows stay.
+// These functions encode what a request changes. They leave out rows with a status that rejects
+// them, and keep late rows.
 void encode_change(const protocol::RowSet<ObjectUpdate>& set,
                    std::span<const UpdateStatus> statuses, RecordBytes& out);
 void encode_change(const protocol::VectorRowSet& set, std::span<const UpdateStatus> statuses,
@@ -85,7 +86,8 @@ void encode_change(const protocol::RowSet<ObjectRemoval>& set,
                    std::span<const UpdateStatus> statuses, RecordBytes& out);
 void encode_change(std::string_view stream, const protocol::RowSet<QueryDefinition>& set,
                    std::span<const QueryStatus> statuses, RecordBytes& out);
-/// An id or a name was accepted if its reason is RowReason::none.
+/// This function and the next one encode only ids and names with RowReason::none. All others were
+/// rejected.
 void encode_change(const protocol::RemoveQueries& request,
                    std::span<const protocol::RowReason> reasons, RecordBytes& out);
 void encode_change(const protocol::PutNames& request, std::span<const protocol::RowReason> reasons,
@@ -94,12 +96,12 @@ void encode_change(const protocol::PutStream& request, RecordBytes& out);
 void encode_change(const protocol::RemoveStream& request, RecordBytes& out);
 /// Returns whether an encoded change puts or removes a stream.
 bool is_of_stream(std::span<const std::byte> change);
-/// The same for queries.
+/// Returns whether an encoded change puts or removes queries.
 bool is_of_queries(std::span<const std::byte> change);
 
 /// Returns the reply as a frame, without request id and sequence number.
 protocol::Frame frame_of(const SequencedReply& reply);
-/// Returns the reply in a frame; std::nullopt if it holds none that this program knows.
+/// Returns the reply in a frame; std::nullopt if the frame has no reply that this program knows.
 std::optional<SequencedReply> reply_in(std::span<const std::byte> frame);
 
 /// Throws UnknownRecord if this program does not know the type or the version of the record.

@@ -37,7 +37,8 @@ class RecordReader {
     point.z = get<std::int32_t>();
     return point;
   }
-  /// Returns a count of rows, each of which has at least `row_bytes`.
+  /// Reads the number of rows that follow. Refuses the record if it has fewer than `row_bytes`
+  /// bytes for each row.
   std::uint32_t count(std::size_t row_bytes) {
     const auto rows = get<std::uint32_t>();
     if (rows > rest_.size() / row_bytes) refuse();

@@ -38,7 +38,7 @@ void put_point(RecordBytes& out, const LatticePoint& point) {
   put(out, point.z);
 }
 
-/// Returns where the count of rows that follow is written, when it is known.
+/// Leaves room for a count of rows that is not known yet. Returns its place for set_count().
 std::size_t put_count_later(RecordBytes& out) {
   put(out, std::uint32_t{0});
   return out.size() - sizeof(std::uint32_t);
@@ -54,7 +54,7 @@ bool is_kept(QueryStatus status) {
   return status == QueryStatus::accepted;
 }
 
-/// Calls put_row(index) for each row that is kept, after their count.
+/// Writes the number of rows that are kept, and calls put_row(index) for each of these rows.
 template <class Status, class PutRow>
 void put_rows(RecordBytes& out, std::span<const Status> statuses, const PutRow& put_row) {
   const std::size_t place = put_count_later(out);

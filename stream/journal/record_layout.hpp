@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the encoder and the decoder of records must agree on. Only they include this file.
+// The numbers and the layout that the encoder and the decoder of records share. They are part of
+// the log's format.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ inline constexpr std::uint8_t has_tags_bit = 1;
 inline constexpr std::uint8_t has_label_bit = 2;
 inline constexpr std::uint8_t has_value_bit = 4;
 
-/// An update of an object on 33 bytes.
+/// An update of an object in 33 bytes, without padding.
 #pragma pack(push, 1)
 struct PackedObject {
   std::uint64_t id;

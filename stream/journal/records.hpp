@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server writes to its log: one struct for each type of record. A record says what was
-// done, with all that was decided by clocks, limits and rights, so that applying it again needs
-// none of them. RequestLog and Ticker write records; recovery reads them.
+// done, with everything that clocks, limits and rights decided, so that it can be applied again
+// without them. RequestLog and Ticker write records; recovery reads them.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ inline constexpr log::RecordType tick_begun{6};
 inline constexpr log::RecordType tick_finished{7};
 inline constexpr log::RecordType published{8};
 inline constexpr log::RecordType request{9};
-inline constexpr log::RecordType run{33};  ///< sections of snapshots have the numbers between
+inline constexpr log::RecordType run{33};  ///< 10 to 32 are sections of snapshots
 }  // namespace record_type
 
 /// The version of all payloads that this code writes and reads.
@@ -58,7 +58,7 @@ struct SessionOpenedRecord {
   std::uint64_t session = 0;
   std::uint32_t principal = 0;
   std::uint64_t first_sequence = 1;
-  std::uint64_t replaced = 0;  ///< the session that gave way to it; 0: none did
+  std::uint64_t replaced = 0;  ///< the logged session that gave way to this one; 0: there is none
 };
 
 struct SessionEndedRecord {
@@ -74,20 +74,21 @@ struct LeasesMovedRecord {
 struct TickBegunRecord {
   Tick tick{};
   std::int64_t tau_us = 0;
-  // The request that asked for the tick. No tick of the wall clock has one: session is 0.
+  // The request that asked for the tick. A tick of the wall clock has session 0.
   std::uint64_t session = 0;
   std::uint64_t sequence = 0;
   std::uint64_t body_hash = 0;
 };
 
-/// The tables took a tick's result: slots and names of what it removed are free from here on.
+/// The tables took a tick's result. From here on, the slots and names of everything that the tick
+/// removed are free.
 struct TickFinishedRecord {
   Tick tick{};
   std::string error;  ///< empty, or why the tick failed
 };
 
-/// The hash of all messages of a tick, XXH3 of their frames in the order of publication. Says what
-/// was published; nothing follows from it.
+/// The hash of all messages of a tick: XXH3 of their frames in the order of publication. LogRun
+/// compares it with the messages of a tick that runs again. Recovery ignores it.
 struct PublishedRecord {
   Tick tick{};
   std::uint32_t messages = 0;
@@ -110,7 +111,7 @@ struct TagsChange {
 struct RemovalsChange {
   std::vector<ObjectRemoval> rows;
 };
-/// Queries that were accepted, with absolute leases.
+/// Queries that were accepted. Their leases are times, not durations.
 struct QueriesChange {
   std::string stream;
   std::vector<QueryDefinition> rows;
@@ -137,7 +138,7 @@ using Change = std::variant<std::monostate, ObjectsChange, VectorsChange, TagsCh
                             RemovalsChange, QueriesChange, QueryRemovalsChange, NamesChange,
                             StreamChange, StreamRemovalChange>;
 
-/// A request was applied, and this is its reply.
+/// A request that was applied, its reply, and what it changed.
 struct RequestRecord {
   std::uint64_t session = 0;
   std::uint64_t sequence = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the server makes the next snapshot of its log. Journal asks it after each record.
+// Decides when the server makes the next snapshot of its log. Journal calls is_due() after records
+// and before ticks.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +21,21 @@ class SnapshotSchedule {
     std::uint64_t bytes = 0;
     std::int64_t since_us = 0;  ///< time of the last snapshot, or of the log's begin
   };
-  /// A function that begins to make a snapshot which stands for all records before `place`. They
-  /// are on the disk, and no tick is under way there. ended() must be called later.
+  /// A function that begins to make a snapshot of all records before `place`. These records are on
+  /// the disk, and no tick is under way at `place`. When the snapshot is made or has failed,
+  /// ended() must be called.
   using Make = std::function<void(std::uint64_t place)>;
 
   /// `options` must outlive the schedule.
   explicit SnapshotSchedule(const JournalOptions& options) : options_(options) {}
 
-  /// `snapshot_bytes` are those of the snapshot that the log begins with; 0: it has none.
+  /// `snapshot_bytes` is the size of the snapshot that the log begins with; 0: it begins without
+  /// one.
   void begin(const Tail& tail, std::uint64_t snapshot_bytes) {
     tail_ = tail;
     snapshot_bytes_ = snapshot_bytes;
   }
-  /// Without this function, no snapshot is due.
+  /// Sets the function that make() calls. Without it, no snapshot is due.
   void make_with(Make make) { make_ = std::move(make); }
   void appended(std::uint64_t bytes) { tail_.bytes += bytes; }
 
@@ -53,7 +56,8 @@ class SnapshotSchedule {
   const JournalOptions& options_;
   Make make_;
   Tail tail_;
-  /// The bytes of the tail that the snapshot under way stands for; std::nullopt: none is.
+  /// The bytes of the tail that the snapshot under way stands for; std::nullopt: no snapshot is
+  /// under way.
   std::optional<std::uint64_t> bytes_of_snapshot_;
   std::optional<std::int64_t> failed_us_;  ///< time of the last snapshot, if it failed
   std::uint64_t snapshot_bytes_ = 0;
