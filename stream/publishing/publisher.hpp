@@ -33,9 +33,9 @@ class Publisher {
   Publisher(std::uint64_t epoch, Space space) : epoch_(epoch), space_(space) {}
 
   std::uint64_t epoch() const { return epoch_; }
-  /// For a log that is run again: later messages have this epoch.
+  /// Sets the epoch of later messages, for a log that runs again.
   void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
-  /// Later messages are of this run of the log.
+  /// Sets the run of the log that later messages carry.
   void set_run(const protocol::Run& run, std::uint64_t run_before) { at_ = {run, run_before, 0}; }
 
   /// Call open() when a new stream is put. A stream that is put again keeps its numbers, if no tick
@@ -43,8 +43,8 @@ class Publisher {
   /// stream that was removed before, so that the numbers of one name never fall.
   void open(StreamId stream);
 
-  /// Returns one plan for each stream that the report has. The messages follow from what is before
-  /// `place` of the log. Call plan() once for each tick, in order.
+  /// Returns one plan for each stream that the report has. The messages follow from the records
+  /// before `place` of the log. Call plan() once for each tick, in order.
   std::vector<StreamPlan> plan(const TickReport& report, const QueryTable& queries,
                                std::uint64_t place);
   /// Takes plans that are no longer needed. The next ones use their memory.
@@ -55,7 +55,7 @@ class Publisher {
   std::uint64_t sequence(StreamId stream, Tick tick) const;
   /// Returns how many messages the stream has had up to tick `tick`.
   std::uint64_t message_count(StreamId stream, Tick tick) const;
-  /// Returns a number that differs from the one of an earlier stream with the same StreamId.
+  /// Returns a number that no earlier stream with the same StreamId had.
   std::uint64_t opening(StreamId stream) const { return numbers(stream).opening; }
 
   struct Numbers {
@@ -63,7 +63,7 @@ class Publisher {
     std::uint64_t before = 0;      ///< the number before that of the first message
     std::uint64_t first_tick = 0;  ///< the tick of the first message; 0: it has not come
   };
-  /// All that the numbers of later messages follow from.
+  /// The state that the numbers of later messages follow from.
   struct State {
     std::vector<Numbers> numbers;  ///< [StreamId]
     std::uint64_t last_opening = 0;
@@ -76,7 +76,7 @@ class Publisher {
   Numbers numbers(StreamId stream) const;
 
   std::uint64_t epoch_;
-  protocol::RunPlace at_;  ///< the run, and no place
+  protocol::RunPlace at_;  ///< the run; its `place` stays 0
   Space space_;
   State state_;
   std::vector<StreamPlan> spare_;

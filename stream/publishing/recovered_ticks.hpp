@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the ticks of a log again, one after the other, and waits for each. In a server, Ticker owns
-// it and gives it the results that come during recovery.
+// RecoveredTicks and passes it the results that come during recovery.
 #pragma once
 
 #include <condition_variable>
@@ -15,10 +15,12 @@
 
 namespace starling::stream {
 
-/// Where the engine's results wait. Shared with the engine, which may outlive the server.
+/// The results of the engine that were not taken yet. The engine's result handler shares them,
+/// because the engine may outlive the server.
 class RecoveredResults {
  public:
-  /// Engine: keeps the result, and returns true, while results are to be kept.
+  /// A thread of the engine calls keep(). Takes the result and returns true, or returns false if
+  /// results are not kept now.
   bool keep(std::unique_ptr<TickResult>& result);
   void set_keeping(bool is_keeping);
   /// Returns when the engine has room.
@@ -39,17 +41,17 @@ class RecoveredTicks {
   explicit RecoveredTicks(Processor& processor)
       : processor_(processor), results_(std::make_shared<RecoveredResults>()) {}
 
-  /// The handler of the engine's results gives them to it.
+  /// The engine's result handler must pass each result to them.
   const std::shared_ptr<RecoveredResults>& results() const { return results_; }
 
   /// Begins the tick, after waiting until the engine has room.
   void begin(std::int64_t tau_us);
   /// Waits for the result of the oldest tick that was begun, and finishes the tick. If `error` is
-  /// not empty, the tick failed when it was logged, and the tables learn no result now either.
-  /// Throws std::runtime_error if the tick fails now and did not fail then.
+  /// not empty, the tick failed when it was logged, and fails with this error again. Throws
+  /// std::runtime_error if the tick fails now and did not fail then.
   TickReport finish(const std::string& error);
-  /// The same for a tick that was under way when the log ended. If it fails now, the report says
-  /// so.
+  /// Finishes the oldest tick that was under way when the log ended, after waiting for its result.
+  /// If the tick fails now, the report has the error.
   TickReport finish_open();
   /// From now on, results are not kept.
   void end() { results_->set_keeping(false); }
@@ -59,7 +61,7 @@ class RecoveredTicks {
 
   Processor& processor_;
   std::shared_ptr<RecoveredResults> results_;
-  std::deque<std::uint64_t> objects_;  ///< alive, in each tick under way
+  std::deque<std::uint64_t> objects_;  ///< objects alive in each tick under way
 };
 
 }  // namespace starling::stream

@@ -42,7 +42,7 @@ class ResultSorting {
   std::function<void(std::int64_t)> sorted_;
   SlicedWork slices_;
   std::deque<Arrived> arrived_;  ///< sorted by tick
-  bool is_busy_ = false;         ///< a result is sorted, or waits for the tables
+  bool is_busy_ = false;         ///< a result is being sorted, or waits for the tables
 };
 
 }  // namespace starling::stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of finished ticks, from their plans to the results socket: a worker encodes those of
-// a large tick, and helpers share this work; then they wait for the log. Everything else runs on
-// the loop. Ticker owns it.
+// Takes the messages of finished ticks from their plans to the results socket. A worker and its
+// helpers encode the messages of a large tick. The messages then wait for the log. Everything else
+// runs on the loop. Ticker owns it.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ namespace starling::stream {
 /// Gets the messages of each tick, one for each plan, before they are sent.
 using PublishingHook =
     std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>;
-/// A function that is called after the tick's messages were passed to the results socket.
+/// A function that is called after the tick's messages were passed to the results socket, or were
+/// lost because memory ran out.
 using TickFinished = std::function<void(const TickOutcome&)>;
 
 /// Only the loop calls the functions.
@@ -44,12 +45,12 @@ class TickMessages {
     TickWatch& watch;
     PublishingHook publishing;
     unsigned encode_threads;  ///< at least 1
-    /// Called when publish() has ended for a tick.
+    /// Called when the messages of a tick were sent or lost.
     std::function<void()> ended;
   };
   explicit TickMessages(Parts parts);
 
-  /// Encodes and sends the messages of a finished tick. The ends of ticks keep their order.
+  /// Encodes and sends the messages of a finished tick. Ticks end in the order of the calls.
   void publish(const std::shared_ptr<TickReport>& report, TickTimeline timeline,
                TickFinished finished);
   /// The number of ticks whose messages were not passed to the results socket yet.

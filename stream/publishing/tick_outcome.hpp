@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finished tick tells: the reply to the request that asked for it, and the hash of the
-// messages that it has published, which the server's log keeps.
+// What follows from the report of a finished tick: the reply to the request that asked for the
+// tick, and the hash of the tick's messages, which the log keeps. TickMessages, TickRequests and
+// recovery use it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace starling::stream {
 
 struct TickOutcome {
   protocol::TickDone done;
-  std::string error;  ///< empty, or why the tick failed; the old lists then stay valid
+  std::string error;  ///< why the tick failed, and the old lists stay valid; empty: it succeeded
 };
 
 TickOutcome outcome_of(const TickReport& report);

@@ -23,12 +23,12 @@ void TickSchedule::stop() {
   timer_->cancel();
 }
 
-/// Returns the time for a tick. Only here does the time follow a step of the wall clock, so that
-/// leases move with it between two requests.
+/// Returns the time for a tick. The time follows a step of the wall clock only in this function,
+/// which also moves the leases, so that no request comes between the two.
 std::int64_t TickSchedule::time_of_tick() {
   const std::int64_t now_us = tables_.time().read();
   DisciplinedClock& wall = tables_.time().clock();
-  if (wall.is_behind_for_long()) tables_.settled();  // which may begin a long update
+  if (wall.is_behind_for_long()) tables_.settled();  // settled() may begin a long update
   const std::int64_t moved_us = tables_.is_free() ? wall.adopt() : 0;
   if (moved_us > 0) adopt_wall_clock(moved_us);
   if (const auto sentence = wall.sentence()) spdlog::warn("{}", *sentence);
@@ -57,15 +57,16 @@ void TickSchedule::due(std::int64_t due_us, std::int64_t cpu_used_ns) {
   const std::int64_t late_us = executor_.now_us() - due_us;
   const bool is_busy = ticks_.is_busy();
   const auto decision = clock_->poll(executor_.now_us(), time_of_tick(), is_busy);
-  // A tick that was due when the timer expired was skipped because another was under way.
+  // If another tick is under way, one skipped tick was skipped because of it. The late timer
+  // explains the other skipped ticks.
   const std::uint64_t missed =
       decision.overruns - std::min<std::uint64_t>(decision.overruns, is_busy ? 1 : 0);
   watch_.due({.begins = decision.begin_tau_us.has_value(),
               .skipped = decision.overruns,
               .missed = missed,
               .late_us = late_us,
-              // The loop only ever waits for the server's own threads. If work made it late, that
-              // work used processor time.
+              // The loop waits only for the server's own threads. If their work made the timer
+              // late, this work used processor time.
               .is_stalled = cpu_used_ns < late_us * 1000 / 2,
               .is_log_full = is_log_full()});
   if (!decision.begin_tau_us) return;

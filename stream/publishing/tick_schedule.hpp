@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When ticks begin: one each period, at the time of the server's clock, or on request. Ticker owns
-// it.
+// Decides when ticks of the wall clock begin: one each period, at the time of the server's clock.
+// Ticks on request begin in Ticker::advance() instead. Ticker owns it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class TickSchedule {
  public:
-  /// What the schedule asks of its ticker.
+  /// The functions of the ticker that the schedule calls.
   struct Ticks {
     std::function<bool()> is_busy;  ///< no tick may begin now
     std::function<void(std::int64_t tau_us)> begin;

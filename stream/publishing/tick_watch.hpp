@@ -21,20 +21,20 @@ class TickWatch {
   TickWatch(Executor& executor, Metrics& metrics, TickTrace* trace, std::int64_t period_us)
       : executor_(executor), metrics_(metrics), trace_(trace), overrun_log_(period_us) {}
 
-  /// Ticks that were due when the timer of the next one expired.
+  /// The ticks that were due when the timer of the schedule expired.
   struct Due {
     bool begins = false;        ///< one of them begins now
-    std::uint64_t skipped = 0;  ///< number of the others
-    std::uint64_t missed = 0;   ///< number of the skipped ones that the late timer explains
-    std::int64_t late_us = 0;   ///< time from which the timer is late
+    std::uint64_t skipped = 0;  ///< number of due ticks that do not begin
+    std::uint64_t missed = 0;   ///< number of skipped ticks that the late timer explains
+    std::int64_t late_us = 0;   ///< time by which the timer was late
     bool is_stalled = false;    ///< the system did not run the server meanwhile
-    bool is_log_full = false;   ///< no tick may begin, so that none counts as skipped
+    bool is_log_full = false;   ///< the log's disk is full, so no tick counts as skipped
   };
   void due(const Due& due);
 
-  /// The engine's result was taken. The log gets the tick's warning and its error.
+  /// Call it when the engine's result was taken. Writes the tick's warning and error to the log.
   void finished(const TickReport& report, std::int64_t begun_us, std::int64_t arrived_us);
-  /// The messages, of `bytes` in total, were passed to the results socket.
+  /// Call it when the messages, `bytes` bytes in all, were passed to the results socket.
   void published(const TickTimeline& timeline, std::uint64_t bytes);
   void failed(Tick tick, const std::string& error);
 

@@ -19,8 +19,9 @@ namespace starling::stream {
 
 namespace {
 
-// A tick begins only if fewer ticks have begun and are not sent yet: one whose rows are copied to
-// the device, one that is computed, one whose result is copied, and one that is encoded.
+// A tick begins only if fewer ticks than this have begun and are not sent yet. Four ticks can be
+// under way at once: the device gets the rows of one, computes one, and copies the result of one,
+// and one is encoded.
 constexpr std::size_t ticks_begun_max = 4;
 
 }  // namespace
@@ -69,8 +70,8 @@ class Ticker::State {
     tables_.prepare_tick(tau_us, [this, tau_us, mark]() mutable {
       is_preparing_ = false;
       Processor& processor = tables_.processor();
-      // The mark goes first. Once the engine has the tick, its threads may keep this thread off its
-      // core for the whole search.
+      // The mark is appended before the engine gets the tick, because the engine's threads may then
+      // keep this thread off its core for the whole search.
       if (journal_ != nullptr) {
         mark.tick = last_begun_ = Tick{to_number(std::max(last_begun_, processor.last_tick())) + 1};
         mark.tau_us = tau_us;
@@ -102,7 +103,7 @@ class Ticker::State {
     watch_.finished(*report, begun.begun_us, arrived_us);
     tables_.growth().set_engine_bytes(report->result->engine_bytes);
     if (!report->error.empty() && journal_ != nullptr)
-      journal_->commits().commit_now();  // the tick's message waits for it
+      journal_->commits().commit_now();  // the tick's messages wait for this record
     if (report->result->is_engine_lost)
       throw std::runtime_error("the engine is lost: " + report->error + "; start the server again");
     const TickTimeline timeline{.tick = report->tick,
@@ -125,8 +126,8 @@ class Ticker::State {
   TickSchedule schedule_;
   ResultSorting sorting_;
   std::deque<UnderWay> under_way_;  ///< sorted by tick
-  bool is_preparing_ = false;       ///< a tick is under way that the processor has not begun yet
-  Tick last_begun_{};               ///< the last tick that has begun; used with a log only
+  bool is_preparing_ = false;  ///< the tables prepare a tick that the processor has not begun yet
+  Tick last_begun_{};          ///< the last tick that has begun; used with a log only
   std::function<void()> on_idle_;
   TickMessages messages_;
   RecoveredTicks recovered_;

@@ -31,7 +31,7 @@ struct TickerOptions {
   std::optional<std::int64_t> period_us;  ///< std::nullopt: ticks only on request
   std::int64_t tau_step_max_us = 0;       ///< see ServerOptions; 0: no limit
   unsigned encode_threads = 1;            ///< at least 1
-  /// The server's log; null if it has none.
+  /// The server's log; null: the server has no log.
   Journal* journal = nullptr;
   PublishingHook publishing = [](const auto&, const auto&) {};
 };
@@ -48,9 +48,9 @@ class Ticker {
   void start();
 
   enum class Begun : std::uint8_t { begun, busy, tau_too_early, tau_too_late };
-  /// Begins a tick at `tau_us`, on request. `mark` tells the log which request asks for it; the
-  /// ticker adds the tick and its time. `finished` is called only if the tick begins, and in the
-  /// order of ticks.
+  /// Begins a tick at `tau_us`, on request. `mark` names the request in the log; the ticker adds
+  /// the tick and its time. `finished` is called only if the tick begins, and in the order of
+  /// ticks.
   Begun advance(std::int64_t tau_us, const TickBegunRecord& mark, TickFinished finished);
 
   /// Returns the number of finished ticks whose messages were not passed to the results socket yet.
@@ -58,8 +58,8 @@ class Ticker {
   /// Returns why the last tick failed; empty if the tick did not fail.
   const std::string& last_error() const;
 
-  /// For a server that starts with what its log holds: runs the log's ticks, and sends no message.
-  /// Nothing else may use the ticker until RecoveredTicks::end.
+  /// Runs the ticks of the log when a server starts with it. Sends no message. Nothing else may use
+  /// the ticker until RecoveredTicks::end.
   RecoveredTicks& recovered_ticks();
 
   /// Begins no further tick. Calls `idle` when all ticks that have begun are published, which may
