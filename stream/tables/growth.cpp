@@ -17,7 +17,8 @@ Growth::Growth(Executor& executor, MemoryBudget::Options options, Processor& pro
 bool Growth::let_grow(std::uint64_t bytes) {
   const std::int64_t now_us = executor_.now_us();
   budget_.expect(bytes);
-  // The engine takes the objects that are new since the last tick later, and may copy its arrays.
+  // The engine takes the objects that are new since the last tick at the next tick, and may then
+  // copy its arrays.
   constexpr std::uint64_t engine_bytes_per_object = 100;
   const std::uint64_t later_bytes =
       engine_bytes_ + processor_.engine().staging().births.size() * engine_bytes_per_object;

@@ -17,12 +17,12 @@ class Growth {
  public:
   Growth(Executor& executor, MemoryBudget::Options options, Processor& processor, NameTable& names);
 
-  /// Lets the tables grow if there is memory for `bytes` more, and otherwise not. Returns which.
-  /// Nothing else may use the processor.
+  /// Lets the tables grow if there is memory for `bytes` more bytes, and otherwise forbids it.
+  /// Returns whether they may grow. No other thread may use the processor meanwhile.
   bool let_grow(std::uint64_t bytes);
   /// Returns whether the last request that would add something found no memory for it.
   bool is_short() const { return is_short_; }
-  /// Memory ran out while the tables grew.
+  /// Call it when memory ran out while the tables grew.
   void ran_out() { is_short_ = true; }
 
   /// The memory, in bytes, of the engine's state and index after the last tick.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of the server and the order in which they change: updates of objects in groups, long
-// changes in slices, ticks in between. Requests and Ticker stand above it and ask it for their
-// turns. ServerCore owns it.
+// changes in slices, and ticks in between. Requests and Ticker change the tables through this
+// class. ServerCore owns it.
 #pragma once
 
 #include <cstdint>
@@ -37,36 +37,35 @@ class Tables {
   Tables(Executor& executor, const ProcessorOptions& processor, std::unique_ptr<Engine> engine,
          Options options);
 
-  /// Returns the processor, when no thread beside the loop uses it. It has then applied all updates
-  /// that came until now, and they are answered. Many updates, and a long change, are applied in
-  /// slices, so a part of them may be applied. Only is_free() tells whether the processor may be
-  /// changed.
+  /// Waits until no thread beside the loop uses the processor, and returns it. All updates that
+  /// came before are then applied and answered, unless updates or a long change are being applied
+  /// in slices. The processor may be changed only if is_free() is true.
   Processor& settled();
-  /// Returns the processor, for a caller whose turn it is.
+  /// Returns the processor without waiting, for a caller that has its turn.
   Processor& processor() { return processor_; }
   const Processor& processor() const { return processor_; }
-  /// Returns whether nothing is applied in slices.
+  /// Returns whether no change is being applied in slices.
   bool is_free() const { return !turns_.is_sliced(); }
   /// Returns whether no thread beside the loop uses the processor.
   bool is_at_rest() const { return !turns_.is_beside(); }
-  /// Returns false if a change is applied in slices, or if as many updates wait as are applied
-  /// together. No further change should come then.
+  /// Returns false if a change is being applied in slices, or if a full group of updates waits for
+  /// the thread beside the loop. No further change should come then.
   bool has_room() const;
 
-  /// Updates of objects, and when they are applied.
   UpdateGroups& updates() { return updates_; }
-  /// Returns whether updates wait, but fewer than should be applied together.
+  /// Returns whether updates wait and their group has room for more. Always false with one update
+  /// thread.
   bool takes_more_updates() const;
 
   /// Changes the tables in steps: see SlicedWork::start. No tick begins meanwhile.
   void slice(SlicedWork::Step step, std::function<void()> done) {
     turns_.slice(std::move(step), std::move(done));
   }
-  /// Prepares the tables for a tick at `tau_us`, and then calls `ready`, which begins the tick. It
-  /// may take several turns of the loop. No request changes the tables in between.
+  /// Prepares the tables for a tick at `tau_us`, and then calls `ready`, which begins the tick. The
+  /// preparation may take several turns of the loop, and no request changes the tables meanwhile.
   void prepare_tick(std::int64_t tau_us, std::function<void()> ready);
   /// Calls `finish`, which lets the tables take a tick's result. With a log, waits until no long
-  /// change is under way, because a change and a result have one order in the log.
+  /// change is under way, because the log has changes and results in one order.
   void when_free(std::function<void()> finish);
 
   const protocol::ServedSpace& space() const { return space_; }

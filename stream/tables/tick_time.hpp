@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's time: from when leases count, how far a requested tick may go, and how late an event
-// may be. Ticker moves it, and requests ask it.
+// The server's time: when leases begin to count, how far a requested tick may go, and which event
+// times lie too far in the future. TickSchedule moves the time forward, and requests read it.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ class TickTime {
   /// is tau of the last tick, or std::nullopt before the first tick.
   std::optional<std::int64_t> base_us();
   /// Returns the time from which the step of the next requested tick counts: tau of the last tick,
-  /// or before the first tick the wall clock's time.
+  /// or the wall clock's time before the first tick.
   std::int64_t step_base_us() const;
   /// Returns the latest event time that a row may have now.
   std::int64_t event_max_us();
 
-  /// Returns how often the wall clock was set, and by how many seconds it is ahead of the server's
-  /// time now. With manual ticks, both are 0.
+  /// The number of steps of the wall clock, and the seconds by which the wall clock is now ahead of
+  /// the server's time. With manual ticks, both functions return 0.
   std::uint64_t clock_steps() const { return is_manual() ? 0 : clock_.steps(); }
   double clock_offset_s() const;
 

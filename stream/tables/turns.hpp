@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who changes the tables, one after another: slices of a long change on the loop, or a group of
-// updates on the thread beside it. Tables owns it.
+// Gives each change of the tables its turn, one after another: slices of a long change on the loop,
+// or a group of updates on the thread beside it. Tables owns it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class Turns {
  public:
-  /// `has_room_again` is called when the last turn has ended.
+  /// `has_room_again` is called after each turn of the thread beside the loop, and when no change
+  /// in slices is left.
   Turns(Executor& executor, std::function<void()> has_room_again)
       : executor_(executor),
         has_room_again_(std::move(has_room_again)),
@@ -38,10 +39,10 @@ class Turns {
       has_room_again_();
     });
   }
-  /// Returns when the thread beside the loop is free.
+  /// Waits until the thread beside the loop is free.
   void settle() { beside_.settle(); }
 
-  /// Returns whether a change is applied in slices.
+  /// Returns whether a change is being applied in slices.
   bool is_sliced() const { return slices_.is_busy(); }
   /// Returns whether the thread beside the loop has a turn.
   bool is_beside() const { return beside_.is_busy(); }

@@ -18,13 +18,14 @@ using protocol::VectorRowSet;
 // More rows at once would keep ticks and other requests waiting for too long.
 constexpr std::size_t rows_at_once_per_thread = 8192;
 
-// Nor do more requests, each of which is answered on the loop.
+// More requests at once would also keep ticks waiting for too long, because the loop answers each
+// request.
 constexpr std::size_t requests_at_once = 256;
 
-// Nor do more bytes, so that the records of a group find room in the log.
+// With more bytes at once, the records of a group might not fit in the buffer of the log.
 constexpr std::size_t bytes_at_once = std::size_t{16} << 20;
 
-// What a new object takes, about, in the table and in the engine.
+// About the memory that a new object takes in the table and in the engine.
 constexpr std::uint64_t memory_bytes_per_row = 200;
 
 // More rows at once are applied in slices, so that they hold neither the loop nor what waits for
@@ -32,7 +33,7 @@ constexpr std::uint64_t memory_bytes_per_row = 200;
 constexpr std::size_t rows_unsliced_max_per_thread = 4 * rows_at_once_per_thread;
 constexpr std::size_t rows_per_step_per_thread = 1024;
 
-// Fewer rows are applied sooner than they are handed to another thread.
+// Fewer rows take less time to apply than to hand to another thread.
 constexpr std::size_t rows_beside_min = 4096;
 
 ObjectBatch batch_of(const RowSet<ObjectUpdate>& set, std::int64_t time_us_max,
@@ -111,7 +112,7 @@ void UpdateGroups::apply() {
     turns_.start_beside([this, group] { apply_all(*group); },
                         [this, group] {
                           end(*group);
-                          apply();  // which came meanwhile
+                          apply();  // the updates that came meanwhile
                         });
   }
 }
@@ -126,7 +127,7 @@ void UpdateGroups::slice(const std::shared_ptr<Group>& group) {
                });
 }
 
-/// Applies the next rows. Returns whether they were the last ones, or memory ran out.
+/// Applies the next rows. Returns true if they were the last rows, or if memory ran out.
 bool UpdateGroups::apply_some(Group& group) {
   const std::int64_t since_us = turns_.now_us();
   try {
@@ -164,7 +165,7 @@ void UpdateGroups::apply_rows_of(Group& group) {
   ++group.next_update;
 }
 
-/// May run beside the loop, so it uses nothing but the group and the processor.
+/// May run beside the loop, so it uses only the group, the processor and the clock.
 void UpdateGroups::apply_all(Group& group) {
   GroupOutcome& outcome = group.outcome;
   outcome.since_us = turns_.now_us();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies updates of objects in groups: the rows of several requests together, so that several
-// threads have enough to do, and beside the loop, which gathers the next updates meanwhile. Tables
-// owns it.
+// Applies updates of objects in groups. A group has the rows of several requests, so that several
+// threads have enough to do. With several threads, all but small groups are applied beside the
+// loop, which gathers the next group meanwhile. Tables owns it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct GroupOutcome {
   std::size_t rows = 0;
   std::int64_t since_us = 0;
   std::int64_t until_us = 0;
-  std::int64_t took_us = 0;  ///< time of the group, the turns of others in between left out
+  std::int64_t took_us = 0;  ///< time of applying, without other turns between slices
   bool is_out_of_memory =
       false;  ///< rows that were not applied have UpdateStatus::too_many_objects
 };
@@ -33,16 +33,16 @@ class WaitingUpdate {
  public:
   virtual ~WaitingUpdate() = default;
 
-  /// An update of moving points or of vectors. The rows stay where they are until applied().
+  /// The rows of moving points or of vectors. They must stay where they are until applied().
   virtual protocol::PreparedRows& rows() = 0;
-  /// Called on the loop when the rows are applied: statuses() has what became of each.
+  /// Called on the loop when the rows are applied. statuses() then has the status of each row.
   virtual void applied(const GroupOutcome& outcome) = 0;
 
   std::vector<UpdateStatus>& statuses() { return statuses_; }
   std::size_t bytes() const { return bytes_; }
 
  protected:
-  /// `bytes` are those of the request.
+  /// `bytes` is the size of the request.
   WaitingUpdate(std::size_t row_count, std::size_t bytes)
       : statuses_(row_count, UpdateStatus::too_many_objects), bytes_(bytes) {}
 
@@ -65,11 +65,11 @@ class UpdateGroups {
   /// Makes place for one more update, so that add() cannot fail.
   void reserve();
   void add(std::unique_ptr<WaitingUpdate> update);
-  /// Begins to apply the updates that wait, if it is their turn. The updates that come meanwhile
-  /// follow by themselves.
+  /// Begins to apply the updates that wait, if it is their turn. Updates that come meanwhile are
+  /// applied afterwards without another call.
   void apply();
 
-  /// Returns whether as many updates wait as are applied together.
+  /// Returns whether the updates that wait fill a group.
   bool is_full() const;
   bool is_empty() const { return waiting_.empty(); }
   bool has_threads() const { return options_.threads > 1; }
