@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t any_time_us = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t unlimited_rows = std::numeric_limits<std::uint64_t>::max();
-/// As many as a server applies together (update_groups.cpp).
+/// The most requests that a server applies together (update_groups.cpp).
 constexpr std::size_t updates_at_once = 256;
 
 [[noreturn]] void refuse_log(const std::string& what) {

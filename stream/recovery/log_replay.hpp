@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies the records of a server's log to tables. Records say what was accepted, so no limit,
-// quota or right is asked again. The tables see the same changes in the same order as those of the
-// server that wrote the log, and then hold the same. Servers recover with it, snapshots are made
-// with it, and logs run again with it.
+// quota or right is checked again. The tables get the same changes in the same order as the tables
+// of the server that wrote the log, so they end in the same state. Recovery, make_snapshot() and
+// LogRun use it.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,10 @@ struct LoggedTables {
   SessionTable& sessions;
   NameTable& names;
   Accounts& accounts;
-  /// Whether what a request makes belongs to its principal. Otherwise it belongs to its session.
+  /// true: the streams, queries and names of a request belong to its principal; false: to its
+  /// session.
   bool has_keys = false;
-  std::int64_t now_us = 0;  ///< time of the steady clock since which sessions are idle
+  std::int64_t now_us = 0;  ///< time of the steady clock from which sessions are idle
   /// Returns the number of the principal of this name.
   std::function<PrincipalId(const std::string& name)> principal_id;
 };
@@ -55,26 +56,27 @@ class LogReplay {
 
   /// Applies a record. Call it for all records, in order.
   void apply(const JournalRecord& record) { apply(std::span(&record, 1)); }
-  /// The same for a log whose ticks run again. `end` is the place after the record.
+  /// Applies a record of a log whose ticks run again with their messages. `end` is the place after
+  /// the record, and messages carry these places.
   void apply(const JournalRecord& record, std::uint64_t end) {
     end_ = end;
     apply(record);
   }
-  /// The same for several records. Updates of objects that follow each other are applied together,
-  /// by all threads of the processor.
+  /// Applies several records. Updates of objects that follow each other are applied together, by
+  /// all threads of the processor.
   void apply(std::span<const JournalRecord> records);
 
-  /// What a log has left open: ticks that have begun and not finished, and the replies to requests
-  /// for ticks that have finished. The log may have lost a reply, but not the tick.
+  /// What the records so far leave open: ticks that have begun and not finished, and replies to
+  /// requests for finished ticks, because the log has a reply in a later record.
   struct Open {
     std::deque<TickBegunRecord> ticks;
     /// The key is the session and the sequence.
     std::map<std::pair<std::uint64_t, std::uint64_t>, SequencedReply> replies;
-    /// The principals' numbers here, by the numbers that the log has for them.
+    /// The key is a principal's number in the log. The value is its number in the tables.
     std::map<std::uint32_t, PrincipalId> principals;
   };
   Open& open() { return open_; }
-  /// Finishes the oldest tick of open(), and returns why it fails now; empty: it succeeds.
+  /// Finishes the oldest tick of open(). Returns why the tick fails now; empty: it succeeds.
   std::string finish_open_tick();
 
  private:

@@ -18,8 +18,8 @@
 namespace starling::stream {
 namespace {
 
-/// Returns the last snapshot whose ticks are all before tau; else std::nullopt if the log is whole,
-/// or the oldest one.
+/// Returns the last snapshot whose ticks are all before tau. If there is none, returns the oldest
+/// snapshot, or std::nullopt if the log can be read without a snapshot or has no snapshot.
 std::optional<log::SnapshotInfo> snapshot_before(log::Files& files, std::int64_t tau_us) {
   const auto all = log::snapshots(files);
   for (auto each = all.rbegin(); each != all.rend(); ++each)
@@ -30,7 +30,7 @@ std::optional<log::SnapshotInfo> snapshot_before(log::Files& files, std::int64_t
 
 }  // namespace
 
-/// Returns the number after the last record.
+/// Calls the function for each record of range_. Returns the place after the last one.
 template <class Function>
 std::uint64_t LogRun::for_each_record(const Function& function) {
   const log::LogSummary summary = log::read_log(
@@ -43,7 +43,7 @@ std::uint64_t LogRun::for_each_record(const Function& function) {
   return summary.end ? summary.end->position.next_sequence : range_.from;
 }
 
-/// The same, until the function throws Stop.
+/// Calls the function for each record of range_ until it throws Stop.
 template <class Function>
 void LogRun::until_stopped(const Function& function) {
   try {
@@ -62,13 +62,14 @@ LogRun::LogRun(log::Files& files, LogRunOptions options)
   kept_.assign(reinterpret_cast<const char*>(header->user.data()), header->user.size());
   range_ = log::range_behind(snapshot_);
   try {
-    // A server may go on writing.
+    // The server may go on writing. Records after this place are not read again.
     range_.until = for_each_record([&](const log::Record& record) { look_at(record); });
   } catch (const Stop&) {
   }
 }
 
-/// Notes the ticks of the record. Throws Stop after the last tick that is looked for.
+/// Notes the tick that the record begins or finishes. Throws Stop when a tick after until_us has
+/// begun and all earlier ticks have finished.
 void LogRun::look_at(const log::Record& record) {
   scan_.look_at(record);
   if (record.type == record_type::tick_begun) {
@@ -116,7 +117,8 @@ LogRunCounts LogRun::run(const LogSpan& span, const Handler& handler) {
   const auto first =
       std::ranges::find_if(taus_, [&](const auto& each) { return span.has(each.second); });
   if (first == taus_.end()) return counts_;
-  // What the first tick reports as changed is a change of the lists of the tick before.
+  // The first tick reports what changed since the lists of the tick before, so that tick is
+  // searched, too.
   begin(scan_.last_good_tick_before(first->first));
   tables_->replay().watch(
       [this](TickReport& report, const std::vector<StreamPlan>& plans) { ran(report, plans); });
@@ -130,7 +132,7 @@ void LogRun::apply(const log::Record& record) {
   if (const auto* epoch = std::get_if<EpochRecord>(&decoded)) tables_->set_epoch(epoch->epoch);
   if (const auto* published = std::get_if<PublishedRecord>(&decoded))
     return check(published->tick, published->hash);
-  // The hashes of the last ticks follow later.
+  // The log may have the hash of a tick after records of later ticks.
   if (is_stopped_ && hashes_.empty()) throw Stop();
   if (!is_stopped_) tables_->replay().apply(decoded, record.sequence + 1);
 }

@@ -17,7 +17,7 @@ namespace {
                            ". Start it with the limits that it had, or larger ones");
 }
 
-/// Gives everything in the state to the principals of these numbers.
+/// Replaces the numbers of principals in a state by their numbers in the tables.
 class Renumbering {
  public:
   Renumbering(const std::vector<LoggedState::Principal>& principals, const LoggedTables& tables) {
@@ -67,7 +67,7 @@ void check_limits(const ProcessorState& state, const ProcessorOptions& options) 
 
 void import_names(const LoggedState& state, const LoggedTables& tables) {
   for (const NameTable::StoredName& each : state.names) {
-    std::uint64_t of_sessions = 0;  // the sessions know how many names are theirs
+    std::uint64_t of_sessions = 0;  // the imported sessions have counted them already
     std::uint64_t& taken = tables.has_keys
                                ? tables.accounts.of(static_cast<PrincipalId>(each.owner)).names
                                : of_sessions;
@@ -116,7 +116,8 @@ void import_state(LoggedState state, const LoggedTables& tables, LogReplay& repl
   const Renumbering renumbering(state.principals, tables);
   if (tables.has_keys) renumbering.change_all(state);
   check_limits(state.processor, tables.processor.options());
-  state.processor.space = tables.processor.space();  // the header of the log has it
+  // The space is in the log's header, not in the state.
+  state.processor.space = tables.processor.space();
   tables.processor.import_state(state.processor);
   tables.publisher.import_state(std::move(state.publisher));
   import_sessions(state, tables);

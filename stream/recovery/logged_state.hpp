@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a server's log determines at one place, for snapshots of it: see LogReplay.
+// The state of the tables that a server's log determines at one place. A snapshot of the log holds
+// it: see make_snapshot.hpp. Recovery starts from it.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,15 @@ struct LoggedState {
     std::uint32_t in_log = 0;
     std::uint32_t number = 0;
   };
-  /// The reply to a request whose tick has finished, and whose own record comes later.
+  /// The reply to a request for a tick that has finished. The record of the request comes later in
+  /// the log.
   struct Reply {
     std::uint64_t session = 0;
     std::uint64_t sequence = 0;
     SequencedReply reply;
   };
 
-  /// A request whose number is used up, with its reply. Those of a session are in order.
+  /// A request that used up its number, and its reply. The requests of one session are in order.
   struct Sent {
     std::uint64_t session = 0;
     SessionTable::SessionState::Sent request;
@@ -40,21 +42,21 @@ struct LoggedState {
 
   ProcessorState processor;
   Publisher::State publisher;
-  std::vector<SessionTable::SessionState> sessions;  ///< sessions without their requests
+  std::vector<SessionTable::SessionState> sessions;  ///< sessions; `sent` has their requests
   std::vector<Sent> sent;
   std::vector<NameTable::StoredName> names;
-  std::vector<Principal> principals;  ///< those that anything belongs to
+  std::vector<Principal> principals;  ///< all principals that the tables know
   std::vector<LogPrincipal> log_principals;
   std::vector<Reply> replies;
 };
 
 /// Copies the state of the tables that `replay` has written to. No tick may be under way.
-/// `principals` are all that the tables know.
+/// `principals` are all principals that the tables know.
 LoggedState export_state(const LoggedTables& tables, LogReplay& replay,
                          std::vector<LoggedState::Principal> principals);
 
-/// Gives the state to tables that are new. Principals get the numbers that they have there. Throws
-/// std::runtime_error, with a sentence, if the tables cannot hold it.
+/// Gives the state to tables that are new. Principals get the numbers that they have in these
+/// tables. Throws std::runtime_error, with a sentence, if the tables cannot hold the state.
 void import_state(LoggedState state, const LoggedTables& tables, LogReplay& replay);
 
 }  // namespace starling::stream

@@ -48,7 +48,8 @@ log::SnapshotInfo write(const SnapshotTask& task, const log::SegmentHeader& head
   return writer.finish();
 }
 
-/// Removes what is not needed to go back to a time: all before the last snapshot of then.
+/// Removes all files before the newest snapshot that is at least keep_us old. With a keep_us of 0,
+/// removes all files before the new snapshot.
 SnapshotMade drop_old_files(const SnapshotTask& task, const log::SnapshotInfo& made) {
   SnapshotMade result{.snapshot = made};
   try {
@@ -90,7 +91,7 @@ std::optional<std::int64_t> last_tau_us(log::Files& files, const log::SnapshotIn
   log::read_snapshot(files, snapshot, [&](const log::Record& record) {
     if (record.type == record_type::epoch || record.type == record_type::run) return true;
     decode_state(record, state);
-    return false;  // the first section has it
+    return false;  // the first section has the last tau
   });
   return state.processor.last_tau_us;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a snapshot of a log from the last one and the records after it, and removes what need not
-// stay any longer. It needs nothing of the server that writes the log, so it may run beside it.
+// Makes a snapshot of a log from the last snapshot and the records after it, and removes files that
+// are not needed any more. It uses no part of the server that writes the log, so it may run beside
+// the server. SnapshotMaker and apps/journal call it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace starling::stream {
 
-/// make_snapshot() was asked to end.
+/// SnapshotTask::is_cancelled has returned true.
 class SnapshotCancelled : public std::runtime_error {
  public:
   SnapshotCancelled() : std::runtime_error("the snapshot was cancelled") {}
@@ -28,38 +29,39 @@ struct SnapshotTask {
   log::Files& files;
   EngineMaker make_engine;
   SessionLimits sessions{};
-  /// The first record that the snapshot does not stand for. All before are on the disk, and no tick
-  /// is under way there. Without it, the last such place of the log.
+  /// The place of the snapshot, which stands for all records before it. They are on the disk, and
+  /// no tick is under way at this place. Default: the last place of the log where no tick is under
+  /// way.
   std::uint64_t until = log::LogRange::no_end;
   std::int64_t created_us = 0;  ///< now, on the wall clock
-  /// What the log had in this time before stays: see JournalOptions::keep_us.
+  /// How far back from `created_us` the log must still be able to go: see JournalOptions::keep_us.
   std::int64_t keep_us = 0;
-  /// Asked now and then, on the same thread.
+  /// Called now and then, on the thread of make_snapshot().
   std::function<bool()> is_cancelled = [] { return false; };
 };
 
 struct SnapshotMade {
   log::SnapshotInfo snapshot;
   std::uint64_t dropped_files = 0;
-  std::string not_dropped{};  ///< why older files stay; otherwise empty
+  std::string not_dropped{};  ///< why older files could not be removed; otherwise empty
 };
 
-/// Returns std::nullopt if the last snapshot stands for all of it, or if there is no log. Throws
-/// SnapshotCancelled, log::IoError, log::DamagedLog, UnknownRecord, std::runtime_error and
-/// std::bad_alloc: the log is then as before.
+/// Returns std::nullopt if there is no log, or if a tick is under way at each place after the last
+/// snapshot. Throws SnapshotCancelled, log::IoError, log::DamagedLog, UnknownRecord,
+/// std::runtime_error and std::bad_alloc. The log is then as before.
 std::optional<SnapshotMade> make_snapshot(const SnapshotTask& task);
 
-/// Reads the state that a snapshot has, its epoch and its runs. Throws log::DamagedLog,
-/// log::IoError, UnknownRecord.
+/// All that a snapshot of a server's log holds.
 struct SnapshotState {
   std::uint64_t epoch = 0;
   std::vector<protocol::Run> runs;
   LoggedState state;
 };
+/// Throws log::DamagedLog, log::IoError, UnknownRecord.
 SnapshotState read_state(log::Files& files, const log::SnapshotInfo& snapshot);
 
-/// Returns tau of the last tick before the snapshot; std::nullopt: there was none. Reads its
-/// begin only. Throws as read_state() does.
+/// Returns tau of the last tick before the snapshot; std::nullopt: there was none. Reads only the
+/// begin of the snapshot. Throws as read_state() does.
 std::optional<std::int64_t> last_tau_us(log::Files& files, const log::SnapshotInfo& snapshot);
 
 }  // namespace starling::stream

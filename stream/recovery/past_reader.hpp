@@ -19,7 +19,7 @@
 
 namespace starling::stream {
 
-/// Questions to the last tick at or before a time.
+/// Questions about the last tick at or before a time.
 struct PastQuestions {
   std::int64_t at_us = 0;  ///< tau
   std::vector<OneShotQuery> questions;
@@ -30,16 +30,17 @@ struct PastQuestions {
 class BeforeTheLog : public std::runtime_error {
  public:
   explicit BeforeTheLog(std::optional<std::int64_t> first_us);
-  const std::optional<std::int64_t> first_us;  ///< tau of the first tick that it has
+  const std::optional<std::int64_t> first_us;  ///< tau of the first tick that the log has
 };
 
-/// Brings the tables of the log to the tick, and asks them. Call it once for each LogRun, whose
-/// options name the same time. Throws BeforeTheLog, and as LogRun does.
+/// Brings the tables of the log to the last tick at or before `asked.at_us`, and answers the
+/// questions from it. Call it once for each LogRun. The options of the LogRun must name the same
+/// time. Throws BeforeTheLog, and what LogRun throws.
 Answers answer_from(LogRun& log, PastQuestions asked);
 
 class PastReader {
  public:
-  /// How the log is opened, to be read beside its writer.
+  /// Opens the log to read it beside its writer. Called on the reader's thread.
   using OpenLog = std::function<std::unique_ptr<log::Files>()>;
   PastReader(Executor& executor, OpenLog open, EngineMaker make_engine);
   /// Cancels what is under way, and waits until its thread has ended.
@@ -50,7 +51,7 @@ class PastReader {
     std::string refusal;  ///< why there is no answer: the log has no such tick; otherwise empty
     std::string failure;  ///< why the log could not be read; otherwise empty
   };
-  /// Calls `answered` on the loop later. Call it only if is_busy() is false.
+  /// Calls `answered` on the loop later. Call ask() only if is_busy() is false.
   void ask(PastQuestions questions, std::function<void(const Outcome&)> answered);
   bool is_busy() const { return is_busy_; }
 
@@ -62,7 +63,7 @@ class PastReader {
   EngineMaker make_engine_;
   bool is_busy_ = false;
   std::atomic<bool> is_cancelled_{false};
-  std::unique_ptr<Threads> thread_;  ///< ends first
+  std::unique_ptr<Threads> thread_;  ///< declared last, so that it ends first
 };
 
 }  // namespace starling::stream

@@ -21,7 +21,7 @@ ProcessorOptions options_of(const KeptOptions& kept, const EngineLimits& limits)
   options.objects.objects_max = limits.objects_max;
   options.objects.object_ttl_us = kept.object_ttl_us;
   options.objects.tombstone_ttl_us = kept.tombstone_ttl_us;
-  // Clients chose the ids, so the seeds are secret here too.
+  // Clients chose the ids, so the hash seeds are secret here, too.
   options.objects.hash_seed = system_random();
   options.queries.hash_seed = system_random();
   options.queries.queries_max = limits.queries_max;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of their own for a log that is read beside a server, or without one: to make a snapshot,
-// and to run its ticks again.
+// A set of tables for a log that is read beside a server or without one. make_snapshot() and LogRun
+// make it, and LogReplay fills it.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,13 @@ namespace starling::stream {
 
 struct KeptOptions;
 
-/// Makes an engine for a space.
 using EngineMaker = std::function<std::unique_ptr<Engine>(const SpaceOptions& space)>;
 
 class ReplayedTables {
  public:
-  /// `kept` is what the header of each file of the log says (kept_options.hpp). The tables have no
-  /// limits but the engine's. Throws std::runtime_error, with a sentence, if this program does not
-  /// know an option of it.
+  /// `kept` is the text in the header of each file of the log (kept_options.hpp). The tables have
+  /// no limits but the engine's. Throws std::runtime_error, with a sentence, if this program does
+  /// not know an option in `kept`.
   ReplayedTables(const std::string& kept, const EngineMaker& make_engine,
                  const SessionLimits& sessions);
 
@@ -33,9 +32,9 @@ class ReplayedTables {
   Processor& processor() { return processor_; }
   Publisher& publisher() { return publisher_; }
   const NameTable& names() const { return names_; }
-  /// Asks the engine, and waits for the answers: from the last finished tick.
+  /// Lets the engine answer from the last finished tick, and waits for the answers.
   Answers ask(std::vector<OneShotQuery> questions);
-  /// The epoch of the messages from here on.
+  /// Sets the epoch of later messages.
   void set_epoch(std::uint64_t epoch) { publisher_.set_epoch(epoch); }
 
   LoggedState export_state();

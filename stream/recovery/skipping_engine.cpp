@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets rows gather in the staging half while ticks are skipped: see skipping_engine.hpp. The tables
-// keep one row for each slot there, with its last state.
+// keep one row for each slot in the staging half, with the slot's last state.
 #include "starling/stream/recovery/skipping_engine.hpp"
 
 #include <algorithm>

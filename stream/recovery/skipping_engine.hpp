@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that searches nothing in ticks whose lists are not needed. Recovery needs the lists of
-// a log's last ticks only: lists follow from the objects and queries of their tick, so the ticks
-// before need not be searched. A tick that failed when it was logged is not searched either, and
-// then leaves what a failed tick leaves: the old lists, and its rows to the next tick.
+// An engine that does not search ticks whose lists are not needed. Lists follow from the objects
+// and queries of their tick alone, so recovery searches only the last ticks of a log. A tick that
+// failed when it was logged is not searched either. Like any failed tick, it keeps the old lists
+// and leaves its rows to the next tick.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ class SkippingEngine final : public ForwardingEngine {
   using ForwardingEngine::ForwardingEngine;
 
   /// From now on, ticks before `tick` are not searched: their results are empty and come at once.
-  /// Their rows are taken by the first tick that is searched. All its lists are right, but what it
-  /// reports as changed is not.
+  /// The first tick that is searched takes their rows. All its lists are right, but the changes
+  /// that it reports are not.
   void skip_before(Tick tick) { first_searched_ = tick; }
-  /// The same for the ticks after this one.
+  /// Skips the ticks after `tick` in the same way.
   void skip_after(Tick tick) { last_searched_ = tick; }
-  /// The same for single ticks.
+  /// Skips each of these ticks in the same way.
   void skip(std::set<Tick> ticks) { skipped_ = std::move(ticks); }
   /// Forgets which objects have come since the last tick that was searched. Call it only if no
   /// later tick is searched.
@@ -39,7 +39,7 @@ class SkippingEngine final : public ForwardingEngine {
   std::optional<Tick> last_searched_;
   std::set<Tick> skipped_;
   bool is_through_ = false;   ///< no later tick is skipped
-  bool has_skipped_ = false;  ///< a tick was skipped since the last that was searched
+  bool has_skipped_ = false;  ///< a tick was skipped since the last search
 };
 
 }  // namespace starling::stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes snapshots of a server's log on a thread of its own, with the lowest priority, while the
-// server goes on. Server owns it.
+// server goes on. ServerLog owns it.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@ namespace starling::stream {
 
 class SnapshotMaker {
  public:
-  /// `ended` is called on the loop after each make(), with the snapshot if there is one. What went
-  /// wrong has then been said in the server's log.
+  /// Called on the loop after each make(), with the new snapshot, or with std::nullopt if there is
+  /// none. An error is then already in the server's log.
   using Ended = std::function<void(const std::optional<log::SnapshotInfo>& snapshot)>;
-  /// `task` is that of each snapshot but for its place and time.
+  /// make() copies `task` and sets the place and the time of the copy.
   SnapshotMaker(Executor& executor, SnapshotTask task, std::function<std::int64_t()> wall_now_us,
                 Ended ended);
   /// Cancels a snapshot that is being made, and waits until its thread has ended.
@@ -37,7 +37,7 @@ class SnapshotMaker {
   std::function<std::int64_t()> wall_now_us_;
   Ended ended_;
   std::atomic<bool> is_cancelled_{false};
-  std::unique_ptr<Threads> thread_;  ///< ends first
+  std::unique_ptr<Threads> thread_;  ///< declared last, so that it ends first
 };
 
 }  // namespace starling::stream

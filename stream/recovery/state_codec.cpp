@@ -17,7 +17,7 @@
 namespace starling::stream {
 namespace {
 
-/// The section of what is not in an array.
+/// The section of the numbers that are in no array.
 constexpr std::uint16_t head_section = 30;
 /// A record is full when it has this many bytes.
 constexpr std::size_t record_bytes_enough = std::size_t{1} << 20;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a LoggedState into the records of a snapshot (log/snapshot.hpp) and back. The state is cut
-// into sections, each of which is an array, and a record has some elements of one section.
+// into sections. Each section is an array, and a record has some elements of one section.
+// make_snapshot.cpp uses it.
 #pragma once
 
 #include <cstdint>

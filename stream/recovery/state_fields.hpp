@@ -156,8 +156,9 @@ void fields(Archive& archive, Item& item) {
           item.publisher.last_opening, item.publisher.last_removed);
 }
 
-/// Calls visit(number, array) for each section. The numbers are part of the format: a section that
-/// is not needed any more leaves a gap, and record_type::epoch and run are no numbers of sections.
+/// Calls visit(number, array) for each section. The numbers are part of the format. The number of a
+/// section that is not needed any more stays unused, and no section has the number of
+/// record_type::epoch or record_type::run.
 template <Is<LoggedState> State, class Visit>
 void for_each_section(State& state, const Visit& visit) {
   auto& objects = state.processor.objects;
@@ -191,7 +192,7 @@ void for_each_section(State& state, const Visit& visit) {
   visit(27, state.principals);
   visit(28, state.log_principals);
   visit(29, state.replies);
-  visit(31, state.sent);  // 30 is the section of fields(LoggedState)
+  visit(31, state.sent);  // 30 is head_section of state_codec.cpp
   visit(32, queries.members);
 }
 
