@@ -14,7 +14,7 @@ struct ServerReading {
   Server::State& server;
   ServerCore& core;
   Journal::Counts log;  ///< zeros if the server has no log
-  // The most of any session
+  // The largest values of any session
   Credit most_credit;
   SessionTaken most_taken;
 };
@@ -202,7 +202,7 @@ constexpr auto metric_rows = std::to_array<MetricRow>({
     {"starling_engine_bytes", "Memory of the engine's state and index.", MetricKind::gauge,
      [](From from) { return as_double(from.core.tables().growth().engine_bytes()); }},
 
-    // Uses of limits that no metric of their own shows
+    // Rows without a name, which show only the use of a limit
     {.source = [](From from) { return as_double(from.most_credit.rows); }, .limit = "credit-rows"},
     {.source = [](From from) { return as_double(from.most_credit.bytes); },
      .limit = "credit-bytes"},

@@ -35,7 +35,7 @@ bool RequestIntake::has_room() const {
   return bytes_ < options_.decode_bytes_max && decoder_.waiting() < options_.decode_requests_max;
 }
 
-/// Whether a request may come that changes something.
+/// Whether a request that changes something may be handled now.
 bool RequestIntake::may_change() const {
   return tables_.has_room() && (journal_ == nullptr || !journal_->commits().is_behind());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a request from its bytes to Requests: short requests are decoded on the loop, long
-// ones on workers, and all are handled in the order of their arrival. ServerCore owns it.
+// Takes requests from their bytes to Requests. Short requests are decoded on the loop, and long
+// requests on workers. All except short requests that change nothing are handled in the order of
+// their arrival. ServerCore owns it.
 #pragma once
 
 #include <cstddef>
@@ -30,22 +31,23 @@ class RequestIntake {
     Requests& requests;
     Tables& tables;
     Journal* journal;  ///< null: the server has no log
-    /// may_read() has returned false, and would now return true.
+    /// Called when may_read() has returned false and would now return true.
     std::function<void()> read_on;
     /// Called when a request that was decoded on a worker has been handled.
     std::function<void()> ended;
   };
   RequestIntake(const ServerOptions& options, Parts parts);
 
-  /// Takes a request. Decoding a short one costs less than handing it to a worker. A short request
-  /// that changes nothing does not wait for earlier batches, even if they are of the same session.
+  /// Takes a request. The loop decodes short requests, because handing them to a worker costs more.
+  /// A short request that changes nothing does not wait for earlier batches, even of the same
+  /// session.
   void receive(const Peer& peer, ReceivedBytes received);
   /// Returns whether a further request may come. If not, Parts::read_on is called later.
   bool may_read();
-  /// Handles requests that change something, if they may come again.
+  /// Call it when requests that change something may be handled again.
   void go_on() { decoder_.go_on(); }
-  /// Runs `function` on a decode worker, and what it returns on the loop. `bytes` count as those of
-  /// a request meanwhile.
+  /// Runs `function` on a decode worker, and then the function that it returns on the loop. Until
+  /// then, `bytes` count as the bytes of a request.
   void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
 
   std::size_t waiting() const { return decoder_.waiting(); }  ///< requests that are not handled yet
@@ -70,7 +72,7 @@ class RequestIntake {
   std::function<void()> ended_;
   std::size_t bytes_ = 0;
   bool is_reading_paused_ = false;
-  OrderedPool decoder_;  ///< ends first
+  OrderedPool decoder_;  ///< declared last, so that it ends first
 };
 
 }  // namespace starling::stream

@@ -38,9 +38,10 @@ class Server {
   /// Ends run(). Any thread may call stop().
   void stop();
 
-  /// Reads the keys file and the certificate again, as SIGHUP does, and cuts those whose keys or
-  /// rights have changed. The log says whether the files are good; if not, what they said before
-  /// stays. Any thread may call it.
+  /// Reads the keys file and the certificate again, as SIGHUP does, and cuts connections of
+  /// principals whose keys or rights have changed. The log says whether the files are good. The
+  /// content of a bad file is ignored, and the old content stays. Any thread may call
+  /// reload_keys().
   void reload_keys();
 
  private:

@@ -12,9 +12,9 @@ namespace starling::stream {
 
 namespace {
 
-/// A start updates with all cores, because nothing else runs yet.
+/// Lets recovery update objects on all cores, because nothing else runs yet.
 void use_all_cores(Processor& processor) {
-  constexpr unsigned threads_max = 64;  // more find no work
+  constexpr unsigned threads_max = 64;  // more threads find no work
   const unsigned cores = std::min(std::thread::hardware_concurrency(), threads_max);
   if (cores <= processor.options().threads) return;
   try {
@@ -129,7 +129,7 @@ void ServerCore::start() {
   ticker_.start();
 }
 
-/// Requests that change something may come again.
+/// Called when requests that change something may be handled again.
 void ServerCore::go_on() {
   intake_.go_on();
   if (is_stopping_) executor_.post([this] { stop_if_idle(); });
@@ -152,7 +152,7 @@ void ServerCore::begin_stop() {
 void ServerCore::stop_if_idle() {
   if (!is_stopping_) return;
   if (journal() != nullptr && journal()->commits().is_full())
-    return stopped_();  // what waits for the disk waits for ever
+    return stopped_();  // records that wait for a full disk would wait for ever
   if (!is_ticking_done_ || intake_.waiting() > 0 || !tables_.is_free()) return;
   tables_.settled();
   if (!tables_.is_free()) return;

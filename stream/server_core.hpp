@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server without its sockets, files, clock and threads, which it is given. It decodes requests,
-// carries them out, runs ticks, keeps the log and recovers from it. Server gives it the real ones;
-// tests/server_simulation gives it a network, a disk and a clock that follow from a seed.
+// A server without sockets, files, clock and threads of its own. It decodes requests, carries them
+// out, runs ticks, keeps the log and recovers from it. Server passes it real sockets and files;
+// tests/server_simulation passes a network, a disk and a clock that follow from a seed.
 #pragma once
 
 #include <functional>
@@ -45,13 +45,14 @@ class ServerCore {
     /// Gets the messages of each tick, one for each plan, before they are sent.
     std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
         publishing;
-    /// may_read() has returned false, and would now return true.
+    /// Called when may_read() has returned false and would now return true.
     std::function<void()> read_on;
-    /// The stop has ended: the loop has nothing more to do. May be called more than once.
+    /// Called when the stop has ended and the loop has nothing more to do. May be called more than
+    /// once.
     std::function<void()> stopped;
   };
 
-  /// `options` are completed and must outlive the core.
+  /// `options` are from completed() and must outlive the core.
   ServerCore(const ServerOptions& options, Parts parts);
   ServerCore(const ServerCore&) = delete;
   ServerCore& operator=(const ServerCore&) = delete;
@@ -62,16 +63,16 @@ class ServerCore {
   /// Begins to run ticks.
   void start();
 
-  /// Requests go in here.
+  /// Its receive() takes each request of a client.
   RequestIntake& intake() { return intake_; }
   /// Refuses a message that is not a request.
   void refuse_malformed(const Peer& peer);
 
-  /// The caller must pass no more requests. Those that it has passed are still applied and
-  /// answered. Calls Parts::stopped when that is done. Does nothing when called again.
+  /// Begins to stop. The caller must pass no more requests. Requests that were passed are still
+  /// applied and answered. Calls Parts::stopped after that. Does nothing when called again.
   void begin_stop();
   bool is_stopping() const { return is_stopping_; }
-  /// Commits what waits for the log. Throws std::runtime_error if the log has failed.
+  /// Commits the records that wait. Throws std::runtime_error if the log has failed.
   void end() const;
 
   Processor& processor() { return tables_.processor(); }

@@ -23,9 +23,9 @@ namespace starling::stream {
 /// Only the loop calls the functions.
 class ServerLog {
  public:
-  /// Opens the log, looks through it and reads its snapshot, side by side. If the server is to have
-  /// no log, opens none. Throws std::runtime_error, with one sentence. `options` are completed and
-  /// must outlive the log.
+  /// Opens the log, and looks through it while another thread reads its snapshot. Opens nothing if
+  /// the options have no log. Throws std::runtime_error, with one sentence. `options` are from
+  /// completed() and must outlive the ServerLog.
   ServerLog(Executor& executor, const ServerOptions& options);
   ServerLog(const ServerLog&) = delete;
   ServerLog& operator=(const ServerLog&) = delete;
@@ -35,7 +35,8 @@ class ServerLog {
   /// Null: the server answers no questions about the past.
   PastReader* past() const { return past_.get(); }
 
-  /// Returns the engine, which recover() lets skip ticks.
+  /// Wraps the engine, so that recover() can make it skip ticks. Without a log, returns it as it
+  /// is.
   std::unique_ptr<Engine> skipping(std::unique_ptr<Engine> engine);
   /// Applies what the log holds to `tables`. Call it once, if there is a log. Throws
   /// std::runtime_error, with one sentence.
@@ -52,7 +53,7 @@ class ServerLog {
   std::optional<LoggedState> state_;  ///< the last snapshot, until recover()
   std::unique_ptr<PastReader> past_;
   SkippingEngine* skipping_ = nullptr;        ///< owned by the caller of skipping()
-  std::unique_ptr<SnapshotMaker> snapshots_;  ///< null: the log gets none
+  std::unique_ptr<SnapshotMaker> snapshots_;  ///< null: no snapshots are made
 };
 
 }  // namespace starling::stream

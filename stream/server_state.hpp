@@ -42,7 +42,8 @@ struct Server::State {
   State(const ServerOptions& the_options, std::unique_ptr<Engine> engine);
 
   AuditOptions audit_options();
-  /// The last threads serve the results, the others the commands. A single thread serves both.
+  /// The last I/O threads serve the results, and the other I/O threads serve the commands. A single
+  /// I/O thread serves both.
   zmtp::IoThreadRange results_threads() const;
   zmtp::IoThreadRange commands_threads() const;
   std::function<std::optional<std::uint64_t>(PrincipalId)> reply_quotas() const;
@@ -55,7 +56,8 @@ struct Server::State {
   ServerCore::Parts core_parts(std::unique_ptr<Engine> engine);
 
   HttpOptions http_options() const;
-  /// Each connection over HTTP has a place, and so have some whose last bytes are on their way.
+  /// Returns limits with room for each connection over HTTP, and for connections that only pass on
+  /// their last bytes.
   TlsLimits tls_limits() const;
   HttpHandlers http_handlers();
   HttpApi::Parts api_parts();
@@ -68,24 +70,26 @@ struct Server::State {
 
   Gauges gauges();
 
-  /// Gives memory that is free in the process back to the system, beside the loop and not often.
+  /// Returns free memory of the process to the system, on a decode worker, at most once in ten
+  /// seconds.
   void return_memory();
   void expire_later();
   /// Warns now and from time to time, if other machines can reach an endpoint.
   void warn_if_insecure();
-  /// Tells again and again that the loop runs its handlers, also while the server stops.
+  /// Calls options.alive.alive() once each period, to show that the loop runs its handlers, also
+  /// while the server stops.
   void tell_alive();
   /// Reads the certificate and its key again. If they are bad, the old ones stay.
   void reload_tls();
 
   void wait_for_signal();
   void wait_for_reload();
-  /// Reads the keys file beside the loop, because a large one takes long, and not behind requests
-  /// that wait. If a signal comes meanwhile, reads it once more.
+  /// Reads the certificate on the loop, and the keys file on a thread of its own: a large keys file
+  /// takes long, and decode workers may be busy. A call meanwhile makes it read both once more.
   void reload_keys();
-  /// Connections that were let in before the reload are with the I/O threads already, which cut
-  /// next. Each request over HTTP shows its token again, so only events and WebSockets are cut
-  /// there.
+  /// Cuts the connections of these principals. The I/O threads already have all connections that
+  /// the old keys admitted, so they cut these, too. Each request over HTTP shows its token again,
+  /// so only events and WebSockets are cut there.
   void cut(const std::vector<PrincipalId>& ids);
 
   void run();
@@ -108,7 +112,7 @@ struct Server::State {
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
   std::unique_ptr<HttpServer> http;
   Endpoints endpoints;
-  ServerCore core;  ///< ends after the parts below: its decode workers must not use them
+  ServerCore core;  ///< destroyed after the parts below, so decode workers must not use them
   PageFiles page;
   HttpApi api;
   EventHub events;
@@ -121,7 +125,7 @@ struct Server::State {
   asio::signal_set signals;
   asio::signal_set reload_signal;
   bool is_reloading = false;   ///< the keys file is being read again
-  bool reloads_again = false;  ///< once that has ended
+  bool reloads_again = false;  ///< reload_keys() was called meanwhile, and runs once more
   OrderedPool reloader;
   LoopTurns turns;
 };
