@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// Returns the place after the literal whose quote stands at `at`.
+/// Returns the place after the literal. Its first quote stands at `at`.
 std::size_t after_literal(std::string_view text, std::size_t at) {
   const char quote = text[at];
   for (++at; at < text.size() && text[at] != quote; ++at)
@@ -61,7 +61,7 @@ std::string code_of(std::string_view text) {
   return code;
 }
 
-/// Returns the place of the first `wanted` that stands in no brackets.
+/// Returns the place of the first `wanted` outside all brackets.
 std::size_t find_outside(std::string_view text, char wanted) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -93,7 +93,7 @@ std::string_view take_name(std::string_view& text) {
   return name;
 }
 
-/// Returns the statement without the parameters of a template before it.
+/// Returns the statement without a leading template<...>.
 std::string_view without_template(std::string_view statement) {
   statement = trimmed(statement);
   if (!statement.starts_with("template")) return statement;
@@ -173,11 +173,11 @@ class HeaderParser {
   std::string file_;
   std::string code_;
   std::size_t at_ = 0;
-  Scope classes_;  ///< a namespace stands in no class, so namespaces need no names here
+  Scope classes_;  ///< names of the open classes; a namespace stands in no class
   std::string statement_;
 };
 
-/// Returns whether `name`, used in `scope`, is that of the alias.
+/// Returns whether `name`, used in `scope`, names the alias.
 bool is_name_of(const Declaration& alias, std::string_view name, const Scope& scope) {
   const Scope& outer = alias.scope;
   if (name == alias.name)

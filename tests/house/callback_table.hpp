@@ -33,8 +33,8 @@ struct Callback {
   std::string room() const;
 };
 
-/// Returns the row of each callback, sorted by file and member. A member of options and the private
-/// member that keeps it have a row each.
+/// Returns the row of each callback, sorted by file and member. A member of an options struct and
+/// the private member that stores it have one row each.
 const std::vector<Callback>& stream_callbacks();
 
 struct Header {
@@ -45,8 +45,8 @@ struct Header {
 /// A member, as its file and its name.
 using Member = std::pair<std::string, std::string>;
 
-/// Returns the data members of all classes whose type has std::function in it, or an alias of such
-/// a type from any of these headers. Parameters, variables of functions and results are no members.
+/// Returns all data members that have std::function in their type, directly or through an alias
+/// from any of these headers. Parameters, local variables and results are no members.
 std::vector<Member> callback_members(const std::vector<Header>& headers);
 
 }  // namespace starling::house

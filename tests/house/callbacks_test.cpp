@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Arrows from rooms of stream/ to other rooms: those of the table of rooms, and those that
-/// callbacks hide.
+/// Number of arrows from rooms of stream/ to other rooms: the arrows of the table of rooms, and the
+/// arrows that callbacks hide.
 constexpr std::size_t arrows_max = 172;
 
 /// Returns the headers of stream/, and those of the folders whose aliases they use.
@@ -59,15 +59,15 @@ std::vector<Member> members_of_table() {
   return members;
 }
 
-/// Returns what is in `these` and not in `those`, which are sorted.
+/// Returns the members that are in `these` and not in `those`. Both must be sorted.
 std::vector<Member> without(const std::vector<Member>& these, const std::vector<Member>& those) {
   std::vector<Member> rest;
   std::ranges::set_difference(these, those, std::back_inserter(rest));
   return rest;
 }
 
-/// Returns the place of a room in the table of rooms, which begins with the lowest, or the number
-/// of rooms if there is no such room.
+/// Returns the index of a room in the table of rooms, which begins with the lowest room. Returns
+/// the number of rooms if the table lacks the room.
 std::ptrdiff_t height_of(std::string_view room) {
   return std::ranges::find(house_rooms(), room, &Room::name) - house_rooms().begin();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how a server's log begins, what waits for it, when it refuses, and when its snapshots are
-// due.
+// Tests how a server's log begins, what waits for its commits, when it refuses changes, and when
+// its snapshots are due.
 #include "starling/stream/journal/journal.hpp"
 
 #include <algorithm>

@@ -22,7 +22,6 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Counts the messages of ticks.
 class CountedResults final : public Results {
  public:
   void send(std::span<protocol::TickMessage> messages, std::size_t /*of_tick*/) override {
@@ -61,12 +60,11 @@ class TickerWorld {
     publisher_.open(*tables.processor().queries().find_stream("near"));
   }
 
-  /// Moves the clock, and runs the loop.
   void advance(std::int64_t duration_us) {
     log.executor.advance(duration_us);
     log.executor.run();
   }
-  /// The engine finishes its oldest tick.
+  /// Makes the engine finish its oldest tick, and runs the loop, which takes the result.
   void finish() {
     ASSERT_TRUE(engine->finish());
     log.executor.run();
@@ -88,7 +86,8 @@ class TickerWorld {
   Journal* journal;  ///< null: there is no log
   std::shared_ptr<HeldEngine::Control> engine = std::make_shared<HeldEngine::Control>();
   CountedResults results;
-  std::vector<std::pair<std::int64_t, std::string>> ended;  ///< tau and error of each tick
+  /// tau and error of each tick on request that has ended.
+  std::vector<std::pair<std::int64_t, std::string>> ended;
 
  private:
   ServerOptions options_;

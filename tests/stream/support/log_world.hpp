@@ -42,7 +42,7 @@ struct LogWorld {
     while (commits->due_in_us() == 0) commits->step();
     executor.run();
   }
-  /// The same when everything that waits is due.
+  /// Commits all records that wait, and runs what waited for them.
   void commit_all() {
     journal->commits().commit_now();
     commit();
@@ -54,7 +54,7 @@ struct LogWorld {
   log::GroupCommit* commits = nullptr;
   std::uint64_t random = 0;
   std::vector<JournalRecord> recovered;
-  std::unique_ptr<Journal> journal;  ///< ends before its disk
+  std::unique_ptr<Journal> journal;  ///< declared last, so that it ends before its disk
 };
 
 }  // namespace starling::stream
