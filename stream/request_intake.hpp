@@ -33,7 +33,8 @@ class RequestIntake {
     Journal* journal;  ///< null: the server has no log
     /// Called when may_read() has returned false and would now return true.
     std::function<void()> read_on;
-    /// Called when a request that was decoded on a worker has been handled.
+    /// Called after each request that has waited in the queue of the decode workers, and after each
+    /// function of work_beside().
     std::function<void()> ended;
   };
   RequestIntake(const ServerOptions& options, Parts parts);

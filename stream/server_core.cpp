@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connects decode workers, requests, ticks and the log: see server_core.hpp. On a stop, each
-// request that was already read is still answered, but for questions about the past.
+// request that was already read is still answered, except questions about the past.
 #include "starling/stream/server_core.hpp"
 
 #include <algorithm>

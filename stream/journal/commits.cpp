@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs what waits for the disk, and refuses what the disk has no room for: see commits.hpp.
+// Runs functions that wait for the disk, and refuses changes while the disk is full: see
+// commits.hpp.
 #include "starling/stream/journal/commits.hpp"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ void Commits::failed(const std::string& sentence) {
     const std::lock_guard lock(failing_);
     failure_ = text;
   }
-  // Ends Server::run(). What waits for the log is never answered.
+  // Ends Server::run(). Requests that wait for the log are never answered.
   executor_.post([text] { throw std::runtime_error(text); });
 }
 

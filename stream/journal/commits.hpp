@@ -35,8 +35,8 @@ class Commits {
   /// Appends a record, and returns the place after it.
   std::uint64_t append(log::RecordType type, std::span<const std::byte> payload);
   void commit_now() { group_commit_->commit_now(); }
-  /// Commits what waits and takes no more. Throws std::runtime_error if the log failed, now or
-  /// before.
+  /// Commits the records that wait, and ends the commits. Throws std::runtime_error if the log
+  /// fails now or has failed before.
   void stop();
 
   /// The place after the last record.
@@ -44,21 +44,22 @@ class Commits {
   /// All records before this place are on the disk.
   std::uint64_t durable() const { return durable_; }
   bool is_durable(std::uint64_t place) const { return place <= durable_; }
-  /// Runs `then` on the loop when all records before `place` are on the disk: now, if they are.
+  /// Runs `then` on the loop when all records before `place` are on the disk. If they already are,
+  /// runs it before when_durable() returns.
   void when_durable(std::uint64_t place, std::function<void()> then);
   /// Returns whether all records are on the disk, and nothing waits.
   bool is_settled() const { return is_durable(end_) && waiting_.empty(); }
 
   /// Whether the log takes no changes because its disk is full.
   bool is_full() const { return full_.has_value(); }
-  /// Why the log takes no changes now; std::nullopt: it does.
+  /// Why the log takes no changes now; std::nullopt: it takes changes.
   std::optional<std::string> refusal() const;
   /// Why the log cannot take the begin or the end of a session now; std::nullopt: it can.
   /// is_behind() does not hold sessions back, so their records need room of their own.
   std::optional<std::string> refusal_of_session() const;
   /// Whether the log has failed. The server ends then, and acknowledges nothing more.
   bool has_failed() const { return group_commit_->has_failed(); }
-  /// Whether so much waits for the disk that no further change should be applied.
+  /// Whether too many bytes wait for the disk. No further change should be applied then.
   bool is_behind() const;
   /// Sets the function that is called when is_behind() or refusal() may have changed, or when
   /// records came to the disk.

@@ -40,7 +40,7 @@ void encode(const TickBegunRecord& record, RecordBytes& out);
 void encode(const TickFinishedRecord& record, RecordBytes& out);
 void encode(const PublishedRecord& record, RecordBytes& out);
 
-// Only records whose places Journal does not note have this function.
+// record_type_of() exists for the records that Journal appends without noting their place.
 inline log::RecordType record_type_of(const EpochRecord&) {
   return record_type::epoch;
 }

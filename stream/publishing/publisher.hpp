@@ -29,7 +29,7 @@ struct StreamPlan {
 class Publisher {
  public:
   /// Without a log, `epoch` is drawn at random at each start of the server, so that subscribers
-  /// notice a restart. A log keeps it.
+  /// notice a restart. With a log, it is the log's epoch.
   Publisher(std::uint64_t epoch, Space space) : epoch_(epoch), space_(space) {}
 
   std::uint64_t epoch() const { return epoch_; }
@@ -51,7 +51,7 @@ class Publisher {
   void give_back(std::vector<StreamPlan> plans) { spare_ = std::move(plans); }
 
   /// Returns the sequence number of the stream's message of tick `tick`. If the stream's first
-  /// message came later, or has not come yet, returns the number before that of the first message.
+  /// message came later, or has not come yet, returns the first message's number minus 1.
   std::uint64_t sequence(StreamId stream, Tick tick) const;
   /// Returns how many messages the stream has had up to tick `tick`.
   std::uint64_t message_count(StreamId stream, Tick tick) const;
@@ -60,14 +60,14 @@ class Publisher {
 
   struct Numbers {
     std::uint64_t opening = 0;     ///< 0: no stream has this StreamId
-    std::uint64_t before = 0;      ///< the number before that of the first message
-    std::uint64_t first_tick = 0;  ///< the tick of the first message; 0: it has not come
+    std::uint64_t before = 0;      ///< number of the first message, minus 1
+    std::uint64_t first_tick = 0;  ///< tick of the first message; 0: no message came yet
   };
   /// The state that the numbers of later messages follow from.
   struct State {
     std::vector<Numbers> numbers;  ///< [StreamId]
     std::uint64_t last_opening = 0;
-    std::uint64_t last_removed = 0;  ///< the greatest number of any removed stream
+    std::uint64_t last_removed = 0;  ///< greatest message number of all removed streams
   };
   const State& export_state() const { return state_; }
   void import_state(State state) { state_ = std::move(state); }

@@ -41,7 +41,7 @@ class RecoveredTicks {
   explicit RecoveredTicks(Processor& processor)
       : processor_(processor), results_(std::make_shared<RecoveredResults>()) {}
 
-  /// The engine's result handler must pass each result to them.
+  /// The engine's result handler must pass each result to keep().
   const std::shared_ptr<RecoveredResults>& results() const { return results_; }
 
   /// Begins the tick, after waiting until the engine has room.
@@ -61,7 +61,7 @@ class RecoveredTicks {
 
   Processor& processor_;
   std::shared_ptr<RecoveredResults> results_;
-  std::deque<std::uint64_t> objects_;  ///< objects alive in each tick under way
+  std::deque<std::uint64_t> objects_;  ///< number of objects alive in each tick under way
 };
 
 }  // namespace starling::stream

@@ -29,7 +29,7 @@ bool is_small(const TickReport& report) {
 
 }  // namespace
 
-/// A tick whose messages are encoded, wait for the log, or are being sent.
+/// A tick whose messages are being encoded, wait for the log, or are being sent.
 struct TickMessages::Encoded {
   std::shared_ptr<TickReport> report;
   TickTimeline timeline;
@@ -126,8 +126,8 @@ void TickMessages::end(Encoded& tick) {
   ended_();
 }
 
-/// Ends a tick whose messages found no memory. Subscribers see the gap in their numbers and ask for
-/// a snapshot.
+/// Ends a tick whose messages were lost because memory ran out. Subscribers see the gap in the
+/// numbers of messages and ask for a snapshot.
 void TickMessages::lose(Encoded& tick) {
   --encoded_count_;
   const std::string error = "there was no memory for the tick's messages";

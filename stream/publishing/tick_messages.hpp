@@ -75,7 +75,7 @@ class TickMessages {
   std::size_t encoded_count_ = 0;  ///< ticks whose messages wait for the log, or are being sent
   SlicedWork sending_;             ///< keeps the order of ticks
   EncodeHelpers helpers_;
-  OrderedPool encoder_;  ///< ends first
+  OrderedPool encoder_;  ///< declared last, so that it ends first
 };
 
 }  // namespace starling::stream

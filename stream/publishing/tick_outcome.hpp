@@ -17,7 +17,8 @@ namespace starling::stream {
 
 struct TickOutcome {
   protocol::TickDone done;
-  std::string error;  ///< why the tick failed, and the old lists stay valid; empty: it succeeded
+  /// Why the tick failed; empty: it succeeded. A failed tick leaves the old lists valid.
+  std::string error;
 };
 
 TickOutcome outcome_of(const TickReport& report);

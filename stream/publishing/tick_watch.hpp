@@ -27,7 +27,7 @@ class TickWatch {
     std::uint64_t skipped = 0;  ///< number of due ticks that do not begin
     std::uint64_t missed = 0;   ///< number of skipped ticks that the late timer explains
     std::int64_t late_us = 0;   ///< time by which the timer was late
-    bool is_stalled = false;    ///< the system did not run the server meanwhile
+    bool is_stalled = false;    ///< the system did not run the server for most of late_us
     bool is_log_full = false;   ///< the log's disk is full, so no tick counts as skipped
   };
   void due(const Due& due);

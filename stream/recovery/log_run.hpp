@@ -37,7 +37,7 @@ struct LogSpan {
 };
 
 struct LogRunCounts {
-  std::uint64_t ticks = 0;         ///< ticks that ran again, failed ones left out
+  std::uint64_t ticks = 0;         ///< ticks that ran again without an error
   std::uint64_t failed_ticks = 0;  ///< ticks that failed when they were logged
   std::uint64_t messages = 0;
   std::uint64_t equal = 0;      ///< ticks with the same hash as in the log
@@ -48,7 +48,7 @@ struct LogRunCounts {
   std::optional<std::int64_t> last_us;
 };
 
-/// A run was asked to end.
+/// LogRunOptions::is_cancelled has returned true.
 class LogRunCancelled : public std::runtime_error {
  public:
   LogRunCancelled() : std::runtime_error("the reading of the log was cancelled") {}
@@ -78,8 +78,8 @@ class LogRun {
   /// Returns tau of the first tick that go_to() can reach, or std::nullopt if there is none.
   std::optional<std::int64_t> first_us() const;
 
-  /// Runs the ticks within the span, and gives each to the handler until it returns false. Call it
-  /// once.
+  /// Runs the ticks within the span, and gives each to the handler until the handler returns false.
+  /// Call it once.
   using Handler = std::function<bool(const RanTick& tick)>;
   LogRunCounts run(const LogSpan& span, const Handler& handler);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the log on tables of its own, and writes what they hold: see make_snapshot.hpp.
+// Applies the log to new tables, and writes their state: see make_snapshot.hpp.
 #include "starling/stream/recovery/make_snapshot.hpp"
 
 #include <algorithm>

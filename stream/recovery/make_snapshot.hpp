@@ -29,9 +29,9 @@ struct SnapshotTask {
   log::Files& files;
   EngineMaker make_engine;
   SessionLimits sessions{};
-  /// The place of the snapshot, which stands for all records before it. They are on the disk, and
-  /// no tick is under way at this place. Default: the last place of the log where no tick is under
-  /// way.
+  /// The place of the snapshot, which stands for all records before it. These records are on the
+  /// disk, and no tick is under way at this place. Default: the last place of the log where no tick
+  /// is under way.
   std::uint64_t until = log::LogRange::no_end;
   std::int64_t created_us = 0;  ///< now, on the wall clock
   /// How far back from `created_us` the log must still be able to go: see JournalOptions::keep_us.

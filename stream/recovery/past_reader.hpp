@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers questions about a tick of the past from a server's log, on a thread of its own, with a
-// low priority, while the server goes on. ServerCore owns it.
+// low priority, while the server goes on. ServerLog owns it.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ class PastReader {
 
   struct Outcome {
     Answers answers;
-    std::string refusal;  ///< why there is no answer: the log has no such tick; otherwise empty
+    std::string refusal;  ///< why the log has no tick at or before at_us; otherwise empty
     std::string failure;  ///< why the log could not be read; otherwise empty
   };
   /// Calls `answered` on the loop later. Call ask() only if is_busy() is false.
