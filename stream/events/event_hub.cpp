@@ -5,28 +5,23 @@
 #include "starling/stream/events/event_hub.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <unordered_set>
 #include <utility>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/stream/events/followed_stream.hpp"
 #include "starling/stream/events/snapshot_fetch.hpp"
 #include "starling/stream/http/objects_body.hpp"
 #include "starling/stream/http/problem.hpp"
+#include "starling/stream/pools/own_thread.hpp"
 #include "starling/stream/sockets/moved_socket.hpp"
+#include "starling/stream/sockets/push_connection.hpp"
 
 namespace starling::stream {
 
 namespace asio = boost::asio;
-using Tcp = asio::ip::tcp;
 
 namespace {
 
@@ -49,11 +44,20 @@ struct Slot {
   Count of_stream;
 };
 
-std::chrono::microseconds beat_period(const EventLimits& limits) {
+std::int64_t beat_period_us(const EventLimits& limits) {
   constexpr std::int64_t least_us = 5'000;
   constexpr std::int64_t most_us = 250'000;
   const std::int64_t shortest_us = std::min(limits.heartbeat_us, limits.stall_us);
-  return std::chrono::microseconds(std::clamp(shortest_us / 4, least_us, most_us));
+  return std::clamp(shortest_us / 4, least_us, most_us);
+}
+
+/// Returns what makes a connection of `socket` on the thread.
+PushLink::Make connection_of(OwnThread& thread, asio::ip::tcp::socket socket) {
+  const auto moved = moved_to(thread.context(), std::move(socket));
+  if (moved == nullptr) return {};
+  return [moved](PushLink::Handlers handlers) {
+    return std::make_shared<PushConnection>(std::move(*moved), std::move(handlers));
+  };
 }
 
 }  // namespace
@@ -65,29 +69,31 @@ struct EventHub::Followed {
   /// Bytes of the messages that wait for the thread.
   std::shared_ptr<std::atomic<std::size_t>> waiting_bytes =
       std::make_shared<std::atomic<std::size_t>>(0);
-  /// Time of the steady clock when expire() first found no readers; 0: it last found some.
+  /// Time of the thread's clock when expire() first found no readers; 0: it last found some.
   std::int64_t idle_since_us = 0;
 };
 
 struct EventHub::Thread {
-  explicit Thread(const Parts& parts)
+  Thread(const Parts& parts, Beside beside, std::unique_ptr<OwnThread> owned = nullptr)
       : limits(parts.limits),
         form{coordinate_names(parts.space), parts.name_of},
+        own(std::move(owned)),
+        executor(beside.thread),
+        move(std::move(beside.move)),
+        timer(executor.make_timer()),
         snapshots({.loop = parts.loop,
-                   .beside = context,
+                   .beside = executor,
                    .send = parts.send,
                    .reply_owner = parts.reply_owner,
                    .form = form,
-                   .bytes_max = parts.limits.bytes_max}),
-        thread([this] { context.run(); }) {}
+                   .bytes_max = parts.limits.bytes_max}) {}
   ~Thread() {
-    idle_work.reset();
-    thread.join();
+    if (own != nullptr) own->join();
   }
 
   template <class Work>
   void post(Work work) {
-    asio::post(context, std::move(work));
+    executor.post(std::move(work));
   }
 
   void add(const std::shared_ptr<FollowedStream>& stream) {
@@ -98,16 +104,16 @@ struct EventHub::Thread {
 
   void close() {
     is_closed = true;
-    timer.cancel();
+    timer->cancel();
     for (const auto& stream : streams) stream->close();
     streams.clear();
   }
 
   void beat_later() {
-    timer.expires_after(beat_period(limits));
-    timer.async_wait([this](const boost::system::error_code& error) {
-      if (error || is_closed || streams.empty()) return;
-      for (const auto& stream : streams) stream->beat(steady_now_us());
+    timer->cancel();  // it waits still if the last stream left and another one came
+    timer->wait_until(executor.now_us() + beat_period_us(limits), [this] {
+      if (is_closed || streams.empty()) return;
+      for (const auto& stream : streams) stream->beat(executor.now_us());
       std::erase_if(streams, [](const auto& stream) { return stream->is_over(); });
       if (!streams.empty()) beat_later();
     });
@@ -116,17 +122,26 @@ struct EventHub::Thread {
   EventLimits limits;
   ListForm form;
   EventCounts counts;
-  asio::io_context context{1};
-  asio::executor_work_guard<asio::io_context::executor_type> idle_work{context.get_executor()};
-  asio::steady_timer timer{context};
+  std::unique_ptr<OwnThread> own;  ///< null in tests
+  Executor& executor;
+  std::function<PushLink::Make(HandedOver)> move;
+  std::unique_ptr<Timer> timer;
   std::unordered_set<std::shared_ptr<FollowedStream>> streams;
   bool is_closed = false;
   SnapshotFetch snapshots;  ///< only the loop calls its functions
-  std::thread thread;
 };
 
-EventHub::EventHub(Parts parts)
-    : parts_(std::move(parts)), thread_(std::make_unique<Thread>(parts_)) {}
+EventHub::EventHub(Parts parts) : parts_(std::move(parts)) {
+  auto own = std::make_unique<OwnThread>();
+  const Beside beside{.thread = own->executor(),
+                      .move = [thread = own.get()](HandedOver connection) {
+                        return connection_of(*thread, std::move(connection.socket));
+                      }};
+  thread_ = std::make_unique<Thread>(parts_, beside, std::move(own));
+}
+
+EventHub::EventHub(Parts parts, Beside beside)
+    : parts_(std::move(parts)), thread_(std::make_unique<Thread>(parts_, std::move(beside))) {}
 
 EventHub::~EventHub() {
   close();
@@ -168,12 +183,11 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
                       stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {
     if (cuts != cuts_) return;  // cut() may have meant this reader; if not, it reconnects
-    const auto socket = moved_to(thread_->context, std::move(connection.socket));
-    if (socket == nullptr) return;
-    thread_->post([this, slot, principal, stream, last_event_id, socket] {
+    auto moved = thread_->move(std::move(connection));
+    if (!moved) return;
+    thread_->post([this, slot, principal, stream, last_event_id, moved = std::move(moved)] {
       const auto held = stream.lock();
-      if (held && !thread_->is_closed)
-        held->add(std::move(*socket), principal, last_event_id, slot);
+      if (held && !thread_->is_closed) held->add(moved, principal, last_event_id, slot);
     });
   };
   respond(std::move(answer));
@@ -183,12 +197,13 @@ EventHub::Followed& EventHub::follow(const std::string& stream) {
   const auto found = followed_.find(stream);
   if (found != followed_.end()) return *found->second;
   const auto is_full = [this] { return followed_.size() >= parts_.limits.readers_max; };
-  if (is_full()) expire(steady_now_us());  // also notes which streams have become idle
+  // expire() also notes which streams have become idle.
+  if (is_full()) expire(thread_->executor.now_us());
   if (is_full()) forget_longest_idle();
   auto followed = std::make_unique<Followed>();
   followed->stream = std::make_shared<FollowedStream>(
       stream, FollowedStream::Parts{
-                  .context = thread_->context,
+                  .executor = thread_->executor,
                   .limits = thread_->limits,
                   .form = thread_->form,
                   .counts = thread_->counts,

@@ -23,7 +23,9 @@
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/http/stream_questions.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/push_link.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -53,7 +55,17 @@ class EventHub {
     std::function<std::string_view(ObjectId)> name_of;
   };
 
+  /// Where the readers are served.
+  struct Beside {
+    Executor& thread;
+    /// Passes a connection to the thread. The loop calls it. Returns an empty function if the
+    /// connection is broken.
+    std::function<PushLink::Make(HandedOver)> move;
+  };
+
   explicit EventHub(Parts parts);
+  /// A hub without a thread and sockets of its own, for tests.
+  EventHub(Parts parts, Beside beside);
   /// The loop must not run after the destruction.
   ~EventHub();
 

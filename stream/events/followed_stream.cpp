@@ -2,12 +2,7 @@
 // Decides what each reader gets next: see followed_stream.hpp.
 #include "starling/stream/events/followed_stream.hpp"
 
-#include <chrono>
 #include <utility>
-
-#include <boost/asio/io_context.hpp>
-
-#include "starling/knn/base/clocks.hpp"
 
 namespace starling::stream {
 
@@ -28,9 +23,9 @@ FollowedStream::FollowedStream(std::string name, Parts parts)
     : name_(std::move(name)),
       parts_(std::move(parts)),
       ring_(parts_.form, parts_.limits.bytes_max, parts_.limits.ticks_max),
-      flush_timer_(parts_.context) {}
+      flush_timer_(parts_.executor.make_timer()) {}
 
-void FollowedStream::add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId principal,
+void FollowedStream::add(const PushLink::Make& connection, zmtp::PrincipalId principal,
                          std::string_view last_event_id, std::shared_ptr<const void> slot) {
   const auto reader = std::make_shared<Reader>();
   reader->principal = principal;
@@ -43,17 +38,15 @@ void FollowedStream::add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId 
   }
   // The reader owns the connection, so the handlers must not own the reader.
   const std::weak_ptr<Reader> weak = reader;
-  reader->connection = std::make_shared<PushConnection>(
-      std::move(socket), PushConnection::Handlers{.sent =
-                                                      [this, weak] {
-                                                        if (const auto held = weak.lock())
-                                                          serve(*held);
-                                                      },
-                                                  .ended =
-                                                      [this, weak] {
-                                                        if (const auto held = weak.lock())
-                                                          readers_.erase(held->connection.get());
-                                                      }});
+  reader->connection = connection({.sent =
+                                       [this, weak] {
+                                         if (const auto held = weak.lock()) serve(*held);
+                                       },
+                                   .ended =
+                                       [this, weak] {
+                                         if (const auto held = weak.lock())
+                                           readers_.erase(held->connection.get());
+                                       }});
   readers_.emplace(reader->connection.get(), reader);
   reader->connection->start();
   serve(*reader);
@@ -76,19 +69,18 @@ void FollowedStream::publish(const protocol::TickHeader& header,
 
 void FollowedStream::flush_soon() {
   const std::int64_t due_us = flushed_us_ + parts_.limits.flush_us;
-  if (steady_now_us() >= due_us) return flush();
+  if (parts_.executor.now_us() >= due_us) return flush();
   if (std::exchange(is_flush_due_, true)) return;
-  flush_timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::microseconds(due_us)));
-  flush_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-    const auto held = weak.lock();
-    if (held && !error) held->flush();
+  flush_timer_->cancel();  // a flush may have come before the timer
+  flush_timer_->wait_until(due_us, [weak = weak_from_this()] {
+    if (const auto held = weak.lock()) held->flush();
   });
 }
 
 void FollowedStream::flush() {
   is_flush_due_ = false;
   flushed_end_ = ring_.end();
-  flushed_us_ = steady_now_us();
+  flushed_us_ = parts_.executor.now_us();
   serve_all();
 }
 
@@ -98,7 +90,7 @@ void FollowedStream::take(const SnapshotFetch::Result& result) {
     snapshot_ = Ready{.sequence = result.snapshot->sequence,
                       .events = snapshot_events(name_, *result.snapshot)};
   } else {
-    retry_us_ = steady_now_us() + retry_after_us;
+    retry_us_ = parts_.executor.now_us() + retry_after_us;
     if (result.problem->code == ErrorCode::too_many_rows) {
       const EventText refused = refused_event(*result.problem);
       const auto readers = readers_;  // a copy: a connection that ends erases its reader
@@ -130,7 +122,7 @@ void FollowedStream::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant)
 }
 
 void FollowedStream::close() {
-  flush_timer_.cancel();
+  flush_timer_->cancel();
   const auto readers = readers_;
   for (const auto& [connection, reader] : readers) connection->close();
 }
@@ -213,7 +205,7 @@ void FollowedStream::end(Reader& reader, EventText last) {
 }
 
 void FollowedStream::want_snapshot(const Reader& reader) {
-  if (is_fetching_ || steady_now_us() < retry_us_) return;
+  if (is_fetching_ || parts_.executor.now_us() < retry_us_) return;
   is_fetching_ = true;
   parts_.fetch(weak_from_this(), reader.principal);
 }

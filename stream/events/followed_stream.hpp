@@ -14,23 +14,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/events/event_limits.hpp"
 #include "starling/stream/events/event_ring.hpp"
 #include "starling/stream/events/event_text.hpp"
 #include "starling/stream/events/list_text.hpp"
 #include "starling/stream/events/snapshot_fetch.hpp"
-#include "starling/stream/sockets/push_connection.hpp"
+#include "starling/stream/pools/executor.hpp"
+#include "starling/stream/sockets/push_link.hpp"
 
 namespace starling::stream {
 
 class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
  public:
   struct Parts {
-    boost::asio::io_context& context;  ///< the thread's io_context
+    Executor& executor;  ///< the thread
     const EventLimits& limits;
     const ListForm& form;
     EventCounts& counts;
@@ -48,7 +46,7 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
 
   /// Adds a reader whose connection has sent the head of the answer. `slot` is released when the
   /// reader leaves.
-  void add(boost::asio::ip::tcp::socket socket, zmtp::PrincipalId principal,
+  void add(const PushLink::Make& connection, zmtp::PrincipalId principal,
            std::string_view last_event_id, std::shared_ptr<const void> slot);
   /// Takes the message of the stream's next tick. Without a message, the tick is lost.
   void publish(const protocol::TickHeader& header, std::optional<protocol::TickMessage> message);
@@ -64,7 +62,7 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
  private:
   struct Reader {
     zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-    std::shared_ptr<PushConnection> connection{};
+    std::shared_ptr<PushLink> connection{};
     std::shared_ptr<const void> slot{};
     std::optional<std::uint64_t> last{};  ///< number of the last event that it got
     bool has_restarted = false;           ///< its last event is of another run of the server
@@ -93,13 +91,13 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   Parts parts_;
   EventRing ring_;
   std::uint64_t flushed_end_ = 0;  ///< readers get events before this number
-  std::int64_t flushed_us_ = 0;    ///< time of the last flush, by the steady clock
+  std::int64_t flushed_us_ = 0;    ///< time of the last flush, by the executor's clock
   bool is_flush_due_ = false;
-  boost::asio::steady_timer flush_timer_;
-  std::unordered_map<PushConnection*, std::shared_ptr<Reader>> readers_;
+  std::unique_ptr<Timer> flush_timer_;
+  std::unordered_map<PushLink*, std::shared_ptr<Reader>> readers_;
   std::optional<Ready> snapshot_;
   bool is_fetching_ = false;
-  /// Time of the steady clock at which a snapshot may be fetched again.
+  /// Time of the executor's clock at which a snapshot may be fetched again.
   std::int64_t retry_us_ = 0;
   bool is_removed_ = false;
 };

@@ -79,14 +79,14 @@ void SnapshotFetch::add_page(const std::shared_ptr<Fetch>& fetch,
     fetch->problem = too_long();
     return end(fetch);
   }
-  asio::post(parts_.beside, [this, fetch, owner = parts_.reply_owner(), lists = page.lists,
-                             next_page = head.next_page] {
-    append(*fetch, lists);
-    asio::post(parts_.loop, [this, fetch, next_page] {
-      if (next_page == 0 || fetch->problem) return end(fetch);
-      ask(fetch, next_page);
-    });
-  });
+  parts_.beside.post(
+      [this, fetch, owner = parts_.reply_owner(), lists = page.lists, next_page = head.next_page] {
+        append(*fetch, lists);
+        asio::post(parts_.loop, [this, fetch, next_page] {
+          if (next_page == 0 || fetch->problem) return end(fetch);
+          ask(fetch, next_page);
+        });
+      });
 }
 
 void SnapshotFetch::append(Fetch& fetch, const protocol::ListChunk& lists) const {

@@ -17,6 +17,7 @@
 #include "starling/stream/events/list_text.hpp"
 #include "starling/stream/events/stream_snapshot.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
+#include "starling/stream/pools/executor.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -30,7 +31,7 @@ class SnapshotFetch {
   using PrincipalId = zmtp::PrincipalId;
   struct Parts {
     boost::asio::io_context& loop;
-    boost::asio::io_context& beside;  ///< context of the thread that makes the JSON
+    Executor& beside;  ///< the thread that makes the JSON
     /// WireGateway's functions of the same names. `send` also gets the principal that asks.
     std::function<void(PrincipalId, WireGateway::Make, WireGateway::Take)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;

@@ -8,39 +8,27 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "starling/stream/sockets/push_link.hpp"
+
 namespace starling::stream {
 
-class PushConnection : public std::enable_shared_from_this<PushConnection> {
+class PushConnection final : public PushLink, public std::enable_shared_from_this<PushConnection> {
  public:
-  using Text = std::shared_ptr<const std::string>;
-
-  struct Handlers {
-    std::function<void()> sent;   ///< the system has taken all bytes of send()
-    std::function<void()> ended;  ///< the connection is closed; no handler is called after it
-  };
-
   /// The loop of `socket` calls the handlers, and only this loop may call the functions.
   PushConnection(boost::asio::ip::tcp::socket socket, Handlers handlers);
 
-  /// Begins to read, to notice when the peer leaves. Call it once.
-  void start();
-  /// Sends the texts one after another. Call it only if is_idle().
-  void send(std::vector<Text> texts);
-  /// Returns true if nothing is being sent.
-  bool is_idle() const { return sending_.empty(); }
-  /// Returns when the system last took bytes for the peer, in microseconds of the steady clock.
-  std::int64_t progress_us() const { return progress_us_; }
-  /// Closes the connection when the system has taken all bytes of send().
-  void finish();
-  void close();
+  void start() override;
+  void send(std::vector<Text> texts) override;
+  bool is_idle() const override { return sending_.empty(); }
+  std::int64_t progress_us() const override { return progress_us_; }
+  void finish() override;
+  void close() override;
 
  private:
   void watch();

@@ -14,9 +14,11 @@
 
 #include "starling/stream/http/problem.hpp"
 #include "starling/stream/http/token_gate.hpp"
+#include "starling/stream/pools/own_thread.hpp"
 #include "starling/stream/sockets/moved_socket.hpp"
 #include "starling/stream/websocket/position_feed.hpp"
 #include "starling/stream/websocket/socket_thread.hpp"
+#include "starling/stream/websocket/web_socket.hpp"
 
 namespace starling::stream {
 
@@ -50,6 +52,15 @@ struct SocketPlace {
   SocketCounts& counts;
 };
 
+/// Returns what makes a WebSocket of `socket` on the thread.
+MessageLink::Make connection_of(OwnThread& thread, asio::ip::tcp::socket socket) {
+  const auto moved = moved_to(thread.context(), std::move(socket));
+  if (moved == nullptr) return {};
+  return [moved](const SocketLimits& limits, SocketCounts& counts, MessageLink::Handlers handlers) {
+    return std::make_shared<WebSocket>(std::move(*moved), limits, counts, std::move(handlers));
+  };
+}
+
 }  // namespace
 
 struct SocketHub::State {
@@ -58,10 +69,14 @@ struct SocketHub::State {
     MirrorState mirror;
   };
 
-  State(SocketThread::Parts thread_parts, PositionFeed::Parts feed_parts)
-      : positions(std::move(feed_parts)), thread(std::move(thread_parts)) {}
+  State(SocketThread::Parts thread_parts, PositionFeed::Parts feed_parts, Beside beside,
+        std::unique_ptr<OwnThread> own)
+      : positions(std::move(feed_parts)),
+        move(std::move(beside.move)),
+        thread(std::move(thread_parts), beside.thread, std::move(own)) {}
 
-  PositionFeed positions;                     ///< only the loop calls its functions
+  PositionFeed positions;  ///< only the loop calls its functions
+  std::function<MessageLink::Make(HandedOver)> move;
   std::uint64_t feed = 0;                     ///< number of the last feed that the thread asked for
   std::atomic<std::size_t> waiting_bytes{0};  ///< bytes of the ticks that wait for the thread
   std::atomic<unsigned> waiting_shows{0};
@@ -71,6 +86,19 @@ struct SocketHub::State {
 };
 
 SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
+  auto own = std::make_unique<OwnThread>();
+  const Beside beside{.thread = own->executor(),
+                      .move = [thread = own.get()](HandedOver connection) {
+                        return connection_of(*thread, std::move(connection.socket));
+                      }};
+  begin(beside, std::move(own));
+}
+
+SocketHub::SocketHub(Parts parts, Beside beside) : parts_(std::move(parts)) {
+  begin(std::move(beside), nullptr);
+}
+
+void SocketHub::begin(Beside beside, std::unique_ptr<OwnThread> own) {
   const auto to_loop = [this](auto work) { asio::post(parts_.loop, std::move(work)); };
   state_ = std::make_unique<State>(
       SocketThread::Parts{
@@ -102,11 +130,13 @@ SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
                           .copied_rows_max = parts_.limits.copied_rows_max,
                           .is_free = parts_.is_free,
                           .objects = parts_.objects,
-                          .send = [this](std::shared_ptr<const MirrorRows> rows,
-                                         const MirrorState& mirror, bool is_urgent) {
-                            state_->unsent.push_back({std::move(rows), mirror});
-                            if (is_urgent) send_rows(false);
-                          }});
+                          .send =
+                              [this](std::shared_ptr<const MirrorRows> rows,
+                                     const MirrorState& mirror, bool is_urgent) {
+                                state_->unsent.push_back({std::move(rows), mirror});
+                                if (is_urgent) send_rows(false);
+                              }},
+      std::move(beside), std::move(own));
 }
 
 SocketHub::~SocketHub() {
@@ -139,15 +169,16 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
   answer.hand_over = [this, place, principal = head.principal, cuts = cuts_, names_protocol,
                       text = head_text(head)](HandedOver connection) {
     if (cuts != cuts_) return;  // cut() may have meant it; if not, the client reconnects
-    const auto socket = moved_to(state_->thread.context(), std::move(connection.socket));
-    if (socket == nullptr) return;
+    const std::string received = connection.received;
+    auto moved = state_->move(std::move(connection));
+    if (!moved) return;
     state_->thread.post(
-        [this, place, socket,
+        [this, place, moved = std::move(moved),
          opening = SocketOpening{.reader = new_reader(),
                                  .principal = principal,
-                                 .head = text + connection.received,
+                                 .head = text + received,
                                  .protocol = names_protocol ? socket_protocol : ""}] {
-          state_->thread.add(opening, std::move(*socket), place);
+          state_->thread.add(opening, moved, place);
         });
   };
   respond(std::move(answer));

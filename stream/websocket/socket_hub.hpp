@@ -23,8 +23,10 @@
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/socket_codec.hpp"
 #include "starling/protocol/wire/tick_message.hpp"
+#include "starling/stream/pools/executor.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 #include "starling/stream/state/peer.hpp"
+#include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 
 namespace boost::asio {
@@ -32,6 +34,8 @@ class io_context;
 }
 
 namespace starling::stream {
+
+class OwnThread;
 
 /// Only the loop calls the functions.
 class SocketHub {
@@ -59,7 +63,17 @@ class SocketHub {
     std::function<const ObjectTable&()> objects;
   };
 
+  /// Where the clients are served.
+  struct Beside {
+    Executor& thread;
+    /// Passes a connection to the thread. The loop calls it. Returns an empty function if the
+    /// connection is broken.
+    std::function<MessageLink::Make(HandedOver)> move;
+  };
+
   explicit SocketHub(Parts parts);
+  /// A hub without a thread and sockets of its own, for tests.
+  SocketHub(Parts parts, Beside beside);
   /// The loop must not run after the destruction.
   ~SocketHub();
 
@@ -88,6 +102,7 @@ class SocketHub {
  private:
   struct State;
 
+  void begin(Beside beside, std::unique_ptr<OwnThread> own);
   std::uint64_t new_reader();
   void deliver(std::uint64_t reader, zmtp::PrincipalId principal, std::vector<std::byte> message);
   void follow(std::uint64_t reader, std::uint64_t request_id, const std::string& stream);

@@ -3,16 +3,13 @@
 #include "starling/stream/websocket/socket_reader.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <variant>
 
-#include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 
 namespace starling::stream {
 
-namespace asio = boost::asio;
 using protocol::ErrorCode;
 using protocol::Problem;
 
@@ -31,18 +28,17 @@ std::int64_t period_us(const protocol::View& view) {
 
 }  // namespace
 
-SocketReader::SocketReader(asio::ip::tcp::socket socket, Parts parts)
+SocketReader::SocketReader(const MessageLink::Make& socket, Parts parts)
     : parts_(std::move(parts)),
-      socket_(std::make_shared<WebSocket>(
-          std::move(socket), parts_.limits, parts_.counts,
-          WebSocket::Handlers{.received = [this](auto message) { take(std::move(message)); },
-                              .sent =
-                                  [this] {
-                                    read_if_allowed();
-                                    show();
-                                  },
-                              .ended = [this] { end(); }})),
-      view_timer_(socket_->executor()) {}
+      socket_(socket(parts_.limits, parts_.counts,
+                     {.received = [this](auto message) { take(std::move(message)); },
+                      .sent =
+                          [this] {
+                            read_if_allowed();
+                            show();
+                          },
+                      .ended = [this] { end(); }})),
+      view_timer_(parts_.executor.make_timer()) {}
 
 void SocketReader::take(std::vector<std::byte> message) {
   switch (protocol::kind_of(message)) {
@@ -98,7 +94,7 @@ void SocketReader::put_view(std::uint64_t request_id, const protocol::View& view
 void SocketReader::end_view() {
   if (!view_) return;
   view_.reset();
-  view_timer_.cancel();
+  view_timer_->cancel();
   --parts_.counts.views;
   parts_.views_changed();
 }
@@ -109,18 +105,16 @@ void SocketReader::show() {
   if (shown_version_ == views->version && !view_->has_more()) return;
   // The handler `sent` calls show() again.
   if (!view_message_.expired() || socket_->waiting_bytes() > few_bytes) return;
-  const std::int64_t now_us = steady_now_us();
+  const std::int64_t now_us = parts_.executor.now_us();
   // A tick that comes a little early is not left out.
   const std::int64_t early_us = period_us(view_->view()) / 10;
   const std::int64_t next_us = std::max(next_by_rate_us_ - early_us, next_by_bytes_us_);
   if (now_us < next_us) {
-    view_timer_.expires_at(
-        std::chrono::steady_clock::time_point(std::chrono::microseconds(next_us)));
-    // If the timer expires before the reader ends, its handler may run later, without an error.
-    return view_timer_.async_wait(
-        [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-          if (!error && !alive.expired()) show();
-        });
+    view_timer_->cancel();
+    // If the timer expires before the reader ends, its handler may run later.
+    return view_timer_->wait_until(next_us, [this, alive = std::weak_ptr(alive_)] {
+      if (!alive.expired()) show();
+    });
   }
   shown_version_ = views->version;
   const auto message = std::make_shared<const SocketMessage>(

@@ -13,18 +13,16 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include "starling/knn/words/space.hpp"
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/protocol/wire/socket_codec.hpp"
+#include "starling/stream/pools/executor.hpp"
+#include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/position_feed.hpp"
 #include "starling/stream/websocket/shown_view.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 #include "starling/stream/websocket/socket_message.hpp"
-#include "starling/stream/websocket/web_socket.hpp"
 
 namespace starling::stream {
 
@@ -41,6 +39,7 @@ struct SharedViews {
 class SocketReader {
  public:
   struct Parts {
+    Executor& executor;  ///< the thread
     const SocketLimits& limits;
     SocketCounts& counts;
     Space space = Space::planar2;
@@ -58,7 +57,7 @@ class SocketReader {
     std::function<void()> ended;          ///< called at the end; destroys the reader
   };
 
-  SocketReader(boost::asio::ip::tcp::socket socket, Parts parts);
+  SocketReader(const MessageLink::Make& socket, Parts parts);
   SocketReader(const SocketReader&) = delete;
   SocketReader& operator=(const SocketReader&) = delete;
 
@@ -72,8 +71,8 @@ class SocketReader {
   /// Sends a message of the view if there is something new and the limits allow it.
   void show();
   void beat(std::int64_t now_us) { socket_->beat(now_us); }
-  void close() { socket_->close(WebSocket::Code::going_away, "the server stops"); }
-  void cut() { socket_->close(WebSocket::Code::policy_error, "the token or its rights changed"); }
+  void close() { socket_->close(MessageLink::Code::going_away, "the server stops"); }
+  void cut() { socket_->close(MessageLink::Code::policy_error, "the token or its rights changed"); }
 
  private:
   void take(std::vector<std::byte> message);
@@ -88,8 +87,8 @@ class SocketReader {
   void end();
 
   Parts parts_;
-  std::shared_ptr<WebSocket> socket_;
-  boost::asio::steady_timer view_timer_;
+  std::shared_ptr<MessageLink> socket_;
+  std::unique_ptr<Timer> view_timer_;
   /// Exists as long as this object.
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   std::optional<ShownView> view_;

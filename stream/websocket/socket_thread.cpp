@@ -2,28 +2,25 @@
 // Passes what the loop posts to the readers: see socket_thread.hpp.
 #include "starling/stream/websocket/socket_thread.hpp"
 
-#include <chrono>
-
-#include "starling/knn/base/clocks.hpp"
+#include <utility>
 
 namespace starling::stream {
 
-namespace asio = boost::asio;
-
 namespace {
 
-constexpr std::chrono::milliseconds socket_beat{250};
+constexpr std::int64_t socket_beat_us = 250'000;
 
 }  // namespace
 
-SocketThread::SocketThread(Parts parts)
+SocketThread::SocketThread(Parts parts, Executor& executor, std::unique_ptr<OwnThread> own)
     : parts_(std::move(parts)),
-      views_(parts_.space.is_vector() ? nullptr : std::make_unique<SharedViews>(parts_.space)),
-      thread_([this] { context_.run(); }) {}
+      own_(std::move(own)),
+      executor_(executor),
+      timer_(executor_.make_timer()),
+      views_(parts_.space.is_vector() ? nullptr : std::make_unique<SharedViews>(parts_.space)) {}
 
 SocketThread::~SocketThread() {
-  idle_work_.reset();
-  thread_.join();
+  if (own_ != nullptr) own_->join();
 }
 
 SocketReader* SocketThread::find(std::uint64_t reader) {
@@ -32,7 +29,8 @@ SocketReader* SocketThread::find(std::uint64_t reader) {
 }
 
 SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId principal) {
-  return {.limits = parts_.limits,
+  return {.executor = executor_,
+          .limits = parts_.limits,
           .counts = counts_,
           .space = parts_.space.space,
           .views = views_.get(),
@@ -53,18 +51,17 @@ SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId
           .ended =
               [this, reader] {
                 const auto ended = readers_.extract(reader);
-                if (is_closed_ && readers_.empty()) context_.stop();
+                if (is_closed_ && readers_.empty()) stop();
               }};
 }
 
-void SocketThread::add(const SocketOpening& opening, asio::ip::tcp::socket socket,
+void SocketThread::add(const SocketOpening& opening, const MessageLink::Make& socket,
                        std::shared_ptr<const void> place) {
   if (is_closed_) return;
   const auto added = readers_.emplace(
-      opening.reader,
-      Reader{opening.principal, std::move(place),
-             std::make_unique<SocketReader>(std::move(socket),
-                                            reader_parts(opening.reader, opening.principal))});
+      opening.reader, Reader{opening.principal, std::move(place),
+                             std::make_unique<SocketReader>(
+                                 socket, reader_parts(opening.reader, opening.principal))});
   if (readers_.size() == 1) beat_later();
   added.first->second.reader->start(opening.head, opening.protocol);
 }
@@ -126,12 +123,17 @@ void SocketThread::views_changed() {
 }
 
 void SocketThread::beat_later() {
-  timer_.expires_after(socket_beat);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error || is_closed_ || readers_.empty()) return;
-    for (const auto& [name, reader] : readers_) reader.reader->beat(steady_now_us());
+  timer_->cancel();  // it waits still if the last reader left and another one came
+  timer_->wait_until(executor_.now_us() + socket_beat_us, [this] {
+    if (is_closed_ || readers_.empty()) return;
+    for (const auto& [name, reader] : readers_) reader.reader->beat(executor_.now_us());
     beat_later();
   });
+}
+
+/// Ends the thread, also if Asio still has something to do.
+void SocketThread::stop() {
+  if (own_ != nullptr) own_->context().stop();
 }
 
 void SocketThread::cut(const std::function<bool(PrincipalId)>& is_meant) {
@@ -143,8 +145,8 @@ void SocketThread::cut(const std::function<bool(PrincipalId)>& is_meant) {
 
 void SocketThread::close() {
   is_closed_ = true;
-  timer_.cancel();
-  if (readers_.empty()) return context_.stop();
+  timer_->cancel();
+  if (readers_.empty()) return stop();
   std::vector<SocketReader*> open;  // a copy: a reader that ends leaves readers_
   for (const auto& [name, reader] : readers_) open.push_back(reader.reader.get());
   for (SocketReader* const reader : open) reader->close();

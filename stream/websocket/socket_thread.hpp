@@ -11,17 +11,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include "starling/knn/words/space.hpp"
+#include "starling/stream/pools/executor.hpp"
+#include "starling/stream/pools/own_thread.hpp"
+#include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/socket_reader.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
@@ -56,22 +52,22 @@ class SocketThread {
     std::function<void(std::uint64_t feed)> feed;
   };
 
-  explicit SocketThread(Parts parts);
+  /// `own` runs `executor`; null: a test runs it.
+  SocketThread(Parts parts, Executor& executor, std::unique_ptr<OwnThread> own);
   /// Call close() before.
   ~SocketThread();
 
   SocketCounts& counts() { return counts_; }
-  boost::asio::io_context& context() { return context_; }
 
   template <class Work>
   void post(Work work) {
-    boost::asio::post(context_, std::move(work));
+    executor_.post(std::move(work));
   }
 
   // The functions below are called on the thread.
 
   /// Serves a connection. `place` is released when the connection ends.
-  void add(const SocketOpening& opening, boost::asio::ip::tcp::socket socket,
+  void add(const SocketOpening& opening, const MessageLink::Make& socket,
            std::shared_ptr<const void> place);
   void cut(const std::function<bool(PrincipalId)>& is_meant);
   void take_reply(std::uint64_t reader, const protocol::Frame& frame);
@@ -98,13 +94,13 @@ class SocketThread {
   void show_now();
   void views_changed();
   void beat_later();
+  void stop();
 
   Parts parts_;
   SocketCounts counts_;
-  boost::asio::io_context context_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> idle_work_{
-      context_.get_executor()};
-  boost::asio::steady_timer timer_{context_};
+  std::unique_ptr<OwnThread> own_;  ///< null in tests
+  Executor& executor_;
+  std::unique_ptr<Timer> timer_;
   std::unique_ptr<SharedViews> views_;  ///< null in a vector space
   std::uint64_t feed_ = 0;              ///< number of the feed whose rows are applied; 0: no feed
   std::uint64_t last_feed_ = 0;
@@ -112,7 +108,6 @@ class SocketThread {
   bool is_due_ = false;      ///< show() waits for the mirror
   bool is_closed_ = false;
   std::map<std::uint64_t, Reader> readers_;
-  std::thread thread_;
 };
 
 }  // namespace starling::stream

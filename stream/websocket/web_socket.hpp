@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -22,6 +21,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/websocket.hpp>
 
+#include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
 #include "starling/stream/websocket/socket_message.hpp"
 
@@ -51,36 +51,19 @@ class ReadPolicy {
   std::uint64_t read_bytes_ = 0;
 };
 
-class WebSocket : public std::enable_shared_from_this<WebSocket> {
+class WebSocket final : public MessageLink, public std::enable_shared_from_this<WebSocket> {
  public:
-  struct Handlers {
-    std::function<void(std::vector<std::byte>)> received;
-    std::function<void()> sent;   ///< the system has taken all bytes of send()
-    std::function<void()> ended;  ///< the connection is closed; no handler is called after it
-  };
-  /// Why the server closes a socket: the codes of RFC 6455.
-  using Code = boost::beast::websocket::close_code;
-
   /// The thread of `socket`'s context calls the handlers. Only this thread may call the functions.
   WebSocket(boost::asio::ip::tcp::socket socket, const SocketLimits& limits, SocketCounts& counts,
             Handlers handlers);
 
-  /// Answers the request, and begins to read. `head` is the head of the request, and may have bytes
-  /// of frames after it. `protocol` is the subprotocol that the answer names; empty: it names none.
-  void start(const std::string& head, std::string_view protocol);
-  /// Queues a message. The caller must limit waiting_bytes().
-  void send(SharedMessage message);
-  boost::asio::any_io_executor executor() { return stream_.get_executor(); }
-  /// Bytes of the messages that are queued or being sent.
-  std::size_t waiting_bytes() const { return waiting_bytes_; }
-  /// Reads no further message until read_on().
-  void pause() { is_paused_ = true; }
-  void read_on();
-  /// Closes the socket if a message takes too long, or after too many frames without content. Call
-  /// it a few times a second.
-  void beat(std::int64_t now_us);
-  /// Sends a close frame. Closes the socket when the client has answered it, or after close_us.
-  void close(Code code, std::string_view reason);
+  void start(const std::string& head, std::string_view protocol) override;
+  void send(SharedMessage message) override;
+  std::size_t waiting_bytes() const override { return waiting_bytes_; }
+  void pause() override { is_paused_ = true; }
+  void read_on() override;
+  void beat(std::int64_t now_us) override;
+  void close(Code code, std::string_view reason) override;
 
  private:
   using Error = boost::beast::error_code;

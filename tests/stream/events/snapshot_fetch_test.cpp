@@ -5,12 +5,14 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "tests/stream/support/manual_executor.hpp"
+
 namespace starling::stream {
 namespace {
 
 TEST(SnapshotFetch, FetchesBeyondTheLimitAreRefusedAtOnce) {
   boost::asio::io_context loop;
-  boost::asio::io_context beside;
+  ManualExecutor beside;
   const ListForm list_form;
   int sent = 0;
   SnapshotFetch snapshots(
