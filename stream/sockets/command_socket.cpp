@@ -71,7 +71,7 @@ struct CommandSocket::State final : zmtp::Traffic {
         handlers(std::move(the_handlers)),
         budget(std::max(options.receive_bytes_max, options.message_bytes_max + budget_spare_bytes),
                zmtp::post_go_on),
-        inbox(loop, [this] { turn(); }),
+        inbox(loop, [this] { arrived(); }),
         ended(loop, [this] { forget_ended(); }),
         bound(bind_endpoint(options.endpoint, options.reach_allowed)),
         listener(threads, options.io_threads, bound.release(),
@@ -157,16 +157,23 @@ struct CommandSocket::State final : zmtp::Traffic {
       std::erase_if(links, [](const auto& each) { return !each.second->is_open; });
   }
 
-  void turn() {
+  /// Takes requests that have arrived. Only this function takes them, and at most one turn is
+  /// posted, so that at most two tasks of the loop take requests, however many arrive. A peer that
+  /// sends without pause cannot keep the loop from everything else.
+  void arrived() {
     for (Request& request : inbox.take()) requests.push_back(std::move(request));
-    is_turn_posted = false;
+    if (!is_turn_posted) turn();
+  }
+
+  void turn() {
     if (drain()) turn_soon();
   }
 
   void turn_soon() {
     if (std::exchange(is_turn_posted, true)) return;
     boost::asio::post(loop, [this] {
-      if (std::exchange(is_turn_posted, false)) turn();
+      is_turn_posted = false;
+      turn();
     });
   }
 
