@@ -30,8 +30,7 @@ class RadiusFilter:
 
     Let x be a row, less the offset of the index, and x' what the index makes of it. By the triangle
     inequality the distances of x, y and of x', y' differ by at most |x - x'| + |y - y'|, and
-    `_bound` bounds each of these two terms. docs/decisions/0006-vector-sums.md has the error of the
-    sum."""
+    `_bound` bounds each of these two terms. Decision 6 (vector sums) has the error of the sum."""
 
     def __init__(self, metric: Metric, points: Any, index: Index) -> None:
         self._index = index
