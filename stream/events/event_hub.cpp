@@ -69,7 +69,8 @@ struct EventHub::Followed {
   /// Bytes of the messages that wait for the thread.
   std::shared_ptr<std::atomic<std::size_t>> waiting_bytes =
       std::make_shared<std::atomic<std::size_t>>(0);
-  /// Time of the thread's clock when expire() first found no readers; 0: it last found some.
+  /// Time of the thread's clock when expire() first found no readers after the last one came; 0: it
+  /// has not found this.
   std::int64_t idle_since_us = 0;
 };
 
@@ -193,9 +194,13 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   respond(std::move(answer));
 }
 
+/// Returns the stream for a reader that comes.
 EventHub::Followed& EventHub::follow(const std::string& stream) {
   const auto found = followed_.find(stream);
-  if (found != followed_.end()) return *found->second;
+  if (found != followed_.end()) {
+    found->second->idle_since_us = 0;  // the reader may leave before expire() sees it
+    return *found->second;
+  }
   const auto is_full = [this] { return followed_.size() >= parts_.limits.readers_max; };
   // expire() also notes which streams have become idle.
   if (is_full()) expire(thread_->executor.now_us());

@@ -226,27 +226,42 @@ TEST(EventHub, TicksAreHeldForReadersThatComeBackAndForgottenAfterTheirTime) {
   EventLimits limits = EventHubWorld::prompt();
   limits.linger_us = 10 * second_us;
   EventHubWorld world(limits);
-  const auto expire = [&](std::int64_t passed_us) {
-    world.pass(passed_us);
-    world.hub.expire(world.thread.now_us());
-    world.run();
-  };
   world.join_with_snapshot().close();
   world.ticks(1, 2);
-  expire(0);
-  expire(9 * second_us);
+  world.expire(0);
+  world.expire(9 * second_us);
   FakeReader& back = world.join("cars", {}, "7-0");
   EXPECT_THAT(back.events, ElementsAre("tick 1", "tick 2"));
-  expire(2 * second_us);
+  world.expire(2 * second_us);
   EXPECT_TRUE(world.hub.is_following()) << "it has a reader";
   back.close();
-  expire(0);
-  expire(9 * second_us);
+  world.expire(0);
+  world.expire(9 * second_us);
   EXPECT_TRUE(world.hub.is_following());
-  expire(second_us);
+  world.expire(second_us);
   EXPECT_FALSE(world.hub.is_following());
   world.join("cars", {}, "7-2");
   EXPECT_EQ(world.asked.size(), 1u) << "no tick is held, so it needs a snapshot";
+}
+
+TEST(EventHub, AReaderThatComesAndLeavesBetweenTwoCallsOfExpireRestartsTheTimeToForget) {
+  EventLimits limits = EventHubWorld::prompt();
+  limits.linger_us = 10 * second_us;
+  EventHubWorld world(limits);
+  world.join_with_snapshot().close();
+  world.tick(1);
+  world.expire(0);
+  world.pass(19 * second_us / 2);
+  world.join("cars", {}, "7-1").close();
+  world.expire(second_us / 2);
+  ASSERT_TRUE(world.hub.is_following()) << "its last reader left 0.5 s ago";
+  world.expire(19 * second_us / 2);
+  FakeReader& back = world.join("cars", {}, "7-0");
+  EXPECT_THAT(back.events, ElementsAre("tick 1"));
+  back.close();
+  world.expire(0);
+  world.expire(10 * second_us);
+  EXPECT_FALSE(world.hub.is_following());
 }
 
 TEST(EventHub, ANewStreamTakesThePlaceOfTheOneThatIsIdleLongest) {

@@ -251,6 +251,12 @@ class EventHubWorld {
       run();
     }
   }
+  /// Lets time pass, and then forgets streams without readers, as the server does regularly.
+  void expire(std::int64_t passed_us) {
+    pass(passed_us);
+    hub.expire(thread.now_us());
+    run();
+  }
 
   boost::asio::io_context loop;
   ManualExecutor thread;
