@@ -236,11 +236,10 @@ void SocketHub::publish(const std::string& stream, const protocol::TickHeader& h
   else
     bytes = 0;
   state_->waiting_bytes += bytes;
-  state_->thread.post(
-      [this, stream, bytes, is_last = header.stream_removed, kept = std::move(kept)]() mutable {
-        state_->waiting_bytes -= bytes;
-        state_->thread.publish(stream, std::move(kept), is_last);
-      });
+  state_->thread.post([this, stream, bytes, header, kept = std::move(kept)]() mutable {
+    state_->waiting_bytes -= bytes;
+    state_->thread.publish(stream, header, std::move(kept));
+  });
 }
 
 void SocketHub::take_rows(const Staging& staging, Tick tick, std::int64_t tau_us) {

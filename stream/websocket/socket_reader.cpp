@@ -151,13 +151,18 @@ void SocketReader::end_follow(const std::string& stream) {
   if (streams_.erase(stream) > 0) parts_.unfollow(stream);
 }
 
-void SocketReader::publish(const std::string& stream, const SharedMessage& message, bool is_last) {
+void SocketReader::publish(const std::string& stream, const FollowedTick& tick) {
   if (!streams_.contains(stream)) return;
-  if (message != nullptr &&
-      socket_->waiting_bytes() + message->bytes() <= parts_.limits.follow_bytes_max)
-    socket_->send(message);
-  else
+  const bool is_last = tick.removal != nullptr;
+  if (tick.message != nullptr &&
+      socket_->waiting_bytes() + tick.message->bytes() <= parts_.limits.follow_bytes_max) {
+    socket_->send(tick.message);
+  } else {
     ++parts_.counts.lost_ticks;
+    // It is short and needs no limit: there is one for each Follow, and while many bytes wait for a
+    // client, no Follow is read.
+    if (is_last) socket_->send(tick.removal);
+  }
   if (is_last) end_follow(stream);
 }
 

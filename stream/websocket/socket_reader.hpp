@@ -36,6 +36,14 @@ struct SharedViews {
   std::uint64_t version = 0;  ///< increases when readers should get a message
 };
 
+/// A followed stream's tick, as all readers share it.
+struct FollowedTick {
+  SharedMessage message;  ///< null: the tick is lost for all readers
+  /// What a reader that loses the message gets instead of it: the tick's header without chunks.
+  /// Null unless the tick is the last one of a removed stream.
+  SharedMessage removal;
+};
+
 class SocketReader {
  public:
   struct Parts {
@@ -66,8 +74,8 @@ class SocketReader {
   void take_reply(const protocol::Frame& frame);
   void followed(std::uint64_t request_id, const std::string& stream,
                 const std::optional<protocol::Problem>& problem);
-  /// Takes the message of a stream's tick, if the reader follows it.
-  void publish(const std::string& stream, const SharedMessage& message, bool is_last);
+  /// Takes a stream's tick, if the reader follows the stream.
+  void publish(const std::string& stream, const FollowedTick& tick);
   /// Sends a message of the view if there is something new and the limits allow it.
   void show();
   void beat(std::int64_t now_us) { socket_->beat(now_us); }

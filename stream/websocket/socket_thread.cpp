@@ -79,11 +79,14 @@ void SocketThread::followed(std::uint64_t reader, std::uint64_t request_id,
     parts_.unfollow(stream);
 }
 
-void SocketThread::publish(const std::string& stream, std::optional<protocol::TickMessage> tick,
-                           bool is_last) {
-  const SharedMessage message =
-      tick ? std::make_shared<const SocketMessage>(std::move(*tick)) : nullptr;
-  for (const auto& [name, reader] : readers_) reader.reader->publish(stream, message, is_last);
+void SocketThread::publish(const std::string& stream, const protocol::TickHeader& header,
+                           std::optional<protocol::TickMessage> message) {
+  FollowedTick tick;
+  if (message) tick.message = std::make_shared<const SocketMessage>(std::move(*message));
+  if (header.stream_removed)
+    tick.removal = std::make_shared<const SocketMessage>(
+        protocol::encode_tick(stream, header, {.with = header.with}));
+  for (const auto& [name, reader] : readers_) reader.reader->publish(stream, tick);
 }
 
 void SocketThread::take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state) {

@@ -73,8 +73,9 @@ class SocketThread {
   void take_reply(std::uint64_t reader, const protocol::Frame& frame);
   void followed(std::uint64_t reader, std::uint64_t request_id, const std::string& stream,
                 const std::optional<protocol::Problem>& problem);
-  /// `tick` is std::nullopt if the tick is lost for all readers that follow the stream.
-  void publish(const std::string& stream, std::optional<protocol::TickMessage> tick, bool is_last);
+  /// `message` is std::nullopt if the tick is lost for all readers that follow the stream.
+  void publish(const std::string& stream, const protocol::TickHeader& header,
+               std::optional<protocol::TickMessage> message);
   /// Applies rows to the mirror, unless `feed` is not the number of the last feed that the thread
   /// asked for. `rows` may be null.
   void take_rows(std::uint64_t feed, const MirrorRows* rows, const MirrorState& state);

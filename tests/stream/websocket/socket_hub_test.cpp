@@ -262,11 +262,44 @@ TEST(SocketHub, TicksAreLostForAllFollowersIfTheThreadFallsBehind) {
 TEST(SocketHub, TheLastTickOfARemovedStreamEndsItsFollowers) {
   SocketHubWorld world;
   const FakeSocket& socket = world.follower();
-  world.publish(1, "cars", true);
+  world.publish_last(1);
   world.run();
   EXPECT_FALSE(world.hub.is_following());
   world.tick(1);
-  EXPECT_THAT(socket.names(), ElementsAre("cars 1")) << "a new stream has the name";
+  EXPECT_THAT(socket.names(), ElementsAre("cars 1 removed with 2 lists"))
+      << "a new stream has the name";
+}
+
+TEST(SocketHub, ASlowClientThatLosesTheLastTickLearnsThatTheStreamIsRemoved) {
+  SocketHubWorld world({.follow_bytes_max = SocketHubWorld::four_ticks()});
+  const FakeSocket& quick = world.follower();
+  FakeSocket& slow = world.follower();
+  slow.is_slow = true;
+  for (std::uint64_t sequence = 1; sequence <= 9; ++sequence) world.tick(sequence);
+  const std::uint64_t lost = world.hub.counts().lost_ticks;
+  world.publish_last(10);
+  world.run();
+  EXPECT_FALSE(world.hub.is_following());
+  EXPECT_EQ(world.hub.counts().lost_ticks, lost + 1);
+  slow.is_slow = false;
+  world.run();
+  EXPECT_EQ(quick.names().back(), "cars 10 removed with 2 lists");
+  EXPECT_EQ(slow.names().back(), "cars 10 removed") << "the header alone";
+  slow.ask(2, protocol::Follow{"cars"});
+  world.run();
+  world.tick(11);
+  EXPECT_EQ(slow.names().back(), "cars 11") << "the stream was put again";
+}
+
+TEST(SocketHub, ALastTickThatIsLostForAllFollowersTellsThemThatTheStreamIsRemoved) {
+  SocketHubWorld world({.follow_bytes_max = SocketHubWorld::four_ticks()});
+  const FakeSocket& socket = world.follower();
+  for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) world.publish(sequence);
+  world.publish_last(6);
+  world.run();
+  EXPECT_THAT(socket.names(),
+              ElementsAre("cars 1", "cars 2", "cars 3", "cars 4", "cars 6 removed"));
+  EXPECT_FALSE(world.hub.is_following());
 }
 
 TEST(SocketHub, AFollowWhoseClientHasGoneIsGivenBack) {

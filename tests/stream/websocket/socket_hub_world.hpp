@@ -37,7 +37,8 @@ inline std::uint64_t number_at(const MessageBytes& message, std::size_t at) {
   return number;
 }
 
-/// Decodes a message of Follow (protocol/README.md), and returns its stream and sequence.
+/// Decodes a message of Follow (protocol/README.md), and returns its stream and sequence, whether
+/// the stream is removed, and the number of its removed lists.
 inline std::string tick_name(const MessageBytes& message) {
   std::uint32_t count = 0;
   std::memcpy(&count, message.data(), sizeof count);
@@ -54,7 +55,11 @@ inline std::string tick_name(const MessageBytes& message) {
   const protocol::DecodedTick tick = protocol::decode_tick(frames);
   EXPECT_FALSE(tick.problem);
   const std::string topic(reinterpret_cast<const char*>(parts[0].data()), parts[0].size() - 1);
-  return topic + " " + std::to_string(tick.header.sequence);
+  std::string name = topic + " " + std::to_string(tick.header.sequence);
+  if (tick.header.stream_removed) name += " removed";
+  if (const std::uint64_t lists = tick.header.removal_count; lists > 0)
+    name += " with " + std::to_string(lists) + " lists";
+  return name;
 }
 
 /// Returns what a message is, such as "done 3" for the reply to request 3, or "cars 5" for a tick.
@@ -245,10 +250,16 @@ class SocketHubWorld {
     return socket;
   }
 
-  void publish(std::uint64_t sequence, const std::string& stream = "cars",
-               bool is_removed = false) {
-    const protocol::TickHeader header = header_of(sequence, is_removed);
+  void publish(std::uint64_t sequence, const std::string& stream = "cars") {
+    const protocol::TickHeader header = header_of(sequence, false);
     hub.publish(stream, header, protocol::encode_tick(stream, header, {}));
+  }
+  /// Publishes the last tick of a stream, which removes two lists.
+  void publish_last(std::uint64_t sequence, const std::string& stream = "cars") {
+    const protocol::TickHeader header = header_of(sequence, true);
+    std::vector<QueryReport> lists(2);
+    for (QueryReport& list : lists) list.event = ListEvent::removed;
+    hub.publish(stream, header, protocol::encode_tick(stream, header, {.reports = lists}));
   }
   void tick(std::uint64_t sequence, const std::string& stream = "cars") {
     publish(sequence, stream);
