@@ -166,7 +166,8 @@ void EventHub::get_lists(ListsQuestion question, HttpRespond respond) {
 void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   if (const auto fault = parts_.fault_of_stream(question.stream))
     return respond(problem_answer(*fault));
-  if (*readers_ >= parts_.limits.readers_max || is_closed_) {
+  if (is_closed_) return respond(stopping_answer());
+  if (*readers_ >= parts_.limits.readers_max) {
     const protocol::ReachedLimit limit{"http-events-max", parts_.limits.readers_max};
     return respond(problem_answer(protocol::Problem{
         protocol::ErrorCode::busy,

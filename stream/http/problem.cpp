@@ -80,6 +80,13 @@ HttpAnswer problem_answer(const protocol::Problem& problem) {
                       });
 }
 
+HttpAnswer stopping_answer() {
+  return problem_answer(protocol::Problem{
+      ErrorCode::shutting_down,
+      "The server is stopping and accepts no further client; connect again in a while.",
+      {}});
+}
+
 HttpAnswer unknown_object_answer(std::uint64_t tick, std::int64_t tau_us) {
   const std::string sentence =
       tick == 0

@@ -16,6 +16,8 @@ HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::strin
 /// Returns the answer for a refusal of the server, with the limit that was reached, if there is
 /// one.
 HttpAnswer problem_answer(const protocol::Problem& problem);
+/// Returns the answer to a request that comes while the server stops.
+HttpAnswer stopping_answer();
 
 /// Returns the answer to a question about an object that the tick does not have.
 HttpAnswer unknown_object_answer(std::uint64_t tick, std::int64_t tau_us);

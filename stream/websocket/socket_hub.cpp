@@ -152,7 +152,8 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
     answer.fields.emplace_back("Upgrade", "websocket");
     return respond(std::move(answer));
   }
-  if (counts().sockets >= parts_.limits.sockets_max || is_closed_) {
+  if (is_closed_) return respond(stopping_answer());
+  if (counts().sockets >= parts_.limits.sockets_max) {
     const protocol::ReachedLimit limit{"http-views-max", parts_.limits.sockets_max};
     return respond(problem_answer(protocol::Problem{
         protocol::ErrorCode::busy,

@@ -16,6 +16,7 @@ using protocol::ErrorCode;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using zmtp::PrincipalId;
 
 TEST(EventHub, AReaderThatJoinsLateGetsASnapshotAndThenEachTickOnceInOrder) {
@@ -326,12 +327,23 @@ TEST(EventHub, CloseEndsAllReadersAndAdmitsNoOther) {
   world.hub.close();
   world.run();
   EXPECT_TRUE(reader.is_closed);
-  EXPECT_EQ(world.get_events().status, 503u);
   world.hand_over(answered);
   world.run();
   EXPECT_EQ(world.readers.size(), 1u);
   world.reply({.sequence = 1});
   EXPECT_THAT(reader.events, IsEmpty());
+}
+
+TEST(EventHub, AfterCloseAReaderIsToldThatTheServerStops) {
+  EventHubWorld world;
+  world.hub.close();
+  const HttpAnswer refusal = world.get_events();
+  EXPECT_EQ(refusal.status, 503u);
+  EXPECT_THAT(refusal.fields, ElementsAre(std::pair("Retry-After", "1")));
+  EXPECT_THAT(refusal.body, HasSubstr("\"code\":\"shutting_down\""));
+  EXPECT_THAT(refusal.body, HasSubstr("The server is stopping"));
+  EXPECT_THAT(refusal.body, Not(HasSubstr("http-events-max")));
+  EXPECT_FALSE(refusal.hand_over);
 }
 
 /// What get_lists() answers, if it has answered.

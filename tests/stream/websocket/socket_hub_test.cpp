@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using zmtp::PrincipalId;
 
 TEST(SocketHub, ARequestThatIsNoWebSocketIsToldToUpgrade) {
@@ -48,7 +49,7 @@ TEST(SocketHub, AHandedOverConnectionKeepsItsHeadAndTheBytesAfterIt) {
   EXPECT_EQ(world.sockets[0]->protocol, "starling.v1");
   EXPECT_TRUE(world.sockets[0]->head.starts_with("GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n"));
   EXPECT_TRUE(world.sockets[0]->head.ends_with("\r\n\r\nframes"));
-  EXPECT_THAT(world.sockets[0]->head, ::testing::Not(HasSubstr("secret")));
+  EXPECT_THAT(world.sockets[0]->head, Not(HasSubstr("secret")));
   EXPECT_EQ(world.connect().protocol, "") << "the client names none";
 }
 
@@ -349,13 +350,24 @@ TEST(SocketHub, CloseEndsAllSocketsAndDeliversNothingMore) {
   world.run();
   EXPECT_EQ(socket.code, MessageLink::Code::going_away);
   EXPECT_EQ(world.delivered.size(), 1u);
-  EXPECT_EQ(world.open().status, 503u);
   world.hand_over(answered);
   world.run();
   EXPECT_EQ(world.sockets.size(), 1u);
   world.reply();
   world.tick(1);
   EXPECT_THAT(socket.got, IsEmpty());
+}
+
+TEST(SocketHub, AfterCloseAClientIsToldThatTheServerStops) {
+  SocketHubWorld world;
+  world.hub.close();
+  const HttpAnswer refusal = world.open();
+  EXPECT_EQ(refusal.status, 503u);
+  EXPECT_THAT(refusal.fields, ElementsAre(std::pair("Retry-After", "1")));
+  EXPECT_THAT(refusal.body, HasSubstr("\"code\":\"shutting_down\""));
+  EXPECT_THAT(refusal.body, HasSubstr("The server is stopping"));
+  EXPECT_THAT(refusal.body, Not(HasSubstr("http-views-max")));
+  EXPECT_FALSE(refusal.hand_over);
 }
 
 TEST(SocketHub, SocketsAreWatchedFourTimesASecondAlsoAfterAPauseWithoutAny) {
