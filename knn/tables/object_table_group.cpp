@@ -151,8 +151,8 @@ UpdateStatus ObjectTable::update_row(const VectorBatch& batch, std::size_t row, 
                            likely, batch.time_us_max, staging);
 }
 
-/// Applies the rows of a share to the records, in order, and writes the rows of objects that are
-/// staged already.
+/// Applies the batches' rows of a share to the records, in order. Then an object that has a row in
+/// the staging gets this row rewritten. An object that has none is noted for stage_shares().
 template <class Batch>
 void ObjectTable::take_share(std::span<const Batch> batches, std::size_t share, Staging& staging) {
   Group& group = *group_;

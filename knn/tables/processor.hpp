@@ -33,8 +33,9 @@ struct ProcessorOptions {
   SpaceOptions space;
   ObjectTableOptions objects;
   QueryTableOptions queries;
-  /// The threads that update objects together, including the caller's. The results, the statuses
-  /// and the exported state are the same with any number.
+  /// Number of threads, including the caller's. They round positions, update objects, and sort a
+  /// tick's lists into the reports of the streams. The results, the statuses and the exported state
+  /// are the same with any number.
   unsigned threads = 1;
 };
 

@@ -76,7 +76,8 @@ class LimitedWorld {
     return {begin, begin + static_cast<std::ptrdiff_t>(list.count)};
   }
 
-  /// Returns the distance that protocol/README.md promises for this neighbour.
+  /// Returns the distance that lists report for this neighbour: the root of its key, times the
+  /// resolution. It does not use Processor::to_distance().
   double reported_m(const Neighbor& neighbor) const {
     return std::sqrt(static_cast<double>(to_number(neighbor.key))) *
            processor_.space().resolution_m;

@@ -29,7 +29,6 @@ class Listener {
     socket_.connect(server.endpoints().results);
   }
 
-  /// Returns the header of the next message.
   protocol::TickHeader next() {
     std::vector<protocol::AlignedBytes> frames;
     zmq::message_t part;

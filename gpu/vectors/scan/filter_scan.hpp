@@ -46,8 +46,9 @@ struct FilterScan {
 
 /// The arguments of the filter for few queries, which lowers its bounds while it runs.
 struct FewFilterScan {
-  FilterScan filter;     ///< its `keys` and `room` are those of `lists`
-  CandidateLists lists;  ///< its keys, bounds and slots hold score_above()
+  FilterScan filter;  ///< its `keys` and `room` are those of `lists`
+  /// Made from score_above(), the upper bound of a row's score, instead of the score.
+  CandidateLists lists;
   std::uint32_t panel_count = 0;
 };
 

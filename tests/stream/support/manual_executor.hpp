@@ -3,6 +3,7 @@
 // test calls run(). Its threads carry out each task within post().
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace starling::stream {
 
 class ManualExecutor final : public Executor {
  public:
-  std::int64_t now_us() const override { return now_us_; }
+  std::int64_t now_us() const override { return now_us_ += us_per_look_; }
   void post(std::function<void()> task) override {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -60,6 +61,8 @@ class ManualExecutor final : public Executor {
     }
     return true;
   }
+  /// From now on, each look at the clock takes this long, so that long work ends its slices.
+  void set_us_per_look(std::int64_t us_per_look) { us_per_look_ = us_per_look; }
   /// Moves the clock, and calls the timers that are due.
   void advance(std::int64_t duration_us) {
     now_us_ += duration_us;
@@ -89,7 +92,8 @@ class ManualExecutor final : public Executor {
     void post(std::function<void()> task) override { task(); }
   };
 
-  std::int64_t now_us_ = 1'000'000;
+  mutable std::atomic<std::int64_t> now_us_ = 1'000'000;  ///< engines' threads look at it, too
+  std::int64_t us_per_look_ = 0;
   std::mutex mutex_;
   std::condition_variable posted_;
   std::deque<std::function<void()>> tasks_;
