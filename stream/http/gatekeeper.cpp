@@ -18,13 +18,19 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// Returns the name in "name:port", in lower case, or the IPv6 address in "[address]:port".
+/// Returns true for "" and for a port such as ":7413".
+bool is_port(std::string_view text) {
+  return text.empty() || (text.starts_with(':') &&
+                          text.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+/// Returns the name in "name:port", in lower case, or the IPv6 address in "[address]:port". Returns
+/// an empty text, which is no name of a server, if anything but a port comes after the name.
 std::string name_of(std::string_view host) {
-  if (host.starts_with('[')) {
-    const std::size_t bracket = host.find(']');
-    return bracket == std::string_view::npos ? std::string() : lower(host.substr(1, bracket - 1));
-  }
-  return lower(host.substr(0, host.find(':')));
+  const bool is_bracketed = host.starts_with('[');
+  const std::size_t end = is_bracketed ? host.find(']') + 1 : std::min(host.find(':'), host.size());
+  if (end == 0 || !is_port(host.substr(end))) return {};
+  return lower(is_bracketed ? host.substr(1, end - 2) : host.substr(0, end));
 }
 
 bool is_loopback(std::string_view name) {

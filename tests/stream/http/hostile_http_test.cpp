@@ -160,8 +160,10 @@ TEST_F(HostileHttp, OnlyNamesOfThisServerAreAnswered) {
   for (const char* host :
        {"localhost", "LocalHost:1", "127.0.0.1", "[::1]:7413", "starling.example:80"})
     EXPECT_EQ(http.get("/healthz", {{"Host", host}}).status, 200u) << host;
-  for (const char* host : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
-                           "10.0.0.1", "[::2]", "[::1", "@localhost", "localhost@evil"}) {
+  for (const char* host :
+       {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]",
+        "[::1", "@localhost", "localhost@evil", "[::1]evil", "[::1].evil.example", "[::1]:evil",
+        "localhost:evil", "localhost:80:80", "[]", ":80"}) {
     const HttpReply reply = http.get("/metrics", {{"Host", host}});
     EXPECT_EQ(reply.status, 421u) << host;
     EXPECT_THAT(reply.body, HasSubstr("--http-allow-host")) << host;
