@@ -40,11 +40,12 @@ struct Callers {
     bool has_keys;
   };
   Callers(const ServerOptions& options, Parts parts)
-      : stores{.credit = CreditLedger({options.limits.credit_rows, options.limits.credit_bytes}),
+      : stores{.credit = std::make_shared<CreditLedger>(
+                   Credit{options.limits.credit_rows, options.limits.credit_bytes}),
                .snapshots = SnapshotStore(options.snapshots),
                .pages = PageRate(options.pages)},
         sessions(options.sessions, std::move(parts.random),
-                 [this](std::uint64_t session) { return stores.credit.has_taken(session); }),
+                 [this](std::uint64_t session) { return stores.credit->has_taken(session); }),
         owners(options, parts.has_keys, parts.executor, parts.tables, sessions),
         log(parts.journal, sessions),
         sender(std::move(parts.send), parts.journal, parts.metrics, options.reply_bytes_max),

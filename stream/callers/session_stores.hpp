@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "starling/stream/state/credit_ledger.hpp"
 #include "starling/stream/state/page_rate.hpp"
@@ -12,14 +13,14 @@
 namespace starling::stream {
 
 struct SessionStores {
-  CreditLedger credit;
+  std::shared_ptr<CreditLedger> credit;  ///< shared with requests that may outlive the stores
   SnapshotStore snapshots;
   PageRate pages;
   SubscriberLosses losses{};
 
   /// Drops all that is kept for the session. Call it when SessionTable has forgotten the session.
   void forget(std::uint64_t session) {
-    credit.close(session);
+    credit->close(session);
     snapshots.drop_session(session);
     pages.drop_session(session);
     losses.drop_session(session);

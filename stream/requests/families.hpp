@@ -48,7 +48,7 @@ struct Families {
         sessions(options, parts.executor, parts.tables, parts.publisher, callers.sessions,
                  callers.stores, callers.log, callers.replies, parts.metrics),
         updates(parts.tables, callers.sessions, callers.owners, callers.log, callers.replies,
-                callers.stores.credit),
+                *callers.stores.credit),
         objects(parts.tables, parts.publisher, callers.owners, callers.log, rows, callers.pages),
         names(parts.tables, parts.publisher, callers.owners, callers.log, callers.replies, rows),
         streams(options, parts.tables, parts.publisher, parts.results, callers.owners, callers.log,

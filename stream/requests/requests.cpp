@@ -43,7 +43,7 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
     try {
       if (families_.updates.add(caller, request)) return;
     } catch (const std::bad_alloc&) {  // nothing was changed
-      callers_.stores.credit.give_back(session, request.credit);
+      callers_.stores.credit->give_back(session, request.credit);
       return callers_.replies.refuse(caller, protocol::out_of_memory());
     }
   }
@@ -58,7 +58,7 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
   } catch (const std::bad_alloc&) {
     callers_.replies.refuse_for_memory(caller);
   }
-  callers_.stores.credit.give_back(session, request.credit);
+  callers_.stores.credit->give_back(session, request.credit);
 }
 
 /// Sets the problem of a request that its principal's rates or the log do not allow now, and

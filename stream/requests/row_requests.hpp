@@ -29,8 +29,8 @@ namespace starling::stream {
 class HeldRequest {
  public:
   /// Moves the request, with its credit, into this object.
-  HeldRequest(CreditLedger& credit, const Caller& by, PreparedRequest& taken)
-      : caller(by), request(std::move(taken)), credit_(credit) {
+  HeldRequest(std::shared_ptr<CreditLedger> credit, const Caller& by, PreparedRequest& taken)
+      : caller(by), request(std::move(taken)), credit_(std::move(credit)) {
     taken.credit = {};
   }
   HeldRequest(const HeldRequest&) = delete;
@@ -38,13 +38,14 @@ class HeldRequest {
   ~HeldRequest() { give_back(); }
 
   /// Gives the credit back. Further calls give nothing.
-  void give_back() { credit_.give_back(caller.head.session, std::exchange(request.credit, {})); }
+  void give_back() { credit_->give_back(caller.head.session, std::exchange(request.credit, {})); }
 
   const Caller caller;
   PreparedRequest request;
 
  private:
-  CreditLedger& credit_;
+  /// Shared, because a request that waits in Tables ends after the callers when a server ends.
+  std::shared_ptr<CreditLedger> credit_;
 };
 
 /// How a request changes the tables.
@@ -79,13 +80,13 @@ class RowRequests {
  public:
   /// Memory of long requests is freed on `beside`.
   RowRequests(Executor& executor, Tables& tables, Owners& owners, Replies& replies,
-              Metrics& metrics, CreditLedger& credit, OrderedPool& beside)
+              Metrics& metrics, std::shared_ptr<CreditLedger> credit, OrderedPool& beside)
       : executor_(executor),
         tables_(tables),
         owners_(owners),
         replies_(replies),
         metrics_(metrics),
-        credit_(credit),
+        credit_(std::move(credit)),
         beside_(beside) {}
 
   /// Moves a request, with its credit, into a HeldRequest for run().
@@ -101,7 +102,7 @@ class RowRequests {
   Owners& owners_;
   Replies& replies_;
   Metrics& metrics_;
-  CreditLedger& credit_;
+  std::shared_ptr<CreditLedger> credit_;
   OrderedPool& beside_;
 };
 
