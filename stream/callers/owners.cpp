@@ -30,13 +30,12 @@ TagOwner Owners::tag_owner(const Caller& caller) const {
           .may_change_others = caller.principal->has(Role::admin)};
 }
 
-NameTable::Teller Owners::name_teller(const Caller& caller) {
+NameTable::Teller Owners::name_teller(const Caller& caller, std::uint64_t& of_ended_session) {
   const std::uint64_t session = caller.head.session;
   const Principal& principal = *caller.principal;
-  names_of_ended_session_ = 0;
   std::uint64_t& taken = has_keys_                     ? accounts_.of(principal.id).names
                          : sessions_.contains(session) ? sessions_.taken(session).names
-                                                       : names_of_ended_session_;
+                                                       : of_ended_session;
   const auto& quota = principal.quotas.names;
   return {.names = taken,
           .names_max = quota.value_or(options_.sessions.names_max),

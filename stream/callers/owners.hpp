@@ -39,7 +39,8 @@ class Owners {
   std::uint64_t owner_of(const Caller& caller) const;
   QueryOwner query_owner(const Caller& caller) const;
   TagOwner tag_owner(const Caller& caller) const;
-  NameTable::Teller name_teller(const Caller& caller);
+  /// `of_ended_session` counts the names of a request that outlives its session.
+  NameTable::Teller name_teller(const Caller& caller, std::uint64_t& of_ended_session);
 
   /// Returns the refusal of a request that would change or remove a stream of another owner.
   std::optional<protocol::Problem> refusal_of_owner(const Caller& caller, StreamId stream) const;
@@ -87,7 +88,6 @@ class Owners {
   Tables& tables_;
   SessionTable& sessions_;
   Accounts accounts_;
-  std::uint64_t names_of_ended_session_ = 0;
   bool is_charging_ = false;
 };
 

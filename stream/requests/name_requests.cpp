@@ -18,12 +18,14 @@ void NameRequests::put(const Caller& caller, PreparedRequest& request) {
   const auto held = rows_.hold(caller, request);
   const auto& body = std::get<protocol::PutNames>(held->request.request.body);
   const auto reasons = std::make_shared<std::vector<RowReason>>(body.ids.size());
+  const auto of_ended_session = std::make_shared<std::uint64_t>(0);
   rows_.run(held, {.rows = body.ids.size(),
-                   .step = in_steps(body.ids.size(),
-                                    [this, caller, &body, reasons](auto first, auto count) {
-                                      put_rows(caller, body, first,
-                                               std::span(*reasons).subspan(first, count));
-                                    }),
+                   .step = in_steps(
+                       body.ids.size(),
+                       [this, caller, &body, reasons, of_ended_session](auto first, auto count) {
+                         put_rows(owners_.name_teller(caller, *of_ended_session), caller, body,
+                                  first, std::span(*reasons).subspan(first, count));
+                       }),
                    .finish = [this, &body, reasons]() -> SequencedReply {
                      log_.note_change(body, std::span<const RowReason>(*reasons));
                      return protocol::summarize(*reasons);
@@ -31,9 +33,9 @@ void NameRequests::put(const Caller& caller, PreparedRequest& request) {
 }
 
 /// Puts one name for each entry of `reasons`, from the row `first` on.
-void NameRequests::put_rows(const Caller& caller, const protocol::PutNames& request,
-                            std::size_t first, std::span<RowReason> reasons) {
-  const NameTable::Teller teller = owners_.name_teller(caller);
+void NameRequests::put_rows(const NameTable::Teller& teller, const Caller& caller,
+                            const protocol::PutNames& request, std::size_t first,
+                            std::span<RowReason> reasons) {
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     const std::uint64_t id = request.ids[first + i];
     reasons[i] = caller.principal->may_use_object(id)

@@ -29,7 +29,8 @@ class NameRequests {
   void get(const Caller& caller, const protocol::GetNames& request);
 
  private:
-  void put_rows(const Caller& caller, const protocol::PutNames& request, std::size_t first,
+  void put_rows(const NameTable::Teller& teller, const Caller& caller,
+                const protocol::PutNames& request, std::size_t first,
                 std::span<protocol::RowReason> reasons);
 
   Tables& tables_;

@@ -83,6 +83,29 @@ TEST(RowRequests, TagsAndRemovalsOfUnknownObjectsAreRejected) {
   }
 }
 
+TEST(NameRequests, NamesOfARequestThatOutlivesItsSessionAreBounded) {
+  ServerOptions options = RequestWorld::small_options();
+  options.sessions.names_max = 2000;
+  RequestWorld world(options);
+  world.hello();
+  std::vector<std::string> texts;
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 10'000; ++i) {
+    texts.push_back("taxi " + std::to_string(i));
+    ids.push_back(to_number(protocol::id_of_text(texts.back())));
+  }
+  world.executor.set_us_per_look(SlicedWork::slice_us / 4);
+  world.hand_in({.request_id = 9, .session = world.session(), .sequence = world.sequence() + 1},
+                protocol::PutNames{ids, {texts.begin(), texts.end()}});
+  const std::size_t before = world.tables().names().count();
+  ASSERT_FALSE(world.tables().is_free());
+  world.hand_in({.request_id = 10, .session = world.session()}, protocol::EndSession{});
+  for (int turns = 0; !world.tables().is_free() && turns < 10'000; ++turns)
+    world.executor.run_one();
+  EXPECT_TRUE(world.tables().is_free());
+  EXPECT_EQ(world.tables().names().count(), before + 2000);
+}
+
 TEST(NameRequests, NamesAreKeptOnceAndReadAgain) {
   for (const std::uint64_t count : {std::uint64_t{10}, many}) {
     RequestWorld world;
