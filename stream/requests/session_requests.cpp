@@ -35,7 +35,7 @@ void SessionRequests::hello(const Caller& caller, const protocol::Hello& request
       connection, resumed, request.first_sequence, now_us,
       {.principal = principal,
        .sessions_max = caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max),
-       .has_connection = !caller.peer.in_process});
+       .has_connection = caller.peer.has_connection()});
   if (!opened) return replies_.refuse(caller, beyond_sessions(caller));
   log_.record_begin_of_session(caller, *opened, request.first_sequence);
   if (opened->replaced) {
@@ -44,7 +44,7 @@ void SessionRequests::hello(const Caller& caller, const protocol::Hello& request
                    opened->replaced->number);
     stores_.forget(opened->replaced->session);
   }
-  stores_.credit.open(opened->session);
+  stores_.credit->open(opened->session);
   if (replies_.may_log(caller.peer))
     spdlog::info("session {} {} by \"{}\"", sessions_.number_of(opened->session),
                  opened->resumed ? "resumed" : "opened", request.client);
@@ -118,7 +118,7 @@ protocol::Problem SessionRequests::beyond_sessions(const Caller& caller) const {
                            quota_text(*caller.principal, quota) + ".";
     return {ErrorCode::too_many_sessions, std::move(sentence), std::move(quota)};
   }
-  if (!caller.peer.in_process &&
+  if (caller.peer.has_connection() &&
       sessions_.count_of(caller.peer.connection) >= options_.sessions.connection_sessions_max) {
     auto limit = reached("connection-sessions-max", options_);
     return {ErrorCode::too_many_sessions,

@@ -97,8 +97,8 @@ class RequestWorld {
   }
 
   /// Opens a session on a connection. ask() and send() use the session that was opened last.
-  std::uint64_t hello(std::uint64_t connection = 1) {
-    peer_ = {.connection = connection};
+  std::uint64_t hello(std::uint64_t connection = 1, bool is_web_socket = false) {
+    peer_ = {.connection = connection, .in_process = is_web_socket};
     session_ = sequence_ = 0;
     session_ = std::get<protocol::HelloReply>(ask(protocol::Hello{.client = "test"})).session;
     return session_;

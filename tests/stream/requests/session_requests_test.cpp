@@ -80,5 +80,24 @@ TEST(SessionRequests, NoSessionGivesWayWhileItIsInUse) {
   EXPECT_THAT(problem.sentence, HasSubstr("sessions-max (1)"));
 }
 
+TEST(SessionRequests, AConnectionHasAsManySessionsAsItMayAlsoIfItIsAWebSocket) {
+  for (const bool is_web_socket : {false, true}) {
+    ServerOptions options = RequestWorld::small_options();
+    options.sessions.connection_sessions_max = 2;
+    RequestWorld world(options);
+    for (int session = 0; session < 2; ++session) {
+      world.hello(5, is_web_socket);
+      world.put_objects(1);
+    }
+    world.replies.clear();
+    world.send({.request_id = 9}, protocol::Hello{.client = "third"});
+    const auto* const refusal =
+        std::get_if<protocol::ErrorReply>(&world.replies.at(0).decoded.body);
+    ASSERT_NE(refusal, nullptr) << is_web_socket;
+    EXPECT_THAT(refusal->problem.sentence, HasSubstr("connection-sessions-max (2)"));
+    EXPECT_NE(world.hello(6, is_web_socket), 0u) << "another connection has its own";
+  }
+}
+
 }  // namespace
 }  // namespace starling::stream
