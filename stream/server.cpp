@@ -53,7 +53,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       http(bound<HttpServer>(options.http_host + ":" + std::to_string(options.http_port), loop,
                              http_options(), http_handlers())),
       endpoints{commands->endpoint(), results->endpoint(), http->endpoint()},
-      core(listening_options(), core_parts(std::move(the_engine))),
+      core(set_results_endpoint(), core_parts(std::move(the_engine))),
       page(options.page_folder.empty() ? PageFiles() : PageFiles(options.page_folder)),
       api(api_parts()),
       events(event_parts()),
@@ -74,7 +74,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
   wait_for_reload();
 }
 
-const ServerOptions& Server::State::listening_options() {
+const ServerOptions& Server::State::set_results_endpoint() {
   options.results_endpoint = endpoints.results;
   return options;
 }

@@ -43,8 +43,7 @@ class ServerCore {
     std::function<void(const Peer&, const protocol::Frame&)> send;
     std::function<Gauges()> gauges;
     /// Gets the messages of each tick, one for each plan, before they are sent.
-    std::function<void(const std::vector<StreamPlan>&, const std::vector<protocol::TickMessage>&)>
-        publishing;
+    PublishingHook publishing;
     /// Called when may_read() has returned false and would now return true.
     std::function<void()> read_on;
     /// Called when the stop has ended and the loop has nothing more to do. May be called more than

@@ -51,8 +51,8 @@ struct Server::State {
   CommandSocketOptions command_options() const;
   CommandSocket::Handlers command_handlers();
   ResultsSocketOptions results_options();
-  /// Returns the options with the endpoint that the replies to Hello name.
-  const ServerOptions& listening_options();
+  /// Sets the endpoint that the replies to Hello name, and returns the options.
+  const ServerOptions& set_results_endpoint();
   ServerCore::Parts core_parts(std::unique_ptr<Engine> engine);
 
   HttpOptions http_options() const;

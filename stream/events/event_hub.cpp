@@ -111,7 +111,7 @@ struct EventHub::Thread {
   }
 
   void beat_later() {
-    timer->cancel();  // it waits still if the last stream left and another one came
+    timer->cancel();  // the timer still waits if the last stream left and another came
     timer->wait_until(executor.now_us() + beat_period_us(limits), [this] {
       if (is_closed || streams.empty()) return;
       for (const auto& stream : streams) stream->beat(executor.now_us());

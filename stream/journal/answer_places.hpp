@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The places of the log that messages, answers and snapshots wait for. Journal reports each record
-// that it appends. TickMessages and Replies read the places.
+// The places of the log that messages, answers and snapshots wait for. Journal reports the
+// records of ticks and the changes of streams and queries. TickMessages and Replies read the
+// places.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +21,10 @@ class AnswerPlaces {
 
   // `end` is the place after the record. All records before `durable` are on the disk.
   void tick_begun(Tick tick, std::uint64_t end, std::uint64_t durable) {
+    ++under_way_;
+    messages_.tick_begun(end);
     while (!marks_.empty() && marks_.front().second <= durable) marks_.pop_front();
     marks_.emplace_back(tick, end);
-    messages_.tick_begun(end);
-    ++under_way_;
   }
   void tick_finished(bool has_failed, std::uint64_t end) {
     messages_.tick_finished(has_failed, end);

@@ -99,7 +99,7 @@ void FoundLog::add_run(const protocol::Run& run) {
   if (runs_.size() > RunRecord::runs_max) runs_.pop_back();
 }
 
-log::LogSummary FoundLog::read(const DecodedHandler& handler) const {
+log::LogSummary FoundLog::read_and_mend(const DecodedHandler& handler) {
   const auto read = options_.has_threads() ? &read_decoded : &read_decoded_here;
   log::LogSummary summary = read(*files_, log::range_behind(snapshot_), handler);
   log::mend_log(*files_, summary);
@@ -121,7 +121,7 @@ std::int64_t FoundLog::tail_age_us() const {
   return std::max<std::int64_t>(options_.wall_now_us() - begun_us, 0);
 }
 
-void FoundLog::write_identity() const {
+void FoundLog::write_identity() {
   try {
     log::write_identity(*files_);
   } catch (const log::IoError& error) {

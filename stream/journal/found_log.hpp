@@ -59,10 +59,10 @@ class FoundLog {
 
   /// Gives all records after the snapshot to `handler`, in order, and cuts a torn tail. Throws what
   /// log::read_log and `handler` throw.
-  log::LogSummary read(const DecodedHandler& handler) const;
+  log::LogSummary read_and_mend(const DecodedHandler& handler);
   /// Writes the identity of the folder, by which a later start recognizes a copy. Logs a warning if
   /// that fails.
-  void write_identity() const;
+  void write_identity();
 
  private:
   void look_at_all(const std::function<std::uint64_t()>& random);

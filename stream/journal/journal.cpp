@@ -71,7 +71,7 @@ void Journal::recover(const std::function<void(std::span<const JournalRecord>)>&
 log::LogSummary Journal::read(const std::function<void(std::span<const JournalRecord>)>& apply) {
   const std::int64_t since_us = executor_.now_us();
   std::uint64_t tail_bytes = 0;
-  log::LogSummary summary = found_.read([&](const DecodedRecords& part) {
+  log::LogSummary summary = found_.read_and_mend([&](const DecodedRecords& part) {
     tail_bytes += part.bytes;
     apply(part.records);
   });

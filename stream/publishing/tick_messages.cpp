@@ -81,6 +81,7 @@ void TickMessages::encode(Encoded& tick) {
     tick.messages = encode_report(tick.plans, *tick.report, tables_.space(), helpers_);
   } catch (const std::bad_alloc&) {
     tick.has_memory = false;
+    tick.plans = {};
     return;
   }
   for (const protocol::TickMessage& message : tick.messages) tick.bytes += message.bytes();

@@ -48,7 +48,8 @@ class Requests {
   const SnapshotStore& snapshots() const { return callers_.stores.snapshots; }
   const QuestionRequests& questions() const { return families_.questions; }
   Replies& replies() { return callers_.replies; }
-  CreditLedger& credit() { return callers_.stores.credit; }
+  /// Any thread may call it, and use the ledger.
+  CreditLedger& credit() { return *callers_.stores.credit; }
 
  private:
   bool give_problem(const Caller& caller, PreparedRequest& request, bool is_fresh);

@@ -157,8 +157,8 @@ struct CommandSocket::State final : zmtp::Traffic {
       std::erase_if(links, [](const auto& each) { return !each.second->is_open; });
   }
 
-  /// Takes requests that have arrived. Only this function takes them, and at most one turn is
-  /// posted, so that at most two tasks of the loop take requests, however many arrive. A peer that
+  /// Moves requests that have arrived out of the inbox. If a turn is posted, the turn handles them.
+  /// So at most two tasks handle requests between two other tasks of the loop, and a peer that
   /// sends without pause cannot keep the loop from everything else.
   void arrived() {
     for (Request& request : inbox.take()) requests.push_back(std::move(request));

@@ -68,6 +68,7 @@ class Tables {
   /// change is under way, because the log has changes and results in one order.
   void when_free(std::function<void()> finish);
 
+  /// Any thread may call it.
   const protocol::ServedSpace& space() const { return space_; }
   TickTime& time() { return time_; }
   Growth& growth() { return growth_; }

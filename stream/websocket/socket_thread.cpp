@@ -126,7 +126,7 @@ void SocketThread::views_changed() {
 }
 
 void SocketThread::beat_later() {
-  timer_->cancel();  // it waits still if the last reader left and another one came
+  timer_->cancel();  // the timer still waits if the last reader left and another came
   timer_->wait_until(executor_.now_us() + socket_beat_us, [this] {
     if (is_closed_ || readers_.empty()) return;
     for (const auto& [name, reader] : readers_) reader.reader->beat(executor_.now_us());

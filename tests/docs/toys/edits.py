@@ -9,6 +9,9 @@ import subprocess
 from typing import Optional
 
 
+MARK = ".toys"  # the file that marks a folder as a copy, whose other files may be removed
+
+
 class ToyError(Exception):
     """What is wrong, in one sentence."""
 
@@ -78,6 +81,11 @@ class Tree:
         """Makes `folder` a copy of the tree. Leaves the folder `build` alone, and files that are the same, so
         that a second build does not compile them again."""
         folder = pathlib.Path(folder)
+        mark = folder / MARK
+        if folder.exists() and any(folder.iterdir()) and not mark.exists():
+            raise ToyError(f"{folder} has files that are no copy made here: name another folder for the copy")
+        folder.mkdir(parents=True, exist_ok=True)
+        mark.touch()
         wanted = {name: self.edited.get(name) for name in {*self.names, *self.edited}}
         for name, text in wanted.items():
             path, source = folder / name, self.sources / name
@@ -91,5 +99,5 @@ class Tree:
             if pathlib.Path(root) == folder and "build" in folders:
                 folders.remove("build")
             for path in (pathlib.Path(root) / file for file in files):
-                if str(path.relative_to(folder)) not in wanted:
+                if str(path.relative_to(folder)) not in {MARK, *wanted}:
                     path.unlink()

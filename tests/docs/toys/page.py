@@ -57,6 +57,6 @@ class Page:
         for number in steps:
             if (number in taken) == (number in toy.LEFT_OUT):
                 raise ToyError(f"the toy '{name}' must either take step {number} of {about}, "
-                               f"{steps[number][0]}, or say why it leaves it out: {both}")
+                               f"{', '.join(steps[number])}, or say why it leaves it out: {both}")
         for number in {*taken, *toy.LEFT_OUT} - set(steps):
             raise ToyError(f"{about} has no step {number}, which the toy '{name}' knows: {both}")

@@ -25,6 +25,12 @@ void append_request(Journal& journal, std::size_t bytes = 0) {
   journal.append(RequestNote{.session = 1, .sequence = 1, .body_hash = 2, .reply = reply}, {});
 }
 
+log::SnapshotInfo made_of(std::uint64_t bytes) {
+  log::SnapshotInfo made;
+  made.bytes = bytes;
+  return made;
+}
+
 template <class Record>
 std::vector<Record> records_of(const LogWorld& world) {
   std::vector<Record> found;
@@ -279,9 +285,7 @@ TEST(JournalSnapshots, ASnapshotShortensTheTailByWhatItStandsFor) {
   const std::uint64_t later = journal.counts().tail_bytes - bytes;
   world.commit_all();
   world.executor.advance(10);
-  log::SnapshotInfo made;
-  made.bytes = 700;
-  journal.snapshot_ended(made);
+  journal.snapshot_ended(made_of(700));
   EXPECT_EQ(journal.counts().tail_bytes, later);
   EXPECT_EQ(journal.counts().tail_age_us, 0);
   EXPECT_EQ(journal.counts().snapshot_bytes, 700u);
@@ -311,6 +315,10 @@ TEST(JournalSnapshots, OneIsDueWhenTheTailIsOldAndNotEmpty) {
   append_request(*world.journal);
   world.commit_all();
   EXPECT_EQ(world.places.size(), 1u);
+  world.journal->snapshot_ended(made_of(700));
+  EXPECT_EQ(world.journal->counts().tail_bytes, 0u);
+  world.executor.advance(world.options.tail_age_max_us + 1);
+  EXPECT_FALSE(world.journal->wants_pause()) << "the tail is empty";
 }
 
 TEST(JournalSnapshots, NoneIsDueWithoutAnEngineThatMakesIt) {

@@ -35,8 +35,9 @@ class CountedResults final : public Results {
 class TickerWorld {
  public:
   /// `period_us` is 0 for ticks on request only.
-  explicit TickerWorld(std::int64_t period_us, bool has_log = false)
-      : journal(has_log ? &log.start() : nullptr),
+  explicit TickerWorld(std::int64_t period_us, bool has_log = false,
+                       std::uint64_t tail_bytes_max = JournalOptions{}.tail_bytes_max)
+      : journal(has_log ? start(tail_bytes_max) : nullptr),
         metrics_(options_),
         tables(log.executor, ProcessorOptions(), std::make_unique<HeldEngine>(engine),
                {.memory = {},
@@ -81,6 +82,10 @@ class TickerWorld {
     return 0;
   }
   double overruns() { return metric("starling_tick_overruns_total"); }
+  Journal* start(std::uint64_t tail_bytes_max) {
+    log.options.tail_bytes_max = tail_bytes_max;
+    return &log.start();
+  }
 
   LogWorld log;
   Journal* journal;  ///< null: there is no log
@@ -138,22 +143,26 @@ TEST(Ticker, ATickThatIsDueWhileAnotherIsUnderWayIsSkippedAndCounted) {
 }
 
 TEST(Ticker, TicksEndInTheOrderInWhichTheyBegan) {
-  TickerWorld world(0);
+  TickerWorld world(0, true);
   world.engine->room = 8;
   ASSERT_EQ(world.begin(10), Begun::begun);
   ASSERT_EQ(world.begin(20), Begun::begun);
   world.finish();
-  EXPECT_THAT(world.ended, ElementsAre(std::pair(std::int64_t{10}, "")));
   world.finish();
-  EXPECT_EQ(world.ended.back().first, 20);
+  EXPECT_TRUE(world.ended.empty()) << "both wait for the log";
+  world.log.commit_all();
+  EXPECT_THAT(world.ended,
+              ElementsAre(std::pair(std::int64_t{10}, ""), std::pair(std::int64_t{20}, "")));
 }
 
 TEST(Ticker, FurtherTicksAreRefusedWhileFourHaveBegunAndAreNotSent) {
-  TickerWorld world(0);
+  TickerWorld world(0, true);
   world.engine->room = 8;
   for (std::int64_t tau_us = 1; tau_us <= 4; ++tau_us) EXPECT_EQ(world.begin(tau_us), Begun::begun);
   EXPECT_EQ(world.begin(5), Begun::busy);
   world.finish();
+  EXPECT_EQ(world.begin(5), Begun::busy) << "its message waits for the log";
+  world.log.commit_all();
   EXPECT_EQ(world.begin(5), Begun::begun);
 }
 
@@ -192,7 +201,7 @@ TEST(Ticker, ALostEngineEndsTheLoop) {
 }
 
 TEST(Ticker, AStopWaitsForTheTicksUnderWayAndBeginsNone) {
-  TickerWorld world(period_us);
+  TickerWorld world(period_us, true);
   world.ticker.start();
   world.advance(period_us);
   bool is_idle = false;
@@ -201,6 +210,8 @@ TEST(Ticker, AStopWaitsForTheTicksUnderWayAndBeginsNone) {
   world.advance(5 * period_us);
   EXPECT_EQ(world.engine->begun, 1);
   world.finish();
+  EXPECT_FALSE(is_idle) << "its message waits for the log";
+  world.log.commit_all();
   EXPECT_TRUE(is_idle);
   EXPECT_EQ(world.results.count, 1u);
   EXPECT_EQ(world.begin(10 * period_us), Begun::busy);
@@ -263,9 +274,8 @@ TEST(Ticker, WhileTheLogsDiskIsFullNoTickBeginsAndNoneCountsAsSkipped) {
 }
 
 TEST(Ticker, ATickBeginsAloneWhenASnapshotOfTheLogIsDue) {
-  TickerWorld world(0, true);
+  TickerWorld world(0, true, 100);
   world.engine->room = 8;
-  world.log.options.tail_bytes_max = 100;
   std::uint64_t made_at = 0;
   world.journal->make_snapshots_with([&](std::uint64_t place) { made_at = place; });
   ASSERT_EQ(world.begin(1), Begun::begun);
