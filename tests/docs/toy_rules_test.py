@@ -95,9 +95,16 @@ class TreeTest(unittest.TestCase):
         before_ns = (self.copy / "b.cpp").stat().st_mtime_ns
         Tree(self.sources).write(self.copy)
         files = sorted(str(path.relative_to(self.copy)) for path in self.copy.rglob("*") if path.is_file())
-        self.assertEqual(files, ["a.cpp", "b.cpp", "build/object"])
+        self.assertEqual(files, [".toys", "a.cpp", "b.cpp", "build/object"])
         self.assertEqual((self.copy / "a.cpp").read_text(), "one\ntwo\ntwo\n")
         self.assertEqual((self.copy / "b.cpp").stat().st_mtime_ns, before_ns)
+
+    def test_a_folder_with_other_files_is_left_alone(self):
+        self.copy.mkdir(exist_ok=True)
+        (self.copy / "letter").write_text("dear")
+        with self.assertRaisesRegex(ToyError, "has files that are no copy made here"):
+            Tree(self.sources).write(self.copy)
+        self.assertEqual((self.copy / "letter").read_text(), "dear")
 
 
 if __name__ == "__main__":
