@@ -119,17 +119,13 @@ void Journal::append(const RequestNote& note, std::span<const std::byte> change)
 }
 
 void Journal::append(const TickBegunRecord& record) {
-  record_.clear();
-  encode(record, record_);
-  append_record(record_type::tick_begun);
+  put(record);
   places_.tick_begun(record.tick, end(), commits_.durable());
   commits_.commit_now();
 }
 
 void Journal::append(const TickFinishedRecord& record) {
-  record_.clear();
-  encode(record, record_);
-  append_record(record_type::tick_finished);
+  put(record);
   places_.tick_finished(!record.error.empty(), end());
   make_snapshot_if_due();
 }

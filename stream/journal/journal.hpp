@@ -47,9 +47,7 @@ class Journal {
   // Each append() appends one record. A function that depends on the record must wait for end().
   template <class Record>
   void append(const Record& record) {
-    record_.clear();
-    encode(record, record_);
-    append_record(record_type_of(record));
+    put(record);
   }
   /// `change` holds an encoded change (record_codec.hpp). It is empty if the request changed
   /// nothing.
@@ -92,6 +90,12 @@ class Journal {
   log::LogSummary read(const std::function<void(std::span<const JournalRecord>)>& apply);
   void begin_writing(const log::LogSummary& summary);
   void begin_run();
+  template <class Record>
+  void put(const Record& record) {
+    record_.clear();
+    encode(record, record_);
+    append_record(record_type_of(record));
+  }
   void append_record(log::RecordType type);
   void make_snapshot_if_due();
 

@@ -31,7 +31,7 @@ class LogScan {
   /// last good tick before that tick must be searched, too, because the reply counts the lists that
   /// changed.
   Tick first_needed_tick() const;
-  /// Returns the last tick before `tick` that did not fail; 0: there is none.
+  /// Returns the last tick before `tick` that did not fail; 0: all failed.
   Tick last_good_tick_before(Tick tick) const;
   /// How many ticks have begun and not finished.
   std::uint64_t ticks_under_way() const { return under_way_; }

@@ -40,7 +40,7 @@ void encode(const TickBegunRecord& record, RecordBytes& out);
 void encode(const TickFinishedRecord& record, RecordBytes& out);
 void encode(const PublishedRecord& record, RecordBytes& out);
 
-// record_type_of() exists for the records that Journal appends without noting their place.
+// The type of each record but RequestRecord, which is encoded from a RequestNote.
 inline log::RecordType record_type_of(const EpochRecord&) {
   return record_type::epoch;
 }
@@ -58,6 +58,12 @@ inline log::RecordType record_type_of(const SessionEndedRecord&) {
 }
 inline log::RecordType record_type_of(const LeasesMovedRecord&) {
   return record_type::leases_moved;
+}
+inline log::RecordType record_type_of(const TickBegunRecord&) {
+  return record_type::tick_begun;
+}
+inline log::RecordType record_type_of(const TickFinishedRecord&) {
+  return record_type::tick_finished;
 }
 inline log::RecordType record_type_of(const PublishedRecord&) {
   return record_type::published;

@@ -23,10 +23,10 @@ class ReceiveBudget {
                 std::function<void(const std::shared_ptr<zmtp::Link>&)> granted)
       : bytes_max_(bytes_max), granted_(std::move(granted)) {}
 
-  /// Takes room. If there is none, returns false: the connection waits in line until `granted` is
-  /// called, and then calls take() again. With `may_overdraw`, there is always room. This is for
-  /// short requests of connections without other requests, so that long requests keep no connection
-  /// out.
+  /// Takes room. If too little room is free, returns false: the connection waits in line until
+  /// `granted` is called, and then calls take() again. With `may_overdraw`, there is always room.
+  /// This is for short requests of connections without other requests, so that long requests keep
+  /// no connection out.
   bool take(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes, bool may_overdraw);
   void give_back(std::size_t bytes);
   /// Takes the connection out of the line, and gives back the room that it was granted.
