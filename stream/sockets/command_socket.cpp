@@ -201,7 +201,8 @@ struct CommandSocket::State final : zmtp::Traffic {
     const std::size_t count = request.message.count;
     const Peer peer{.connection = link.number,
                     .has_delimiter = count == 2 && parts[0].bytes().empty(),
-                    .principal = link.principal};
+                    .principal = link.principal,
+                    .address = link.address};
     if (count != 1 && !peer.has_delimiter) return handlers.malformed(peer);
     const zmtp::Body& body = parts[count - 1];
     handlers.request(peer, {body.owner(), body.bytes()});

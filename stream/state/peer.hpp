@@ -9,6 +9,7 @@
 #include <span>
 
 #include "starling/stream/zmtp/authentication.hpp"
+#include "starling/stream/zmtp/peer_address.hpp"
 
 namespace starling::stream {
 
@@ -20,6 +21,7 @@ struct Peer {
   bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
   bool in_process = false;     ///< the server's own HTTP endpoint, not a client of the commands
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  zmtp::PeerAddress address{};
   /// Whether the limits of a connection count. Over HTTP, only a WebSocket is a connection; other
   /// requests share the server's own sessions.
   bool has_connection() const { return !in_process || connection != 0; }

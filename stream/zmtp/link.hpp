@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "starling/stream/zmtp/authentication.hpp"
+#include "starling/stream/zmtp/peer_address.hpp"
 
 namespace starling::stream::zmtp {
 
@@ -14,10 +15,12 @@ class Connection;
 struct Lane;
 
 struct Link {
-  Link(std::uint64_t the_number, Lane& the_lane) : number(the_number), lane(the_lane) {}
+  Link(std::uint64_t the_number, const PeerAddress& the_address, Lane& the_lane)
+      : number(the_number), address(the_address), lane(the_lane) {}
 
   /// The number of the connection. It is never used again, and the peer cannot choose it.
   const std::uint64_t number;
+  const PeerAddress address;
   Lane& lane;                        ///< lane of the connection's thread
   Connection* connection = nullptr;  ///< only the lane's thread reads it; null: closed
   PrincipalId principal = PrincipalId::anonymous;  ///< set before the connection is established

@@ -135,10 +135,12 @@ struct Listener::State final : Connection::Owner {
 
   void accept() {
     for (int count = 0; count < accepts_per_turn; ++count) {
-      const int descriptor =
-          ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      sockaddr_storage peer{};
+      socklen_t size = sizeof(peer);
+      const int descriptor = ::accept4(acceptor.native_handle(), reinterpret_cast<sockaddr*>(&peer),
+                                       &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (descriptor >= 0) {
-        add(descriptor);
+        add(descriptor, address_of(peer));
         continue;
       }
       if (errno == EAGAIN) break;
@@ -147,7 +149,7 @@ struct Listener::State final : Connection::Owner {
     wait_to_accept();
   }
 
-  void add(int descriptor) {
+  void add(int descriptor, const PeerAddress& address) {
     OwnLane& lane = *lanes[last_number++ % lanes.size()];
     try {
       Connection::Socket socket(lane.lane.loop);
@@ -159,19 +161,19 @@ struct Listener::State final : Connection::Owner {
         ++refused;
         return;
       }
-      add(lane, std::move(socket));
+      add(lane, std::move(socket), address);
     } catch (const std::exception&) {
       forget_handshake(last_number);
       faults.add(Fault::memory);
     }
   }
 
-  void add(OwnLane& lane, Connection::Socket socket) {
+  void add(OwnLane& lane, Connection::Socket socket, const PeerAddress& address) {
     if (established >= options.connections_max) {
       ++refused;
       return;
     }
-    const auto link = std::make_shared<Link>(last_number, lane.lane);
+    const auto link = std::make_shared<Link>(last_number, address, lane.lane);
     if (const auto oldest = add_handshake(link))
       asio::post(oldest->lane.loop, [oldest] {
         if (oldest->connection != nullptr && !oldest->connection->is_established())
