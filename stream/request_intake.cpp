@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes requests and keeps their order: see request_intake.hpp.
+// Gives requests their turns, decodes them and keeps their order: see request_intake.hpp.
 #include "starling/stream/request_intake.hpp"
 
 #include <memory>
 #include <utility>
+
+#include "starling/stream/callers/caller.hpp"
 
 namespace starling::stream {
 
 namespace {
 
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
+
+// The loop does other work after this time or this many requests, whichever comes first. The limits
+// are low enough that ticks begin on time, and high enough that the cost of waking the loop does
+// not matter.
+constexpr std::int64_t turns_us_max = 1000;
+constexpr int requests_per_turn = 64;
+
+// What a request costs beside the loop: the work of the I/O threads.
+constexpr std::int64_t io_us_per_request = 1;
+constexpr std::size_t io_bytes_per_us = 1024;
+
+std::int64_t io_us(std::size_t bytes) {
+  return io_us_per_request + static_cast<std::int64_t>(bytes / io_bytes_per_us);
+}
 
 }  // namespace
 
@@ -21,18 +37,21 @@ RequestIntake::RequestIntake(const ServerOptions& options, Parts parts)
       requests_(parts.requests),
       tables_(parts.tables),
       journal_(parts.journal),
-      read_on_(std::move(parts.read_on)),
       ended_(std::move(parts.ended)),
       decoder_(executor_, options.decode_threads, rounds()) {}
 
 OrderedPool::Rounds RequestIntake::rounds() {
   return {.may_begin = [this] { return may_change(); },
           .takes_more = [this] { return tables_.takes_more_updates(); },
-          .end = [this] { tables_.updates().apply(); }};
+          .end = [this] { round_ended(); }};
 }
 
+/// Whether the workers may get one more request.
 bool RequestIntake::has_room() const {
-  return bytes_ < options_.decode_bytes_max && decoder_.waiting() < options_.decode_requests_max;
+  const std::size_t waiting = decoder_.waiting();
+  if (waiting < 2 * std::size_t{options_.decode_threads}) return true;
+  return waiting < options_.decode_requests_max && bytes_ < options_.decode_bytes_max &&
+         window_.has_room(waiting, bytes_);
 }
 
 /// Whether a request that changes something may be handled now.
@@ -40,25 +59,80 @@ bool RequestIntake::may_change() const {
   return tables_.has_room() && (journal_ == nullptr || !journal_->commits().is_behind());
 }
 
-bool RequestIntake::may_read() {
-  is_reading_paused_ = !has_room();
-  return !is_reading_paused_;
+void RequestIntake::receive(const Peer& peer, ReceivedBytes received, ReceivedRoom room) {
+  if (is_stopped_ && !peer.in_process) return;
+  turns_.push(payer_of(peer), {peer, std::move(received), std::move(room)});
+  turn_soon();
 }
 
-void RequestIntake::receive(const Peer& peer, ReceivedBytes received) {
-  if (received.bytes.size() > decode_on_loop_bytes_max) {
-    bytes_ += received.bytes.size();
-    return decoder_.submit([this, peer, received = std::move(received)]() mutable {
-      return completion_of(peer, prepare(peer, std::move(received)));
+void RequestIntake::receive_malformed(const Peer& peer, ReceivedRoom room) {
+  if (is_stopped_) return;
+  turns_.push(payer_of(peer), {.peer = peer, .room = std::move(room), .is_malformed = true});
+  turn_soon();
+}
+
+void RequestIntake::turn_soon() {
+  if (!turns_.is_ready() || std::exchange(is_turn_posted_, true)) return;
+  executor_.post([this] {
+    is_turn_posted_ = false;
+    take_turns();
+    turn_soon();
+    if (turns_.size() == 0) ended_();
+  });
+}
+
+void RequestIntake::take_turns() {
+  const std::int64_t until_us = executor_.now_us() + turns_us_max;
+  std::int64_t now_us = until_us - turns_us_max;
+  for (int count = 0; count < requests_per_turn && turns_.is_ready() && now_us < until_us; ++count)
+    turns_.serve_next([&](const Payer& payer, Waiting& request) -> std::optional<std::int64_t> {
+      const std::size_t bytes = request.received.bytes.size();
+      const bool is_dropped = is_stopped_ && !request.peer.in_process;
+      if (!is_dropped && !serve(payer, request)) return std::nullopt;
+      const std::int64_t since_us = std::exchange(now_us, executor_.now_us());
+      return now_us - since_us + io_us(bytes);
     });
+}
+
+/// Handles a request, or hands it to the workers. Returns false if it must wait for them.
+bool RequestIntake::serve(const Payer& payer, Waiting& request) {
+  request.room.give_back();
+  if (request.is_malformed) {
+    requests_.refuse_malformed(request.peer);
+    return true;
   }
-  PreparedRequest prepared = prepare(peer, std::move(received));
-  if (!prepared.request.sequenced || (decoder_.waiting() == 0 && may_change())) {
-    requests_.handle(peer, std::move(prepared));
-    return tables_.updates().apply();
+  if (request.received.bytes.size() <= decode_on_loop_bytes_max) return serve_short(payer, request);
+  if (!has_room()) return false;
+  decode_beside(payer, request);
+  return true;
+}
+
+/// The loop decodes short requests, because handing them to a worker costs more. A short request
+/// that changes nothing does not wait for batches that are being decoded.
+bool RequestIntake::serve_short(const Payer& payer, Waiting& request) {
+  if (!request.prepared) request.prepared = prepare(request.peer, std::move(request.received));
+  if (!request.prepared->request.sequenced || (decoder_.waiting() == 0 && may_change())) {
+    requests_.handle(request.peer, std::move(*request.prepared));
+    tables_.updates().apply();
+    return true;
   }
-  bytes_ += prepared.received.bytes.size();
-  decoder_.submit_done(completion_of(peer, std::move(prepared)));
+  if (!has_room()) return false;
+  const std::size_t bytes = request.prepared->received.bytes.size();
+  window_.began(decoder_.waiting() == 0, executor_.now_us());
+  bytes_ += bytes;
+  decoder_.submit_done(completion_of(payer, request.peer, std::move(*request.prepared), 0));
+  return true;
+}
+
+void RequestIntake::decode_beside(const Payer& payer, Waiting& request) {
+  window_.began(decoder_.waiting() == 0, executor_.now_us());
+  bytes_ += request.received.bytes.size();
+  decoder_.submit(
+      [this, payer, peer = request.peer, received = std::move(request.received)]() mutable {
+        PreparedRequest prepared = prepare(peer, std::move(received));
+        const std::int64_t decoded_us = prepared.decoded_us;
+        return completion_of(payer, peer, std::move(prepared), decoded_us);
+      });
 }
 
 PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received) {
@@ -66,17 +140,47 @@ PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received)
   PreparedRequest prepared =
       prepare_request(std::move(received), options_.limits, tables_.space(), requests_.credit(),
                       access_.ring().principal(peer.principal));
-  metrics_.decoded(executor_.ms_since(since_us));
+  prepared.decoded_us = executor_.now_us() - since_us;
+  metrics_.decoded(static_cast<double>(prepared.decoded_us) / 1e3);
   return prepared;
 }
 
-OrderedPool::Completion RequestIntake::completion_of(const Peer& peer, PreparedRequest request) {
+OrderedPool::Completion RequestIntake::completion_of(const Payer& payer, const Peer& peer,
+                                                     PreparedRequest request,
+                                                     std::int64_t beside_us) {
   const auto prepared = std::make_shared<PreparedRequest>(std::move(request));
-  return [this, peer, prepared] {
-    bytes_ -= prepared->received.bytes.size();
+  return [this, payer, peer, prepared, beside_us] {
+    const std::int64_t since_us = executor_.now_us();
+    const std::size_t bytes = prepared->received.bytes.size();
+    bytes_ -= bytes;
     requests_.handle(peer, std::move(*prepared));
+    applied_.push_back({payer, bytes, beside_us + executor_.now_us() - since_us});
     ended();
   };
+}
+
+/// Applies the updates of a round, and charges each request with its own time and its share of
+/// this.
+void RequestIntake::round_ended() {
+  const std::int64_t since_us = executor_.now_us();
+  tables_.updates().apply();
+  const std::int64_t now_us = executor_.now_us();
+  double bytes = 1;
+  for (const Applied& each : applied_) bytes += static_cast<double>(each.bytes);
+  for (const Applied& each : std::exchange(applied_, {})) {
+    const double share = static_cast<double>(each.bytes) / bytes;
+    const auto apply_us = static_cast<std::int64_t>(share * static_cast<double>(now_us - since_us));
+    turns_.charge(each.payer, each.us + apply_us);
+    window_.ended(each.bytes, now_us);
+  }
+  turns_.release();
+  turn_soon();
+}
+
+void RequestIntake::stop() {
+  is_stopped_ = true;
+  turns_.release();
+  turn_soon();
 }
 
 void RequestIntake::work_beside(std::size_t bytes,
@@ -92,7 +196,6 @@ void RequestIntake::work_beside(std::size_t bytes,
 }
 
 void RequestIntake::ended() {
-  if (is_reading_paused_ && has_room()) read_on_();
   ended_();
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes requests from their bytes to Requests. Short requests are decoded on the loop, and long
-// requests on workers. All except short requests that change nothing are handled in the order of
-// their arrival. ServerCore owns it.
+// Takes requests from their bytes to Requests. Each request waits in a FairQueue for its payer's
+// turn. The loop decodes short requests, and workers decode long ones. All except short requests
+// that change nothing are handled in the order of their turns. ServerCore owns it.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "starling/stream/access/access.hpp"
 #include "starling/stream/journal/journal.hpp"
@@ -15,6 +18,8 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/requests/prepare.hpp"
 #include "starling/stream/requests/requests.hpp"
+#include "starling/stream/state/decode_window.hpp"
+#include "starling/stream/state/fair_queue.hpp"
 #include "starling/stream/state/peer.hpp"
 #include "starling/stream/tables/tables.hpp"
 
@@ -31,35 +36,57 @@ class RequestIntake {
     Requests& requests;
     Tables& tables;
     Journal* journal;  ///< null: the server has no log
-    /// Called when may_read() has returned false and would now return true.
-    std::function<void()> read_on;
-    /// Called after each request that has waited in the queue of the decode workers, and after each
-    /// function of work_beside().
+    /// Called after each request that has waited for the decode workers, after each function of
+    /// work_beside(), and when no more requests wait for their turns.
     std::function<void()> ended;
   };
   RequestIntake(const ServerOptions& options, Parts parts);
 
-  /// Takes a request. The loop decodes short requests, because handing them to a worker costs more.
-  /// A short request that changes nothing does not wait for earlier batches, even of the same
-  /// session.
-  void receive(const Peer& peer, ReceivedBytes received);
-  /// Returns whether a further request may come. If not, Parts::read_on is called later.
-  bool may_read();
+  /// Takes a request. It keeps its room until its turn.
+  void receive(const Peer& peer, ReceivedBytes received, ReceivedRoom room = {});
+  /// Takes a message that is not a request, to refuse it.
+  void receive_malformed(const Peer& peer, ReceivedRoom room);
   /// Call it when requests that change something may be handled again.
   void go_on() { decoder_.go_on(); }
+  /// Drops the requests of connections that wait for their turns, and those that come later.
+  /// Requests over HTTP and WebSockets are still handled.
+  void stop();
   /// Runs `function` on a decode worker, and then the function that it returns on the loop. Until
   /// then, `bytes` count as the bytes of a request.
   void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
 
-  std::size_t waiting() const { return decoder_.waiting(); }  ///< requests that are not handled yet
-  std::size_t waiting_bytes() const { return bytes_; }
+  /// Returns the number of requests that are not handled yet.
+  std::size_t waiting() const { return turns_.size() + decoder_.waiting(); }
+  std::size_t waiting_bytes() const { return bytes_; }  ///< of the requests after their turns
 
  private:
+  struct Waiting {
+    Peer peer;
+    ReceivedBytes received{};
+    ReceivedRoom room{};
+    bool is_malformed = false;
+    std::optional<PreparedRequest> prepared{};  ///< decoded, and waits for room among the workers
+  };
+  /// What a request has cost, when it has passed the decode workers.
+  struct Applied {
+    Payer payer;
+    std::size_t bytes = 0;
+    std::int64_t us = 0;
+  };
+
   bool has_room() const;
   bool may_change() const;
   OrderedPool::Rounds rounds();
+  void turn_soon();
+  void take_turns();
+  bool serve(const Payer& payer, Waiting& request);
+  bool serve_short(const Payer& payer, Waiting& request);
   PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
-  OrderedPool::Completion completion_of(const Peer& peer, PreparedRequest request);
+  void decode_beside(const Payer& payer, Waiting& request);
+  /// `beside_us`: how long a worker has decoded the request.
+  OrderedPool::Completion completion_of(const Payer& payer, const Peer& peer,
+                                        PreparedRequest request, std::int64_t beside_us);
+  void round_ended();
   void ended();
 
   const ServerOptions& options_;
@@ -69,11 +96,14 @@ class RequestIntake {
   Requests& requests_;
   Tables& tables_;
   const Journal* journal_;
-  std::function<void()> read_on_;
   std::function<void()> ended_;
+  FairQueue<Waiting> turns_;
+  bool is_turn_posted_ = false;
+  bool is_stopped_ = false;
   std::size_t bytes_ = 0;
-  bool is_reading_paused_ = false;
-  OrderedPool decoder_;  ///< declared last, so that it ends first
+  DecodeWindow window_;
+  std::vector<Applied> applied_;  ///< the requests of the round that goes on
+  OrderedPool decoder_;           ///< declared last, so that it ends first
 };
 
 }  // namespace starling::stream

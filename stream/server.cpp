@@ -91,7 +91,6 @@ ServerCore::Parts Server::State::core_parts(std::unique_ptr<Engine> engine) {
           .gauges = [this] { return gauges(); },
           .publishing = [this](const auto& plans,
                                const auto& messages) { follow_tick(plans, messages); },
-          .read_on = [this] { commands->read_on(); },
           .stopped = [this] { loop.stop(); }};
 }
 
@@ -138,11 +137,13 @@ CommandSocketOptions Server::State::command_options() const {
 
 CommandSocket::Handlers Server::State::command_handlers() {
   return {.request =
-              [this](Peer peer, ReceivedBytes received) {
-                core.intake().receive(peer, std::move(received));
+              [this](const Peer& peer, ReceivedBytes received, ReceivedRoom room) {
+                core.intake().receive(peer, std::move(received), std::move(room));
               },
-          .malformed = [this](const Peer& peer) { core.refuse_malformed(peer); },
-          .may_read = [this] { return core.intake().may_read(); }};
+          .malformed =
+              [this](const Peer& peer, ReceivedRoom room) {
+                core.intake().receive_malformed(peer, std::move(room));
+              }};
 }
 
 ResultsSocketOptions Server::State::results_options() {

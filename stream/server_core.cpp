@@ -101,7 +101,6 @@ RequestIntake::Parts ServerCore::intake_parts(Parts& parts) {
           .requests = requests_,
           .tables = tables_,
           .journal = journal(),
-          .read_on = std::move(parts.read_on),
           .ended = [this] { stop_if_idle(); }};
 }
 
@@ -135,13 +134,9 @@ void ServerCore::go_on() {
   if (is_stopping_) executor_.post([this] { stop_if_idle(); });
 }
 
-void ServerCore::refuse_malformed(const Peer& peer) {
-  requests_.refuse_malformed(
-      peer, "A request must be one frame, or an empty frame and one frame from a REQ socket.");
-}
-
 void ServerCore::begin_stop() {
   if (std::exchange(is_stopping_, true)) return;
+  intake_.stop();
   ticker_.stop([this] {
     is_ticking_done_ = true;
     stop_if_idle();

@@ -44,8 +44,6 @@ class ServerCore {
     std::function<Gauges()> gauges;
     /// Gets the messages of each tick, one for each plan, before they are sent.
     PublishingHook publishing;
-    /// Called when may_read() has returned false and would now return true.
-    std::function<void()> read_on;
     /// Called when the stop has ended and the loop has nothing more to do. May be called more than
     /// once.
     std::function<void()> stopped;
@@ -64,8 +62,6 @@ class ServerCore {
 
   /// Its receive() takes each request of a client.
   RequestIntake& intake() { return intake_; }
-  /// Refuses a message that is not a request.
-  void refuse_malformed(const Peer& peer);
 
   /// Begins to stop. The caller must pass no more requests. Requests that were passed are still
   /// applied and answered. Calls Parts::stopped after that. Does nothing when called again.

@@ -58,6 +58,10 @@ class Owners {
                                                 const protocol::RequestBody& body, bool is_fresh);
   /// Charges the principal for its share of the time of a group of updates: `rows` of all rows.
   void charge_update(const Caller& caller, std::size_t rows, const GroupOutcome& outcome);
+  /// Charges the caller's principal for time that the request took elsewhere, such as its decoding.
+  void charge(const Caller& caller, std::int64_t us) {
+    if (caller.principal) accounts_.charge_loop(*caller.principal, us, executor_.now_us());
+  }
   /// Runs the function, and charges the caller's principal for the loop's time. If calls are
   /// nested, only the outermost charges.
   template <class Function>

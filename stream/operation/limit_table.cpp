@@ -256,8 +256,16 @@ constexpr auto all_limits = std::to_array<Limit>({
      .reached = "Error busy",
      .field = field(
          [](auto& options) -> auto& { return options.guesses.burst; }, 1'000'000'000)},
+    {.name = "hellos-burst",
+     .bounds = "Hellos that a principal, or without keys an address, may send at once; after that, "
+               "one every 4 ms",
+     .reached = "Error busy",
+     .field = field(
+         [](auto& options) -> auto& { return options.hellos.burst; }, 1'000'000'000)},
     {.name = "searches-max",
-     .bounds = "Requests of one-shot questions that the engine answers or that wait for it",
+     .bounds =
+         "Requests of one-shot questions that the engine answers or that wait for it; as many "
+         "more about the past",
      .reached = "Error busy",
      .field = field([](auto& options) -> auto& { return options.searches_max; })},
     {.name = "snapshots-max",

@@ -82,6 +82,8 @@ struct ServerOptions {
   /// client that sends all its unanswered requests to a restarted server. 4,096 connections that
   /// guess for a year at ten a second try fewer than 2^41 of the 2^64 ids.
   PeerBucketLimits guesses{.burst = 1024, .interval_us = 100'000};
+  /// How often a principal, or without keys an address, may send Hello.
+  PeerBucketLimits hellos{.burst = 1024, .interval_us = 4000};
   NameLimits names;
   std::size_t searches_max = 64;       ///< the most GetNeighbors requests without an answer
   std::size_t connections_max = 4096;  ///< the most connections to the commands endpoint

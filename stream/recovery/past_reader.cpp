@@ -35,11 +35,9 @@ void PastReader::ask(PastQuestions questions, std::function<void(const Outcome&)
   thread_->post([this, asked, outcome, answered = std::move(answered)] {
     answer_beside(std::move(*asked), *outcome);
     executor_.post([this, outcome, answered] {
-      is_busy_ = false;
       answered(*outcome);
     });
   });
-  is_busy_ = true;
 }
 
 void PastReader::answer_beside(PastQuestions questions, Outcome& outcome) const {

@@ -51,9 +51,8 @@ class PastReader {
     std::string refusal;  ///< why the log has no tick at or before at_us; otherwise empty
     std::string failure;  ///< why the log could not be read; otherwise empty
   };
-  /// Calls `answered` on the loop later. Call ask() only if is_busy() is false.
+  /// Calls `answered` on the loop later. Answers one after the other.
   void ask(PastQuestions questions, std::function<void(const Outcome&)> answered);
-  bool is_busy() const { return is_busy_; }
 
  private:
   void answer_beside(PastQuestions questions, Outcome& outcome) const;
@@ -61,7 +60,6 @@ class PastReader {
   Executor& executor_;
   OpenLog open_;
   EngineMaker make_engine_;
-  bool is_busy_ = false;
   std::atomic<bool> is_cancelled_{false};
   std::unique_ptr<Threads> thread_;  ///< declared last, so that it ends first
 };

@@ -115,8 +115,8 @@ bool QuestionRequests::begin_search(Asked& asked) try {
   return false;
 }
 
-/// Answers a request about the past when the log's files have all published ticks. Answers only one
-/// of these requests at a time, because each needs memory for tables of its own.
+/// Answers a request about the past when the log's files have all published ticks. Answers one of
+/// these requests after the other, because each needs memory for tables of its own.
 void QuestionRequests::ask_past(const Caller& caller, const protocol::GetNeighbors& request,
                                 std::vector<OneShotQuery> questions) {
   if (past_ == nullptr)
@@ -139,14 +139,34 @@ void QuestionRequests::ask_past(const Caller& caller, const protocol::GetNeighbo
   const auto asked = std::make_shared<PastQuestions>(
       PastQuestions{.at_us = *request.at_us, .questions = std::move(questions), .objects = {}});
   for (const auto& question : request.questions) asked->objects.push_back(question.object);
+  past_searches_.add(payer_of(caller.peer),
+                     {.begin =
+                          [this, caller, asked] {
+                            begin_past(caller, asked);
+                            return true;
+                          },
+                      .refuse =
+                          [this, caller] {
+                            auto limit = reached("searches-max", options_);
+                            replies_.refuse(
+                                caller, {ErrorCode::busy,
+                                         "As many questions about the past wait as " +
+                                             to_string(limit) + " allows; ask again in a second.",
+                                         std::move(limit)});
+                          }},
+                     executor_.now_us());
+}
+
+/// Reads the log when it is on the disk up to its present end.
+void QuestionRequests::begin_past(const Caller& caller,
+                                  const std::shared_ptr<PastQuestions>& asked) {
+  Journal& journal = *log_.journal();
   journal.commits().commit_now();
   journal.commits().when_durable(journal.end(), [this, caller, asked] {
-    if (past_->is_busy())
-      return replies_.refuse(
-          caller, ErrorCode::busy,
-          "The server reads its log for another question about the past; ask again in a second.");
-    past_->ask(std::move(*asked),
-               [this, caller](const PastReader::Outcome& outcome) { send_past(caller, outcome); });
+    past_->ask(std::move(*asked), [this, caller](const PastReader::Outcome& outcome) {
+      send_past(caller, outcome);
+      past_searches_.ended(payer_of(caller.peer), executor_.now_us());
+    });
   });
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // GetNeighbors: one-shot questions about the last tick, and about a tick of the past. A question
-// that the engine does not answer at once waits in a FairQueue, which divides the engine's time
-// between owners.
+// that the engine does not answer at once is a job of FairJobs, which divide the engine's time
+// between payers. A question about the past is one, too: one after the other reads the log.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "starling/knn/engine/answers.hpp"
@@ -18,7 +19,7 @@
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/recovery/past_reader.hpp"
 #include "starling/stream/requests/prepare.hpp"
-#include "starling/stream/state/fair_queue.hpp"
+#include "starling/stream/state/fair_jobs.hpp"
 #include "starling/stream/tables/tables.hpp"
 
 namespace starling::stream {
@@ -36,7 +37,8 @@ class QuestionRequests {
         log_(log),
         replies_(replies),
         past_(past),
-        searches_(options.searches_max) {}
+        searches_({.jobs_max = options.searches_max}),
+        past_searches_({.jobs_max = options.searches_max, .running_max = 1}) {}
 
   void get(const Caller& caller, PreparedRequest& request);
 
@@ -52,6 +54,7 @@ class QuestionRequests {
   bool begin_search(Asked& asked);
   void ask_past(const Caller& caller, const protocol::GetNeighbors& request,
                 std::vector<OneShotQuery> questions);
+  void begin_past(const Caller& caller, const std::shared_ptr<PastQuestions>& asked);
   void send_past(const Caller& caller, const PastReader::Outcome& outcome);
   void send(const Caller& caller, const Answers& answers);
 
@@ -62,7 +65,8 @@ class QuestionRequests {
   RequestLog& log_;
   Replies& replies_;
   PastReader* past_;
-  FairQueue searches_;
+  FairJobs searches_;
+  FairJobs past_searches_;  ///< about the past
   std::int64_t last_us_ = std::numeric_limits<std::int64_t>::min() / 2;
 };
 

@@ -37,8 +37,9 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
   const bool is_fresh =
       is_known && decoded.sequenced &&
       sessions.admit(session, caller.head.sequence, decoded.hash).kind == Admission::Kind::fresh;
-  const bool asks_too_soon = is_known && give_problem(caller, request, is_fresh);
+  if (is_known) give_problem(caller, request, is_fresh);
 
+  callers_.owners.charge(caller, request.decoded_us);
   if (is_fresh) {
     try {
       if (families_.updates.add(caller, request)) return;
@@ -49,28 +50,23 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
   }
   tables_.settled();  // updates that came before this request are applied and answered before it
   try {
-    // A request that comes too soon is not charged. Otherwise, a client that repeats it would never
-    // be served.
-    if (asks_too_soon)
-      handle_settled(caller, request, is_known);
-    else
-      callers_.owners.charged(caller, [&] { handle_settled(caller, request, is_known); });
+    // Refusals are charged, too, so who repeats a request at once is served later than who waits.
+    callers_.owners.charged(caller, [&] { handle_settled(caller, request, is_known); });
   } catch (const std::bad_alloc&) {
     callers_.replies.refuse_for_memory(caller);
   }
   callers_.stores.credit->give_back(session, request.credit);
 }
 
-/// Sets the problem of a request that its principal's rates or the log do not allow now, and
-/// returns true. Requests that were answered before pass, so that they are answered again.
-bool Requests::give_problem(const Caller& caller, PreparedRequest& request, bool is_fresh) {
+/// Sets the problem of a request that its principal's rates or the log do not allow now. Requests
+/// that were answered before pass, so that they are answered again.
+void Requests::give_problem(const Caller& caller, PreparedRequest& request, bool is_fresh) {
   protocol::DecodedRequest& decoded = request.request;
-  if (decoded.problem) return false;
+  if (decoded.problem) return;
   decoded.problem = callers_.owners.beyond_rates(caller, decoded.body, is_fresh);
   if (!decoded.problem)
     decoded.problem =
         callers_.log.refusal_of(caller, decoded.body, is_fresh, request.received.bytes.size());
-  return decoded.problem.has_value();
 }
 
 void Requests::handle_settled(const Caller& caller, PreparedRequest& request, bool is_known) {
@@ -142,8 +138,10 @@ void Requests::handle_fresh(const Caller& caller, PreparedRequest& request) {
   row.carry_out(families_, caller, request);
 }
 
-void Requests::refuse_malformed(const Peer& peer, const std::string& sentence) {
-  callers_.replies.refuse({peer, {}}, ErrorCode::malformed, sentence);
+void Requests::refuse_malformed(const Peer& peer) {
+  callers_.replies.refuse(
+      {peer, {}}, ErrorCode::malformed,
+      "A request must be one frame, or an empty frame and one frame from a REQ socket.");
 }
 
 LoggedTables Requests::logged_tables(

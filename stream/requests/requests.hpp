@@ -29,7 +29,7 @@ class Requests {
   /// updates of objects to Tables. Apply them before the loop does anything else.
   void handle(const Peer& peer, PreparedRequest request);
   /// Replies with an Error to a message that is not a request.
-  void refuse_malformed(const Peer& peer, const std::string& sentence);
+  void refuse_malformed(const Peer& peer);
 
   /// Returns the tables that the recovery fills from the server's log. `principal_id` returns the
   /// id of the principal of this name.
@@ -52,7 +52,7 @@ class Requests {
   CreditLedger& credit() { return *callers_.stores.credit; }
 
  private:
-  bool give_problem(const Caller& caller, PreparedRequest& request, bool is_fresh);
+  void give_problem(const Caller& caller, PreparedRequest& request, bool is_fresh);
   void handle_settled(const Caller& caller, PreparedRequest& request, bool is_known);
   void handle_sequenced(const Caller& caller, PreparedRequest& request);
   void handle_fresh(const Caller& caller, PreparedRequest& request);

@@ -17,7 +17,21 @@ namespace starling::stream {
 
 using protocol::ErrorCode;
 
+/// Takes a token for a Hello, and returns true if there was none. Each Hello may become a record of
+/// the log, and rows_per_second counts no sessions.
+bool SessionRequests::says_hello_too_often(const Caller& caller) {
+  return !hellos_.take(RequestOwnerHash()(payer_of(caller.peer).owner), executor_.now_us());
+}
+
 void SessionRequests::hello(const Caller& caller, const protocol::Hello& request) {
+  if (says_hello_too_often(caller)) {
+    auto limit = reached("hellos-burst", options_);
+    return replies_.refuse(caller, {ErrorCode::busy,
+                                    "As many sessions were begun at once as " + to_string(limit) +
+                                        " allows; send Hello again in a second, and use one "
+                                        "session for many requests.",
+                                    std::move(limit)});
+  }
   const std::uint64_t connection = caller.peer.connection;
   const std::uint64_t resumed = request.resume_session;
   const std::int64_t now_us = executor_.now_us();
@@ -146,6 +160,7 @@ void SessionRequests::expire(std::int64_t now_us) {
     stores_.forget(session);
   }
   guesses_.expire(now_us);
+  hellos_.expire(now_us);
 }
 
 }  // namespace starling::stream

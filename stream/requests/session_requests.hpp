@@ -34,7 +34,8 @@ class SessionRequests {
         log_(log),
         replies_(replies),
         metrics_(metrics),
-        guesses_(options.guesses) {}
+        guesses_(options.guesses),
+        hellos_(options.hellos) {}
 
   void hello(const Caller& caller, const protocol::Hello& request);
   void end(const Caller& caller);
@@ -52,6 +53,7 @@ class SessionRequests {
 
  private:
   protocol::HelloReply reply_to(const Caller& caller, const SessionTable::Opened& opened) const;
+  bool says_hello_too_often(const Caller& caller);
   protocol::Problem beyond_sessions(const Caller& caller) const;
 
   const ServerOptions& options_;
@@ -64,6 +66,7 @@ class SessionRequests {
   Replies& replies_;
   Metrics& metrics_;
   PeerBuckets guesses_;
+  PeerBuckets hellos_;  ///< the keys are hashes of owners
 };
 
 }  // namespace starling::stream

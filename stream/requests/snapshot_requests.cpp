@@ -148,7 +148,7 @@ void SnapshotRequests::begin(const Caller& caller, PreparedRequest& request, Str
                                 : asked->ids.size();
   asked->found.queries.reserve(count);
   asked->found.slots.reserve(count);
-  asked->place = {caller.head.session, payer_of(caller.peer)};
+  asked->place = {caller.head.session, snapshot_owner_of(caller.peer)};
   const auto reservation = snapshots_.reserve(asked->place, executor_.now_us());
   if (!reservation.granted) return replies_.refuse(caller, beyond_places(reservation, 0));
   asked->request = std::move(request);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a limited number of requests at each turn of the loop, and hands replies to the I/O
-// threads: see command_socket.hpp.
+// Passes requests from the I/O threads to the loop, and replies back: see command_socket.hpp.
 #include "starling/stream/sockets/command_socket.hpp"
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -27,11 +25,6 @@ using zmtp::Mailbox;
 using zmtp::WireMessage;
 
 namespace {
-
-// One turn of the loop ends after this many requests or bytes. The limits are low enough that ticks
-// begin on time, and high enough that the cost of waking the loop does not matter.
-constexpr int requests_per_turn = 64;
-constexpr std::size_t bytes_per_turn = 4u << 20;
 
 // A request of at most this many bytes may overdraw the budget, if its connection has no other
 // request that waits.
@@ -56,7 +49,7 @@ struct Reply {
 
 }  // namespace
 
-struct CommandSocket::State final : zmtp::Traffic {
+struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
   /// The replies on their way to one I/O thread.
   struct Outbox {
     Outbox(State& state, boost::asio::io_context& loop)
@@ -101,14 +94,16 @@ struct CommandSocket::State final : zmtp::Traffic {
     const bool may_overdraw = bytes <= short_bytes_max && link.request_bytes == 0;
     return budget.take(from.link(), bytes, may_overdraw);
   }
-  void return_room(Connection&, std::size_t bytes) override { budget.give_back(bytes); }
+  void return_room(Connection& from, std::size_t bytes) override {
+    budget.give_back(from.link(), bytes);
+  }
   void take_message(Connection& from, zmtp::Message message, std::size_t room) override {
     from.link()->request_bytes += room;
     try {
       inbox.push({from.link(), std::move(message), room});
     } catch (...) {
       from.link()->request_bytes -= room;
-      budget.give_back(room);
+      budget.give_back(from.link(), room);
       throw;
     }
   }
@@ -120,7 +115,7 @@ struct CommandSocket::State final : zmtp::Traffic {
   void closed(Connection& connection, std::size_t room, std::size_t charge) override {
     give_back_reply(*connection.link(), charge);
     budget.forget(connection.link());
-    if (room > 0) budget.give_back(room);
+    if (room > 0) budget.give_back(connection.link(), room);
     try {
       ended.push(connection.link());
     } catch (const std::bad_alloc&) {
@@ -157,44 +152,20 @@ struct CommandSocket::State final : zmtp::Traffic {
       std::erase_if(links, [](const auto& each) { return !each.second->is_open; });
   }
 
-  /// Moves requests that have arrived out of the inbox. If a turn is posted, the turn handles them.
-  /// So at most two tasks handle requests between two other tasks of the loop, and a peer that
-  /// sends without pause cannot keep the loop from everything else.
   void arrived() {
-    for (Request& request : inbox.take()) requests.push_back(std::move(request));
-    if (!is_turn_posted) turn();
+    for (Request& request : inbox.take()) take(std::move(request));
   }
 
-  void turn() {
-    if (drain()) turn_soon();
-  }
-
-  void turn_soon() {
-    if (std::exchange(is_turn_posted, true)) return;
-    boost::asio::post(loop, [this] {
-      is_turn_posted = false;
-      turn();
-    });
-  }
-
-  /// Takes requests up to the limits of a turn. Returns true if more requests can be taken now.
-  bool drain() {
-    std::size_t bytes = 0;
-    for (int count = 0; count < requests_per_turn && bytes < bytes_per_turn; ++count) {
-      if (requests.empty() || stopped || !handlers.may_read()) return false;
-      Request request = std::move(requests.front());
-      requests.pop_front();
-      bytes += request.room;
-      take(std::move(request));
-    }
-    return !requests.empty();
+  void take_back(const std::shared_ptr<Link>& link, std::size_t bytes) override {
+    link->request_bytes -= bytes;
+    if (link->waits_for_loop.exchange(false)) zmtp::post_go_on(link);
+    budget.give_back(link, bytes);
   }
 
   void take(Request request) {
-    Link& link = *request.link;
-    link.request_bytes -= request.room;
-    if (link.waits_for_loop.exchange(false)) zmtp::post_go_on(request.link);
-    budget.give_back(request.room);
+    const Link& link = *request.link;
+    ReceivedRoom room(*this, request.link, request.room);
+    if (stopped) return;
     // The end of an open connection is still to come. forget_ended() then erases the link.
     if (link.is_open) links.try_emplace(link.number, request.link);
     auto& parts = request.message.parts;
@@ -203,9 +174,9 @@ struct CommandSocket::State final : zmtp::Traffic {
                     .has_delimiter = count == 2 && parts[0].bytes().empty(),
                     .principal = link.principal,
                     .address = link.address};
-    if (count != 1 && !peer.has_delimiter) return handlers.malformed(peer);
+    if (count != 1 && !peer.has_delimiter) return handlers.malformed(peer, std::move(room));
     const zmtp::Body& body = parts[count - 1];
-    handlers.request(peer, {body.owner(), body.bytes()});
+    handlers.request(peer, {body.owner(), body.bytes()}, std::move(room));
   }
 
   /// Returns whether too many bytes would wait for the principal with `charge` more bytes.
@@ -267,10 +238,8 @@ struct CommandSocket::State final : zmtp::Traffic {
   Mailbox<Request> inbox;
   Mailbox<std::shared_ptr<Link>> ended;
   std::atomic<bool> has_lost_an_end{false};
-  std::deque<Request> requests;  ///< taken from the inbox, and not handled yet
   /// The connections that have sent a request and are open. The key is Link::number.
   std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;
-  bool is_turn_posted = false;
   bool stopped = false;
   std::vector<std::unique_ptr<Outbox>> outboxes;
   BoundEndpoint bound;
@@ -309,10 +278,6 @@ CommandSocket::Sent CommandSocket::send(const Peer& peer, const protocol::Frame&
 
 void CommandSocket::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
   state_->listener.cut(is_meant);
-}
-
-void CommandSocket::read_on() {
-  state_->turn_soon();
 }
 
 void CommandSocket::stop_reading() {

@@ -58,12 +58,10 @@ class CommandSocket {
   };
 
   struct Handlers {
-    std::function<void(Peer, ReceivedBytes)> request;
+    /// While requests keep their room, the I/O threads soon read no more from their connections.
+    std::function<void(const Peer&, ReceivedBytes, ReceivedRoom)> request;
     /// Called for a message that is neither one frame nor an empty frame and a second frame.
-    std::function<void(const Peer&)> malformed;
-    /// Called before each request is taken. If it returns false, requests wait until read_on() is
-    /// called, and the I/O threads soon read no more from their connections.
-    std::function<bool()> may_read;
+    std::function<void(const Peer&, ReceivedRoom)> malformed;
   };
 
   /// Listens on the endpoint. Throws as bind_endpoint does. `threads` must outlive the socket.
@@ -88,9 +86,6 @@ class CommandSocket {
   /// Closes the connections of the principals for which `is_meant` returns true. I/O threads call
   /// `is_meant`.
   void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
-
-  /// Call read_on() when `may_read` has returned false and would now return true.
-  void read_on();
 
   /// Takes no more requests. Replies are still sent.
   void stop_reading();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grants room to waiting connections in their order, so that a flood of one peer starves no other
-// peer: see receive_budget.hpp.
+// Grants room to the owners that wait by turns, and to the connections of one in their order: see
+// receive_budget.hpp.
 #include "starling/stream/sockets/receive_budget.hpp"
 
 #include <algorithm>
@@ -8,55 +8,116 @@
 
 namespace starling::stream {
 
-bool ReceiveBudget::take(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes,
-                         bool may_overdraw) {
+namespace {
+
+/// How many owners grant_one() looks at. The others have their turns when more room is given back.
+constexpr int owners_per_look = 8;
+
+RequestOwner key_of(const zmtp::Link& link) {
+  using Kind = RequestOwner::Kind;
+  if (link.principal != zmtp::PrincipalId::anonymous)
+    return {.kind = Kind::principal, .number = static_cast<std::uint64_t>(link.principal)};
+  return {.kind = Kind::address, .address = link.address};
+}
+
+}  // namespace
+
+ReceiveBudget::Owner& ReceiveBudget::owner_of(const LinkPointer& link) {
+  const RequestOwner key = key_of(*link);
+  const auto [found, is_new] = owners_.try_emplace(key);
+  Owner& owner = found->second;
+  if (is_new) {
+    owner.key = key;
+    owner.place.push_back(&owner);
+  }
+  return owner;
+}
+
+bool ReceiveBudget::fits(const Owner& owner, std::size_t bytes) const {
+  if (used_ == 0) return true;
+  if (used_ + bytes > bytes_max_) return false;
+  return owner.used == 0 || owner.used + bytes <= bytes_max_ - used_;
+}
+
+bool ReceiveBudget::take(const LinkPointer& link, std::size_t bytes, bool may_overdraw) {
   const std::lock_guard lock(mutex_);
   if (link->granted > 0) {  // granted for this frame: a connection waits for one at a time
     link->granted = 0;
     return true;
   }
   if (link->is_waiting) return false;
-  if (may_overdraw || (line_.empty() && fits(bytes))) {
+  Owner& owner = owner_of(link);
+  if (may_overdraw || (owner.line.empty() && fits(owner, bytes))) {
     used_ += bytes;
+    owner.used += bytes;
     return true;
   }
-  line_.push_back({link, bytes});
+  owner.line.push_back({link, bytes});
   link->is_waiting = true;
+  waiting_.splice(waiting_.end(), owner.place);
   return false;
 }
 
-void ReceiveBudget::give_back(std::size_t bytes) {
+void ReceiveBudget::give_back(const LinkPointer& link, std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    used_ -= bytes;
+    return_room(owner_of(link), bytes);
   }
-  while (const auto link = grant_one()) granted_(link);
+  grant();
 }
 
-void ReceiveBudget::forget(const std::shared_ptr<zmtp::Link>& link) {
+void ReceiveBudget::return_room(Owner& owner, std::size_t bytes) {
+  used_ -= bytes;
+  owner.used -= bytes;
+  if (owner.used == 0 && owner.line.empty()) owners_.erase(RequestOwner(owner.key));
+}
+
+void ReceiveBudget::forget(const LinkPointer& link) {
   {
     const std::lock_guard lock(mutex_);
-    used_ -= std::exchange(link->granted, 0);
-    if (std::exchange(link->is_waiting, false))
-      std::erase_if(line_, [&](const Waiting& each) { return each.link == link; });
+    if (!link->is_waiting && link->granted == 0) return;
+    Owner& owner = owner_of(link);
+    if (std::exchange(link->is_waiting, false)) {
+      std::erase_if(owner.line, [&](const Waiting& each) { return each.link == link; });
+      if (owner.line.empty()) stop_waiting(owner);
+    }
+    return_room(owner, std::exchange(link->granted, 0));
   }
-  while (const auto other = grant_one()) granted_(other);
+  grant();
+}
+
+void ReceiveBudget::stop_waiting(Owner& owner) {
+  const auto place = std::ranges::find(waiting_, &owner);
+  owner.place.splice(owner.place.end(), waiting_, place);
 }
 
 bool ReceiveBudget::has_waiting() const {
   const std::lock_guard lock(mutex_);
-  return !line_.empty();
+  return !waiting_.empty();
 }
 
-std::shared_ptr<zmtp::Link> ReceiveBudget::grant_one() {
+void ReceiveBudget::grant() {
+  while (const LinkPointer link = grant_one()) granted_(link);
+}
+
+/// Grants room to one connection, and returns it; nullptr: none that it has looked at fits. It
+/// allocates no memory.
+ReceiveBudget::LinkPointer ReceiveBudget::grant_one() {
   const std::lock_guard lock(mutex_);
-  if (line_.empty() || !fits(line_.front().bytes)) return nullptr;
-  const Waiting first = std::move(line_.front());
-  line_.pop_front();
-  used_ += first.bytes;
-  first.link->granted = first.bytes;
-  first.link->is_waiting = false;
-  return first.link;
+  for (int count = 0; count < owners_per_look && !waiting_.empty(); ++count) {
+    Owner& owner = *waiting_.front();
+    waiting_.splice(waiting_.end(), waiting_, waiting_.begin());
+    if (!fits(owner, owner.line.front().bytes)) continue;
+    const Waiting first = std::move(owner.line.front());
+    owner.line.pop_front();
+    used_ += first.bytes;
+    owner.used += first.bytes;
+    first.link->granted = first.bytes;
+    first.link->is_waiting = false;
+    if (owner.line.empty()) stop_waiting(owner);
+    return first.link;
+  }
+  return nullptr;
 }
 
 }  // namespace starling::stream

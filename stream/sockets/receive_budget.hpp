@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory for requests that are being received or wait for the loop, of all connections
+// The memory for requests that are being received or wait for their turns, of all connections
 // together. A connection takes room for a whole frame before it receives the frame. If there is no
-// room, the connection waits for its turn. CommandSocket owns the budget.
+// room, the connection waits. CommandSocket owns the budget.
+//
+// An owner, a principal or an address, gets as much as is still free (Choudhury, Hahne: Dynamic
+// queue length thresholds for shared-memory packet switches, 1998). So n owners that take all they
+// can get leave a share of 1 / (n + 1) free for others.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
+#include "starling/stream/state/request_owner.hpp"
 #include "starling/stream/zmtp/link.hpp"
 
 namespace starling::stream {
@@ -17,39 +24,49 @@ namespace starling::stream {
 /// Any thread may call the functions.
 class ReceiveBudget {
  public:
+  using LinkPointer = std::shared_ptr<zmtp::Link>;
+
   /// `granted` is called for a connection that has waited and may go on. It must not call functions
   /// of the budget.
-  ReceiveBudget(std::size_t bytes_max,
-                std::function<void(const std::shared_ptr<zmtp::Link>&)> granted)
+  ReceiveBudget(std::size_t bytes_max, std::function<void(const LinkPointer&)> granted)
       : bytes_max_(bytes_max), granted_(std::move(granted)) {}
 
-  /// Takes room. If too little room is free, returns false: the connection waits in line until
+  /// Takes room. If its owner gets too little room now, returns false: the connection waits until
   /// `granted` is called, and then calls take() again. With `may_overdraw`, there is always room.
-  /// This is for short requests of connections without other requests, so that long requests keep
-  /// no connection out.
-  bool take(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes, bool may_overdraw);
-  void give_back(std::size_t bytes);
+  /// This is for short requests of connections without other requests, so that no other connection
+  /// keeps them out.
+  bool take(const LinkPointer& link, std::size_t bytes, bool may_overdraw);
+  void give_back(const LinkPointer& link, std::size_t bytes);
   /// Takes the connection out of the line, and gives back the room that it was granted.
-  void forget(const std::shared_ptr<zmtp::Link>& link);
+  void forget(const LinkPointer& link);
 
   bool has_waiting() const;
 
  private:
   struct Waiting {
-    std::shared_ptr<zmtp::Link> link;
+    LinkPointer link;
     std::size_t bytes = 0;
   };
+  struct Owner {
+    RequestOwner key;
+    std::size_t used = 0;
+    std::deque<Waiting> line{};
+    std::list<Owner*> place{};  ///< its place in `waiting_`, while it does not wait
+  };
 
-  bool fits(std::size_t bytes) const { return used_ == 0 || used_ + bytes <= bytes_max_; }
-  /// Grants room to the first connection in line, and returns it; nullptr: there is not enough
-  /// room. It allocates no memory.
-  std::shared_ptr<zmtp::Link> grant_one();
+  Owner& owner_of(const LinkPointer& link);
+  bool fits(const Owner& owner, std::size_t bytes) const;
+  void return_room(Owner& owner, std::size_t bytes);
+  void stop_waiting(Owner& owner);
+  void grant();
+  LinkPointer grant_one();
 
   const std::size_t bytes_max_;
-  const std::function<void(const std::shared_ptr<zmtp::Link>&)> granted_;
+  const std::function<void(const LinkPointer&)> granted_;
   mutable std::mutex mutex_;
   std::size_t used_ = 0;
-  std::deque<Waiting> line_;
+  std::unordered_map<RequestOwner, Owner, RequestOwnerHash> owners_;  ///< that use room or wait
+  std::list<Owner*> waiting_;  ///< in the order in which they are looked at
 };
 
 }  // namespace starling::stream

@@ -1,69 +1,238 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that wait for the engine. Each owner, a connection or a principal, has a queue of its
-// own. The owner that has used the least time of the engine is next, so an expensive question of
-// one owner delays only a few cheap questions of another owner. QuestionRequests owns a FairQueue.
+// Items that wait for a turn, and whose turn it is. Each payer has a queue of its own. The owner
+// that has used the least is next, and of its connections the one that has used the least. So who
+// sends more waits longer, and nobody else does. RequestIntake has the requests that wait for the
+// loop in a FairQueue, and FairJobs what waits for an engine or a reader.
+//
+// This is start-time fair queueing (Goyal, Vin, Cheng: Start-time fair queueing, 1996): an owner
+// that comes back begins at the virtual time, the use of the owner that was served last. So it
+// saves nothing up while it is away, and waits for one turn of others, however many they are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "starling/stream/state/request_owner.hpp"
 
 namespace starling::stream {
 
 /// Only the loop calls the functions.
+template <class Item>
 class FairQueue {
  public:
-  using Owner = RequestOwner;
+  /// Adds an item after all other items of the payer.
+  void push(const Payer& payer, Item item) {
+    Group& group = groups_.try_emplace(payer.owner, payer.owner).first->second;
+    Member& member = group.members.try_emplace(payer.connection, payer.connection).first->second;
+    member.items.push_back(std::move(item));
+    ++group.item_count;
+    ++size_;
+    make_ready(group, member);
+  }
 
-  struct Job {
-    std::function<bool()> begin;   ///< returns false if the job has ended already; must not throw
-    std::function<void()> refuse;  ///< called instead of `begin` if the queue is full
-    std::int64_t estimate_us = 0;  ///< about how long the job takes
-  };
+  /// Returns whether an item can have its turn.
+  bool is_ready() const { return !ready_.empty(); }
+  std::size_t size() const { return size_; }
+  /// Returns the number of the owner's items that wait.
+  std::size_t size_of(const RequestOwner& owner) const {
+    const auto found = groups_.find(owner);
+    return found == groups_.end() ? 0 : found->second.item_count;
+  }
 
-  /// At most `jobs_max` jobs wait and run together.
-  explicit FairQueue(std::size_t jobs_max) : jobs_max_(jobs_max) {}
+  /// Gives the next item its turn: calls `serve(payer, item)`, which returns what the turn has cost
+  /// in microseconds. If it returns std::nullopt, the item stays the first of its payer, and its
+  /// payer has no turn until release(). `serve` may call push() and charge(). Call it only if
+  /// is_ready().
+  template <class Serve>
+  void serve_next(const Serve& serve) {
+    Group& group = ready_.pop();
+    Member& member = group.ready.pop();
+    virtual_us_ = std::max(virtual_us_, group.used_us);
+    group.virtual_us = std::max(group.virtual_us, member.used_us);
+    const Payer payer{group.owner, member.connection};
+    Item item = std::move(member.items.front());
+    member.items.pop_front();
+    const std::optional<std::int64_t> cost_us = serve(payer, item);
+    if (cost_us) {
+      --group.item_count;
+      --size_;
+      group.used_us += *cost_us;
+      member.used_us += *cost_us;
+    } else {
+      member.items.push_front(std::move(item));
+      member.is_blocked = true;
+      blocked_.push_back(payer);
+    }
+    member.is_ready = group.is_ready = false;
+    if (member.can_be_served()) group.ready.push(member);
+    if (!group.ready.empty()) ready_.push(group);
+    forget_idle();
+  }
 
-  /// Begins the job, now or later. If the queue is full, refuses the last waiting job of the owner
-  /// with the most jobs, or this job.
-  void add(Owner owner, Job job, std::int64_t now_us);
-  /// Call it when a job of the owner, which has begun, ends. Charges the owner for the job's time.
-  /// Other jobs may begin in the call.
-  void ended(Owner owner, std::int64_t now_us);
+  /// Lets the payers go on whose items `serve` could not serve.
+  void release() {
+    for (const Payer& payer : std::exchange(blocked_, {})) {
+      Group& group = groups_.at(payer.owner);
+      Member& member = group.members.at(payer.connection);
+      member.is_blocked = false;
+      make_ready(group, member);
+    }
+  }
 
-  /// Returns the number of jobs that wait or run.
-  std::size_t count() const { return waiting_ + running_; }
+  /// Charges a payer for a cost that is known only after the turn. A negative cost gives back what
+  /// was charged too much.
+  void charge(const Payer& payer, std::int64_t cost_us) {
+    const auto group = groups_.find(payer.owner);
+    if (group == groups_.end()) return;
+    group->second.used_us += cost_us;
+    const auto member = group->second.members.find(payer.connection);
+    if (member != group->second.members.end()) member->second.used_us += cost_us;
+    if (cost_us >= 0) return;
+    ready_.sort();
+    group->second.ready.sort();
+  }
+
+  /// Takes the last item of the owner for whom `size_of_owner`, a function of the owner and the
+  /// number of its items, returns the most, if that is more than `more_than`.
+  template <class SizeOfOwner>
+  std::optional<Item> take_last_of_largest(const SizeOfOwner& size_of_owner,
+                                           std::size_t more_than) {
+    Group* largest = nullptr;
+    std::size_t most = more_than;
+    for (auto& [owner, group] : groups_) {
+      if (group.item_count == 0) continue;
+      const std::size_t size = size_of_owner(owner, group.item_count);
+      if (size <= most) continue;
+      most = size;
+      largest = &group;
+    }
+    if (largest == nullptr) return std::nullopt;
+    return take_last(*largest);
+  }
 
  private:
-  struct Running {
-    std::int64_t since_us = 0;
-    std::int64_t estimate_us = 0;
-  };
+  /// What an owner or connection has used, and whether it is among those that are ready.
   struct Account {
-    std::deque<Job> waiting;
-    std::deque<Running> running;  ///< sorted by the time at which they began
-    std::int64_t used_us = 0;     ///< the owner's time on the virtual clock
-    std::int64_t last_us = 0;     ///< how long the owner's last job took
-    std::size_t count() const { return waiting.size() + running.size(); }
+    std::int64_t used_us = 0;
+    bool is_ready = false;
   };
-  using Accounts = std::map<Owner, Account>;
 
-  bool make_place(const Account& account);
-  void begin_some(std::int64_t now_us);
-  Accounts::iterator next();
-  void forget_idle();
+  /// Accounts by what they had used when they were added. As use only grows, an account whose use
+  /// has grown since is moved back when it comes first.
+  template <class Kind>
+  class Ready {
+   public:
+    bool empty() const { return heap_.empty(); }
+    void push(Kind& account) {
+      heap_.push_back({account.used_us, count_++, &account});
+      account.is_ready = true;
+      std::push_heap(heap_.begin(), heap_.end());
+    }
+    Kind& pop() {
+      for (;;) {
+        std::pop_heap(heap_.begin(), heap_.end());
+        Entry& last = heap_.back();
+        if (last.used_us >= last.account->used_us) break;
+        last.used_us = last.account->used_us;
+        std::push_heap(heap_.begin(), heap_.end());
+      }
+      Kind& account = *heap_.back().account;
+      heap_.pop_back();
+      return account;
+    }
+    void remove(Kind& account) {
+      std::erase_if(heap_, [&](const Entry& each) { return each.account == &account; });
+      std::make_heap(heap_.begin(), heap_.end());
+      account.is_ready = false;
+    }
+    void sort() {
+      for (Entry& each : heap_) each.used_us = each.account->used_us;
+      std::make_heap(heap_.begin(), heap_.end());
+    }
 
-  const std::size_t jobs_max_;
-  Accounts accounts_;
-  std::size_t waiting_ = 0;
-  std::size_t running_ = 0;
-  std::int64_t running_us_ = 0;   ///< sum of the estimates of the running jobs
-  std::int64_t virtual_us_ = 0;   ///< used_us of the owner that was served last
-  std::int64_t last_end_us_ = 0;  ///< time of the steady clock when a job last ended
+   private:
+    struct Entry {
+      std::int64_t used_us = 0;
+      std::uint64_t number = 0;  ///< of two that have used the same, the one that waits longer
+      Kind* account = nullptr;
+      bool operator<(const Entry& other) const {  // the last in this order is next
+        return std::pair(used_us, number) > std::pair(other.used_us, other.number);
+      }
+    };
+    std::vector<Entry> heap_;
+    std::uint64_t count_ = 0;
+  };
+
+  struct Member : Account {
+    explicit Member(std::uint64_t the_connection) : connection(the_connection) {}
+    const std::uint64_t connection;
+    std::deque<Item> items;
+    bool is_blocked = false;
+    bool can_be_served() const { return !items.empty() && !is_blocked; }
+  };
+  struct Group : Account {
+    explicit Group(const RequestOwner& the_owner) : owner(the_owner) {}
+    const RequestOwner owner;
+    std::unordered_map<std::uint64_t, Member> members;
+    Ready<Member> ready;
+    std::size_t item_count = 0;
+    std::int64_t virtual_us = 0;  ///< used_us of the member that was served last
+  };
+
+  /// Sees to it that the member has its turn if it can be served.
+  void make_ready(Group& group, Member& member) {
+    if (!member.is_ready && member.can_be_served()) {
+      member.used_us = std::max(member.used_us, group.virtual_us);
+      group.ready.push(member);
+    }
+    if (group.is_ready || group.ready.empty()) return;
+    group.used_us = std::max(group.used_us, virtual_us_);
+    ready_.push(group);
+  }
+
+  Item take_last(Group& group) {
+    const auto largest = std::ranges::max_element(
+        group.members, {}, [](const auto& each) { return each.second.items.size(); });
+    Member& member = largest->second;
+    Item last = std::move(member.items.back());
+    member.items.pop_back();
+    --group.item_count;
+    --size_;
+    if (!member.items.empty() || !member.is_ready) return last;
+    group.ready.remove(member);
+    if (group.ready.empty()) ready_.remove(group);
+    return last;
+  }
+
+  /// From time to time, forgets the accounts without items that would begin at the virtual time if
+  /// they came back.
+  void forget_idle() {
+    if (++turns_ < turns_between_sweeps) return;
+    turns_ = 0;
+    if (size_ == 0 && blocked_.empty()) return groups_.clear();
+    std::erase_if(groups_, [this](const auto& each) {
+      return each.second.item_count == 0 && each.second.used_us <= virtual_us_;
+    });
+    for (auto& [owner, group] : groups_)
+      std::erase_if(group.members, [&group = group](const auto& each) {
+        return each.second.items.empty() && each.second.used_us <= group.virtual_us;
+      });
+  }
+
+  static constexpr std::size_t turns_between_sweeps = 16384;
+
+  std::unordered_map<RequestOwner, Group, RequestOwnerHash> groups_;
+  Ready<Group> ready_;
+  std::vector<Payer> blocked_;
+  std::size_t size_ = 0;
+  std::int64_t virtual_us_ = 0;  ///< used_us of the owner that was served last
+  std::size_t turns_ = 0;
 };
 
 }  // namespace starling::stream

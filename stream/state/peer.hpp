@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sender of a request, and the request's bytes. The commands endpoint, HTTP and WebSockets pass
-// both to ServerCore.
+// The sender of a request, the request's bytes, and the room that they take. The commands endpoint,
+// HTTP and WebSockets pass both to ServerCore.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "starling/stream/zmtp/authentication.hpp"
+#include "starling/stream/zmtp/link.hpp"
 #include "starling/stream/zmtp/peer_address.hpp"
 
 namespace starling::stream {
@@ -32,6 +34,40 @@ struct Peer {
 struct ReceivedBytes {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
+};
+
+/// The room of a request that waits for its turn. Gives it back at its end, or earlier.
+class ReceivedRoom {
+ public:
+  /// Counts the room of the connections' requests. Must outlive the rooms.
+  class Keeper {
+   public:
+    virtual void take_back(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes) = 0;
+
+   protected:
+    ~Keeper() = default;
+  };
+
+  ReceivedRoom() = default;
+  ReceivedRoom(Keeper& keeper, std::shared_ptr<zmtp::Link> link, std::size_t bytes)
+      : keeper_(&keeper), link_(std::move(link)), bytes_(bytes) {}
+  ReceivedRoom(ReceivedRoom&& other) noexcept { *this = std::move(other); }
+  ReceivedRoom& operator=(ReceivedRoom&& other) noexcept {
+    std::swap(keeper_, other.keeper_);
+    std::swap(link_, other.link_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~ReceivedRoom() { give_back(); }
+
+  void give_back() {
+    if (link_ != nullptr) keeper_->take_back(std::exchange(link_, nullptr), bytes_);
+  }
+
+ private:
+  Keeper* keeper_ = nullptr;
+  std::shared_ptr<zmtp::Link> link_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace starling::stream

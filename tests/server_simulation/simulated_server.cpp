@@ -65,21 +65,20 @@ void SimulatedServer::start() {
     access_ = std::make_unique<stream::Access>(std::string(), stream::AuditOptions{});
     auto log = std::make_unique<stream::ServerLog>(*executor_, completed_);
     core_ = std::make_unique<stream::ServerCore>(
-        completed_, stream::ServerCore::Parts{
-                        .executor = *executor_,
-                        .engine = std::move(engine),
-                        .log = std::move(log),
-                        .results = network_,
-                        .metrics = *metrics_,
-                        .access = *access_,
-                        .send =
-                            [this](const Peer& peer, const protocol::Frame& frame) {
-                              network_.reply(peer.connection, frame.bytes());
-                            },
-                        .gauges = [] { return stream::Gauges{}; },
-                        .publishing = [](const auto&, const auto&) {},
-                        .read_on = [this] { executor_->post([this] { take_waiting(); }); },
-                        .stopped = [this] { end_then_start(false); }});
+        completed_,
+        stream::ServerCore::Parts{.executor = *executor_,
+                                  .engine = std::move(engine),
+                                  .log = std::move(log),
+                                  .results = network_,
+                                  .metrics = *metrics_,
+                                  .access = *access_,
+                                  .send =
+                                      [this](const Peer& peer, const protocol::Frame& frame) {
+                                        network_.reply(peer.connection, frame.bytes());
+                                      },
+                                  .gauges = [] { return stream::Gauges{}; },
+                                  .publishing = [](const auto&, const auto&) {},
+                                  .stopped = [this] { end_then_start(false); }});
     core_->recover();
   } catch (const std::exception& error) {
     const bool had_memory = !counted.end();
@@ -140,18 +139,9 @@ bool SimulatedServer::disk_has_failed() const {
 }
 
 void SimulatedServer::receive(std::uint64_t connection, const Bytes& bytes) {
-  waiting_.emplace_back(connection, bytes);
-  executor_->post([this] { take_waiting(); });
-}
-
-/// Passes waiting requests to the core. As a Server does, leaves them waiting while the core does
-/// not read, or stops.
-void SimulatedServer::take_waiting() {
-  while (!waiting_.empty() && !core_->is_stopping() && core_->intake().may_read()) {
-    const auto [connection, bytes] = std::move(waiting_.front());
-    waiting_.pop_front();
+  executor_->post([this, connection, bytes] {
     core_->intake().receive(Peer{.connection = connection}, {bytes, *bytes});
-  }
+  });
 }
 
 void SimulatedServer::look_at_commits() {
@@ -278,7 +268,6 @@ void SimulatedServer::destroy() {
   expiry_.reset();
   commits_ = nullptr;
   commit_due_us_.reset();
-  waiting_.clear();
   is_first_life_ = false;
   core_.reset();
   access_.reset();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -56,7 +55,6 @@ class SimulatedServer {
   void put_back();
   void destroy();
   void receive(std::uint64_t connection, const Bytes& bytes);
-  void take_waiting();
 
   VirtualWorld& world_;
   SimulatedNetwork& network_;
@@ -85,7 +83,6 @@ class SimulatedServer {
   std::optional<std::int64_t> commit_due_us_;  ///< time of the commit that is planned
   /// Number of the planned commit's event; earlier ones do nothing.
   std::uint64_t commit_number_ = 0;
-  std::deque<std::pair<std::uint64_t, Bytes>> waiting_;  ///< requests that are not taken yet
 };
 
 }  // namespace starling::simulation

@@ -51,6 +51,10 @@ TEST_F(ProgramFaults, AServerThatStoodStillSkipsItsTicksCountsThemAndIsExact) {
 
 class ProgramLog : public ProgramTest {
  protected:
+  /// The arguments of a server for flood_log().
+  static std::vector<std::string> flooded() {
+    return {"--tick", "1ms", "--hellos-burst", "100000"};
+  }
   /// Makes the server log far more than its queue of lines holds. Returns false if the server stops
   /// answering.
   bool flood_log() {
@@ -75,7 +79,7 @@ class ProgramLog : public ProgramTest {
 };
 
 TEST_F(ProgramLog, AServerWhoseStderrNobodyReadsGoesOnAndSaysLaterWhatIsMissing) {
-  Program program(serve({"--tick", "1ms"}));
+  Program program(serve(flooded()));
   ASSERT_TRUE(program.says("ready")) << program.said();
   ASSERT_TRUE(program.shrink_stderr());
   Witness witness(context, {endpoint("commands"), endpoint("results"), endpoint("http")},
@@ -92,7 +96,7 @@ TEST_F(ProgramLog, AServerWhoseStderrNobodyReadsGoesOnAndSaysLaterWhatIsMissing)
 }
 
 TEST_F(ProgramLog, AServerWhoseStderrNobodyReadsStopsWhenItIsTold) {
-  Program program(serve({"--tick", "1ms"}));
+  Program program(serve(flooded()));
   ASSERT_TRUE(program.says("ready")) << program.said();
   ASSERT_TRUE(program.shrink_stderr());
   ASSERT_TRUE(flood_log());

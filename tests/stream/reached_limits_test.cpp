@@ -237,6 +237,7 @@ const std::set<std::string_view> tested_elsewhere{
     "credit-rows",              // limits_test.cpp: several unanswered batches
     "credit-bytes",             // limits_test.cpp
     "session-snapshots-burst",  // limits_test.cpp: depends on the time
+    "hellos-burst",             // requests/session_requests_test.cpp: depends on the time
     "session-pages-burst",      // read_requests_test.cpp: depends on the time
     "subscriber-bytes-max",     // results_socket_test.cpp, slow_subscriber_test.cpp
     "subscriber-topics-max",    // zmtp/attacks_test.cpp

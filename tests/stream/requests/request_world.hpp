@@ -154,6 +154,8 @@ class RequestWorld {
               queries);
   }
 
+  const ServerOptions& options() const { return options_; }
+  Metrics& metrics() { return metrics_; }
   Tables& tables() { return tables_; }
   CreditLedger& credit() { return requests.credit(); }
   Principal& principal() { return *principal_; }

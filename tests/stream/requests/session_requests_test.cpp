@@ -48,6 +48,24 @@ TEST(SessionRequests, APeerThatGuessesIsRefusedBeforeTheServerLooks) {
             ErrorCode::unknown_session);
 }
 
+TEST(SessionRequests, HellosBeyondTheBurstAreRefusedUntilTimeHasPassed) {
+  ServerOptions options = RequestWorld::small_options();
+  options.hellos = {.burst = 2, .interval_us = 4000};
+  RequestWorld world(options);
+  world.hello(1);
+  world.hello(2);
+  const auto ask_hello = [&] {
+    world.replies.clear();
+    world.send({.request_id = 1}, protocol::Hello{.client = "again"});
+    return world.replies.at(0).decoded.body;
+  };
+  const auto problem = std::get<protocol::ErrorReply>(ask_hello()).problem;
+  EXPECT_EQ(problem.code, ErrorCode::busy);
+  EXPECT_THAT(problem.sentence, HasSubstr("hellos-burst (2)"));
+  world.executor.advance(4000);
+  EXPECT_TRUE(std::holds_alternative<protocol::HelloReply>(ask_hello()));
+}
+
 TEST(SessionRequests, AnEndedOrIdleSessionIsUnknownAndItsCreditIsGone) {
   for (const bool is_idle : {false, true}) {
     ServerOptions options = RequestWorld::small_options();

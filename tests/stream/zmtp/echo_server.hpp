@@ -15,6 +15,7 @@
 #include <arpa/inet.h>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <flatbuffers/flatbuffers.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -50,21 +51,33 @@ struct EchoServer {
     options.linger_ms = 500;
     socket = std::make_unique<CommandSocket>(
         loop, threads, options,
-        CommandSocket::Handlers{.request =
-                                    [this](const Peer& peer, const ReceivedBytes& received) {
-                                      principal = peer.principal;
-                                      ++requests;
-                                      if (answers) socket->send(peer, frame_of(received.bytes));
-                                    },
-                                .malformed = [this](const Peer&) { ++malformed; },
-                                .may_read = [this] { return may_read.load(); }});
+        CommandSocket::Handlers{
+            .request =
+                [this](const Peer& peer, ReceivedBytes received, ReceivedRoom room) {
+                  if (takes_requests) return take(peer, received);
+                  held.push_back({peer, std::move(received), std::move(room)});
+                },
+            .malformed = [this](const Peer&, const ReceivedRoom&) { ++malformed; }});
     thread = std::thread([this] { loop.run(); });
   }
   ~EchoServer() {
     work.reset();
     loop.stop();
     thread.join();
+    held.clear();
     socket.reset();
+  }
+  void take(const Peer& peer, const ReceivedBytes& received) {
+    principal = peer.principal;
+    ++requests;
+    if (answers) socket->send(peer, frame_of(received.bytes));
+  }
+  /// Takes the requests that were held while `takes_requests` was false.
+  void take_held() {
+    takes_requests = true;
+    boost::asio::post(loop, [this] {
+      for (const Held& each : std::exchange(held, {})) take(each.peer, each.received);
+    });
   }
   std::uint64_t cuts(zmtp::Fault fault) const { return socket->faults().of(fault); }
 
@@ -72,7 +85,13 @@ struct EchoServer {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{
       loop.get_executor()};
   zmtp::IoThreads threads{2};
-  std::atomic<bool> may_read{true};
+  struct Held {
+    Peer peer;
+    ReceivedBytes received;
+    ReceivedRoom room;
+  };
+  std::vector<Held> held;
+  std::atomic<bool> takes_requests{true};
   std::atomic<bool> answers{true};
   std::atomic<int> requests{0};
   std::atomic<int> malformed{0};

@@ -23,11 +23,9 @@ class GreetingServer {
                              .message_bytes_max = std::size_t{1} << 20,
                              .linger_ms = 500,
                              .authentication = authentication},
-        CommandSocket::Handlers{
-            .request = [this](const Peer& peer,
-                              const ReceivedBytes& received) { answer(peer, received); },
-            .malformed = [](const Peer&) {},
-            .may_read = [] { return true; }});
+        CommandSocket::Handlers{.request = [this](const Peer& peer, const ReceivedBytes& received,
+                                                  const ReceivedRoom&) { answer(peer, received); },
+                                .malformed = [](const Peer&, const ReceivedRoom&) {}});
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~GreetingServer() {

@@ -77,7 +77,7 @@ TEST(Listener, ThePausedConnectionOfAPeerThatIsGoneIsNoticed) {
   CommandSocketOptions options;
   options.message_bytes_max = 4096;
   EchoServer server(options);
-  server.may_read = false;
+  server.takes_requests = false;
   PlainConnection peer(server.socket->endpoint());
   peer.send(plain_greeting() + plain_ready("DEALER"));
   for (int count = 0; count < 16; ++count) peer.send(long_frame(0, std::string(4000, 'x')));
@@ -88,15 +88,14 @@ TEST(Listener, ThePausedConnectionOfAPeerThatIsGoneIsNoticed) {
 
 TEST(Listener, RequestsOfAClosedConnectionAreTakenWhenReadingGoesOn) {
   EchoServer server;
-  server.may_read = false;
+  server.takes_requests = false;
   {
     PlainConnection peer(server.socket->endpoint());
     peer.send(plain_greeting() + plain_ready("DEALER") + long_frame(0, "last words"));
     ASSERT_TRUE(comes_true([&] { return server.socket->connection_count() == 1; }));
   }
   ASSERT_TRUE(comes_true([&] { return server.socket->connection_count() == 0; }));
-  server.may_read = true;
-  boost::asio::post(server.loop, [&] { server.socket->read_on(); });
+  server.take_held();
   EXPECT_TRUE(comes_true([&] { return server.requests == 1; }));
   EXPECT_EQ(server.socket->reply_bytes(), 0u);
 }

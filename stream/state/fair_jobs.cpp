@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job is charged with its estimate when it begins, and with the difference when it ends: see
+// fair_jobs.hpp.
+#include "starling/stream/state/fair_jobs.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "starling/knn/base/assert.hpp"
+
+namespace starling::stream {
+
+namespace {
+
+/// While the running jobs are expected to take longer than this, no other job begins: a job that
+/// has begun cannot be overtaken.
+constexpr std::int64_t running_us_enough = 1000;
+/// If the times of more owners than this are known, all are forgotten.
+constexpr std::size_t last_times_max = 4096;
+
+}  // namespace
+
+void FairJobs::add(const Payer& payer, Job job, std::int64_t now_us) {
+  if (count() >= limits_.jobs_max && !make_place(payer.owner)) return job.refuse();
+  waiting_.push(payer, std::move(job));
+  begin_some(now_us);
+}
+
+/// Makes a place for one more job of `owner`: refuses the last waiting job of the owner with the
+/// most jobs. Returns false, and refuses nothing, if no owner has at least two jobs more than
+/// `owner`.
+bool FairJobs::make_place(const RequestOwner& owner) {
+  const auto size_of = [this](const RequestOwner& each, std::size_t waiting) {
+    return count_of(each, waiting);
+  };
+  const auto last =
+      waiting_.take_last_of_largest(size_of, count_of(owner, waiting_.size_of(owner)) + 1);
+  if (!last) return false;
+  last->refuse();
+  return true;
+}
+
+std::size_t FairJobs::count_of(const RequestOwner& owner, std::size_t waiting) const {
+  const auto running = std::ranges::count_if(
+      running_, [&](const Running& each) { return each.payer.owner == owner; });
+  return waiting + static_cast<std::size_t>(running);
+}
+
+void FairJobs::begin_some(std::int64_t now_us) {
+  while (waiting_.is_ready() && running_.size() < limits_.running_max &&
+         (running_.empty() || running_us_ < running_us_enough))
+    waiting_.serve_next([&](const Payer& payer, Job& job) -> std::optional<std::int64_t> {
+      if (!job.begin()) return 0;
+      const auto last = last_us_.find(payer.owner);
+      const std::int64_t estimate_us =
+          std::max(job.estimate_us, last == last_us_.end() ? 0 : last->second);
+      running_.push_back({payer, now_us, estimate_us});
+      running_us_ += estimate_us;
+      return estimate_us;
+    });
+}
+
+// One job ends after another, so the time before the last end belongs to the job before this one.
+void FairJobs::ended(const Payer& payer, std::int64_t now_us) {
+  const auto found = std::ranges::find(running_, payer, &Running::payer);
+  check_invariant(found != running_.end(), "a job that ends has begun");
+  const Running ended = *found;
+  running_.erase(found);
+  running_us_ -= ended.estimate_us;
+  const std::int64_t took_us = now_us - std::max(ended.since_us, last_end_us_);
+  if (last_us_.size() >= last_times_max) last_us_.clear();
+  last_us_[payer.owner] = took_us;
+  waiting_.charge(payer, took_us - ended.estimate_us);
+  last_end_us_ = now_us;
+  begin_some(now_us);
+}
+
+}  // namespace starling::stream

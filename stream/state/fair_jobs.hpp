@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that something beside the loop carries out, such as an engine or a reader of the log. They
+// begin in the order of a FairQueue. A few run together if they are short.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "starling/stream/state/fair_queue.hpp"
+
+namespace starling::stream {
+
+/// Only the loop calls the functions.
+class FairJobs {
+ public:
+  struct Job {
+    std::function<bool()> begin;   ///< returns false if the job has ended already; must not throw
+    std::function<void()> refuse;  ///< called instead of `begin` if there are too many jobs
+    std::int64_t estimate_us = 0;  ///< about how long the job takes
+  };
+  struct Limits {
+    std::size_t jobs_max = 0;  ///< jobs that wait and run together
+    std::size_t running_max = std::numeric_limits<std::size_t>::max();
+  };
+
+  explicit FairJobs(const Limits& limits) : limits_(limits) {}
+
+  /// Begins the job, now or later. If there are too many, refuses the last waiting job of the owner
+  /// with the most jobs, or this job.
+  void add(const Payer& payer, Job job, std::int64_t now_us);
+  /// Call it when a job of the payer, which has begun, ends. Charges the payer for the job's time.
+  /// Other jobs may begin in the call.
+  void ended(const Payer& payer, std::int64_t now_us);
+
+  /// Returns the number of jobs that wait or run.
+  std::size_t count() const { return waiting_.size() + running_.size(); }
+
+ private:
+  struct Running {
+    Payer payer;
+    std::int64_t since_us = 0;
+    std::int64_t estimate_us = 0;
+  };
+
+  bool make_place(const RequestOwner& owner);
+  std::size_t count_of(const RequestOwner& owner, std::size_t waiting) const;
+  void begin_some(std::int64_t now_us);
+
+  const Limits limits_;
+  FairQueue<Job> waiting_;
+  std::deque<Running> running_;   ///< sorted by the time at which they began
+  std::int64_t running_us_ = 0;   ///< sum of the estimates of the running jobs
+  std::int64_t last_end_us_ = 0;  ///< time of the steady clock when a job last ended
+  /// How long the last job of each owner took.
+  std::map<RequestOwner, std::int64_t> last_us_;
+};
+
+}  // namespace starling::stream
