@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 
 #include "tests/fuzz/target.hpp"
 
@@ -44,13 +45,41 @@ void write_seeds(const fs::path& folder) {
     std::ofstream(folder / ("seed_" + std::to_string(++number)), std::ios::binary) << seed;
 }
 
+/// Runs inputs of 32 random bytes, for targets that make long inputs of short ones. Prints one
+/// number in a thousand, so a crash is in the thousand after the last one printed.
+void run_random(std::uint64_t first, std::uint64_t count) {
+  constexpr std::uint64_t between_lines = 1000;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    if (seed % between_lines == 0 || count == 1) {
+      std::printf("random input %llu\n", static_cast<unsigned long long>(seed));
+      std::fflush(stdout);
+    }
+    std::mt19937_64 random(seed);
+    std::string input;
+    for (int part = 0; part < 4; ++part) {
+      const std::uint64_t bits = random();
+      input.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+    }
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  }
+}
+
 }  // namespace
 
 // Usage: replay_TARGET [FILE | DIRECTORY]...
 // or: replay_TARGET --write-seeds DIRECTORY
+// or: replay_TARGET --random FIRST COUNT
 int main(int argument_count, char** arguments) {
   if (argument_count == 3 && std::strcmp(arguments[1], "--write-seeds") == 0) {
     write_seeds(arguments[2]);
+    return 0;
+  }
+  if (argument_count == 4 && std::strcmp(arguments[1], "--random") == 0) {
+    run_random(std::stoull(arguments[2]), std::stoull(arguments[3]));
+    return 0;
+  }
+  if (argument_count == 4 && std::strcmp(arguments[1], "--random") == 0) {
+    run_random(std::stoull(arguments[2]), std::stoull(arguments[3]));
     return 0;
   }
   std::size_t number = 0;
