@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "starling/stream/callers/caller.hpp"
 
 namespace starling::stream {
 

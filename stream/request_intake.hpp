@@ -18,10 +18,10 @@
 #include "starling/stream/pools/ordered_pool.hpp"
 #include "starling/stream/requests/prepare.hpp"
 #include "starling/stream/requests/requests.hpp"
-#include "starling/stream/state/decode_window.hpp"
-#include "starling/stream/state/fair_queue.hpp"
 #include "starling/stream/state/peer.hpp"
 #include "starling/stream/tables/tables.hpp"
+#include "starling/stream/turns/decode_window.hpp"
+#include "starling/stream/turns/fair_queue.hpp"
 
 namespace starling::stream {
 
@@ -55,9 +55,12 @@ class RequestIntake {
   /// then, `bytes` count as the bytes of a request.
   void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
 
-  /// Returns the number of requests that are not handled yet.
-  std::size_t waiting() const { return turns_.size() + decoder_.waiting(); }
-  std::size_t waiting_bytes() const { return bytes_; }  ///< of the requests after their turns
+  /// Return the numbers of requests that wait for their turn, that had it and are not handled yet,
+  /// and of both.
+  std::size_t waiting_for_turns() const { return turns_.size(); }
+  std::size_t decoding() const { return decoder_.waiting(); }
+  std::size_t waiting() const { return waiting_for_turns() + decoding(); }
+  std::size_t decoding_bytes() const { return bytes_; }
 
  private:
   struct Waiting {

@@ -8,7 +8,6 @@
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/access/principal.hpp"
 #include "starling/stream/state/peer.hpp"
-#include "starling/stream/state/request_owner.hpp"
 
 namespace starling::stream {
 
@@ -22,21 +21,5 @@ struct Caller {
 
   protocol::ReplyHead reply_head() const { return {head.request_id, head.sequence, 0}; }
 };
-
-/// Returns the owner whose share of the snapshots a request uses.
-inline RequestOwner snapshot_owner_of(const Peer& peer) {
-  using Kind = RequestOwner::Kind;
-  if (peer.principal != zmtp::PrincipalId::anonymous)
-    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
-  return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
-}
-
-/// Returns who pays for a request.
-inline Payer payer_of(const Peer& peer) {
-  using Kind = RequestOwner::Kind;
-  if (peer.principal != zmtp::PrincipalId::anonymous)
-    return {{Kind::principal, static_cast<std::uint64_t>(peer.principal)}, peer.connection};
-  return {{.kind = Kind::address, .address = peer.address}, peer.connection};
-}
 
 }  // namespace starling::stream

@@ -278,12 +278,14 @@ constexpr auto all_limits = std::to_array<Limit>({
                 "too_many_rows, if the snapshot never fits",
      .field = field([](auto& options) -> auto& { return options.snapshots.bytes_max; })},
     {.name = "decode-requests-max",
-     .bounds = "Requests that are read and not applied yet",
-     .reached = "the server reads no more until it has applied some",
+     .bounds = "Requests that had their turn and are not applied yet",
+     .reached =
+         "requests wait for their turn, and the server soon reads no more from their senders",
      .field = field([](auto& options) -> auto& { return options.decode_requests_max; })},
     {.name = "decode-bytes-max",
-     .bounds = "Bytes of requests that are read and not applied yet",
-     .reached = "the server reads no more until it has applied some",
+     .bounds = "Bytes of these requests, and of those that wait for their turn",
+     .reached =
+         "requests wait for their turn, and the server soon reads no more from their senders",
      .field = field([](auto& options) -> auto& { return options.decode_bytes_max; })},
     {.name = "peer-reply-bytes-max",
      .bounds = "Bytes of replies that wait for one client",

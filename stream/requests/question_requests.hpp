@@ -19,8 +19,8 @@
 #include "starling/stream/publishing/publisher.hpp"
 #include "starling/stream/recovery/past_reader.hpp"
 #include "starling/stream/requests/prepare.hpp"
-#include "starling/stream/state/fair_jobs.hpp"
 #include "starling/stream/tables/tables.hpp"
+#include "starling/stream/turns/fair_jobs.hpp"
 
 namespace starling::stream {
 

@@ -16,7 +16,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "starling/stream/state/request_owner.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/link.hpp"
 
 namespace starling::stream {

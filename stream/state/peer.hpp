@@ -9,9 +9,10 @@
 #include <span>
 #include <utility>
 
+#include "starling/stream/turns/peer_address.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/zmtp/link.hpp"
-#include "starling/stream/zmtp/peer_address.hpp"
 
 namespace starling::stream {
 
@@ -23,12 +24,28 @@ struct Peer {
   bool has_delimiter = false;  ///< an empty frame precedes each body, as with a REQ socket
   bool in_process = false;     ///< the server's own HTTP endpoint, not a client of the commands
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-  zmtp::PeerAddress address{};
+  PeerAddress address{};
   /// Whether the limits of a connection count. Over HTTP, only a WebSocket is a connection; other
   /// requests share the server's own sessions.
   bool has_connection() const { return !in_process || connection != 0; }
   bool operator==(const Peer&) const = default;
 };
+
+/// Returns the owner whose share of the snapshots a request uses.
+inline RequestOwner snapshot_owner_of(const Peer& peer) {
+  using Kind = RequestOwner::Kind;
+  if (peer.principal != zmtp::PrincipalId::anonymous)
+    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
+  return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
+}
+
+/// Returns who pays for a request.
+inline Payer payer_of(const Peer& peer) {
+  using Kind = RequestOwner::Kind;
+  if (peer.principal != zmtp::PrincipalId::anonymous)
+    return {{Kind::principal, static_cast<std::uint64_t>(peer.principal)}, peer.connection};
+  return {{.kind = Kind::address, .address = peer.address}, peer.connection};
+}
 
 /// A received frame. `owner` owns the memory of `bytes`.
 struct ReceivedBytes {

@@ -21,7 +21,7 @@
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
-#include "starling/stream/state/request_owner.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "starling/stream/turns/peer_address.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
-#include "starling/stream/zmtp/peer_address.hpp"
 
 namespace starling::stream::zmtp {
 

@@ -188,7 +188,7 @@ class SequenceWorld {
   Room room_;
   boost::asio::io_context lane_loop_;
   zmtp::Lane lane_{0, lane_loop_};
-  std::shared_ptr<zmtp::Link> link_ = std::make_shared<zmtp::Link>(1, zmtp::PeerAddress{}, lane_);
+  std::shared_ptr<zmtp::Link> link_ = std::make_shared<zmtp::Link>(1, PeerAddress{}, lane_);
   std::optional<RequestIntake> intake_{std::in_place, options_,
                                        RequestIntake::Parts{.executor = executor_,
                                                             .access = access(),

@@ -106,7 +106,7 @@ TEST_F(ProgramLog, AServerWhoseStderrNobodyReadsStopsWhenItIsTold) {
 }
 
 TEST_F(ProgramLog, AServerWhoseStderrIsClosedGoesOnAndCountsTheLines) {
-  Program program(serve({"--tick", "1ms"}));
+  Program program(serve(flooded()));
   ASSERT_TRUE(program.says("ready")) << program.said();
   program.stop_reading();
   ASSERT_TRUE(flood_log());

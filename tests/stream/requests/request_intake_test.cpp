@@ -32,7 +32,7 @@ class RequestIntakeTest : public testing::Test {
     world.hello(connection);
     sessions[connection] = world.session();
     world.replies.clear();
-    return {.connection = connection, .address = zmtp::address_of(address)};
+    return {.connection = connection, .address = address_of(address)};
   }
   void send(const Peer& peer, const protocol::RequestBody& body) {
     auto frame = std::make_shared<protocol::Frame>(protocol::encode_request(
@@ -58,7 +58,7 @@ class RequestIntakeTest : public testing::Test {
   Room room;
   boost::asio::io_context lane_loop;
   zmtp::Lane lane{0, lane_loop};
-  std::shared_ptr<zmtp::Link> link = std::make_shared<zmtp::Link>(1, zmtp::PeerAddress{}, lane);
+  std::shared_ptr<zmtp::Link> link = std::make_shared<zmtp::Link>(1, PeerAddress{}, lane);
   std::map<std::uint64_t, std::uint64_t> sessions;
   std::map<std::uint64_t, std::uint64_t> sequences;
   RequestIntake intake{world.options(),

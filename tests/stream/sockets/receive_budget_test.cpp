@@ -17,7 +17,7 @@ namespace {
 class ReceiveBudgetTest : public testing::Test {
  protected:
   std::shared_ptr<zmtp::Link> connect(const std::string& address) {
-    return std::make_shared<zmtp::Link>(++last_number, zmtp::address_of(address), lane);
+    return std::make_shared<zmtp::Link>(++last_number, address_of(address), lane);
   }
   /// Takes room of `bytes` until there is none, and returns how much it took.
   std::size_t fill(const std::shared_ptr<zmtp::Link>& link, std::size_t bytes) {

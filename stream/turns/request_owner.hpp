@@ -9,15 +9,15 @@
 #include <functional>
 #include <string_view>
 
-#include "starling/stream/zmtp/peer_address.hpp"
+#include "starling/stream/turns/peer_address.hpp"
 
 namespace starling::stream {
 
 struct RequestOwner {
   enum class Kind : std::uint8_t { connection, in_process, principal, address };
   Kind kind = Kind::connection;
-  std::uint64_t number = 0;     ///< of the connection or principal
-  zmtp::PeerAddress address{};  ///< only if `kind` is `address`
+  std::uint64_t number = 0;  ///< of the connection or principal
+  PeerAddress address{};     ///< only if `kind` is `address`
   auto operator<=>(const RequestOwner&) const = default;
 };
 

@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-namespace starling::stream::zmtp {
+namespace starling::stream {
 
 /// An IPv4 address is kept as IPv6 maps it (::ffff:a.b.c.d). Of any other IPv6 address, only the
 /// first 64 bits are kept, because one machine may use all addresses that begin with them. All
@@ -24,4 +24,4 @@ PeerAddress address_of(const sockaddr_storage& socket_address);
 /// text.
 PeerAddress address_of(std::string_view text);
 
-}  // namespace starling::stream::zmtp
+}  // namespace starling::stream

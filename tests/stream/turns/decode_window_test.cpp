@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that as many requests are decoded ahead as are applied within a few milliseconds.
-#include "starling/stream/state/decode_window.hpp"
+#include "starling/stream/turns/decode_window.hpp"
 
 #include <gtest/gtest.h>
 

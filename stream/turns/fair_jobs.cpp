@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job is charged with its estimate when it begins, and with the difference when it ends: see
 // fair_jobs.hpp.
-#include "starling/stream/state/fair_jobs.hpp"
+#include "starling/stream/turns/fair_jobs.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -10,7 +10,7 @@
 #include <limits>
 #include <map>
 
-#include "starling/stream/state/fair_queue.hpp"
+#include "starling/stream/turns/fair_queue.hpp"
 
 namespace starling::stream {
 

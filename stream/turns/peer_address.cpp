@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps IPv4 addresses, and cuts IPv6 addresses: see peer_address.hpp.
-#include "starling/stream/zmtp/peer_address.hpp"
+#include "starling/stream/turns/peer_address.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-namespace starling::stream::zmtp {
+namespace starling::stream {
 
 namespace {
 
@@ -52,4 +52,4 @@ PeerAddress address_of(std::string_view text) {
   return {};
 }
 
-}  // namespace starling::stream::zmtp
+}  // namespace starling::stream

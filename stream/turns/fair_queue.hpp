@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "starling/stream/state/request_owner.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 
 namespace starling::stream {
 

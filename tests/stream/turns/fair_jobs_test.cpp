@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that FairJobs share the engine's time among owners, and the places in the jobs too.
-#include "starling/stream/state/fair_jobs.hpp"
+#include "starling/stream/turns/fair_jobs.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests which peers count as one address.
-#include "starling/stream/zmtp/peer_address.hpp"
+#include "starling/stream/turns/peer_address.hpp"
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
-namespace starling::stream::zmtp {
+namespace starling::stream {
 namespace {
 
 TEST(PeerAddresses, OfIPv4AreToldApartByEachBit) {
@@ -45,4 +45,4 @@ TEST(PeerAddresses, OfASocketAndOfItsTextAreEqual) {
 }
 
 }  // namespace
-}  // namespace starling::stream::zmtp
+}  // namespace starling::stream

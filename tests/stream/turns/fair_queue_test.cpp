@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that FairQueue gives turns by cost: first between owners, then between the connections of
 // one.
-#include "starling/stream/state/fair_queue.hpp"
+#include "starling/stream/turns/fair_queue.hpp"
 
 #include <map>
 #include <string>
