@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-
 namespace starling::stream {
 
 namespace {
@@ -16,7 +15,9 @@ constexpr std::size_t decode_on_loop_bytes_max = 4096;
 // are low enough that ticks begin on time, and high enough that the cost of waking the loop does
 // not matter.
 constexpr std::int64_t turns_us_max = 1000;
-constexpr int requests_per_turn = 64;
+constexpr int requests_max = 64;
+// A connection has a few turns together, so that its replies leave, and wake it, together.
+constexpr TurnLength turn{.items = 16, .us = 500};
 
 // What a request costs beside the loop: the work of the I/O threads.
 constexpr std::int64_t io_us_per_request = 1;
@@ -37,6 +38,7 @@ RequestIntake::RequestIntake(const ServerOptions& options, Parts parts)
       tables_(parts.tables),
       journal_(parts.journal),
       ended_(std::move(parts.ended)),
+      turns_(turn),
       decoder_(executor_, options.decode_threads, rounds()) {}
 
 OrderedPool::Rounds RequestIntake::rounds() {
@@ -46,7 +48,7 @@ OrderedPool::Rounds RequestIntake::rounds() {
 }
 
 /// Whether the workers may get one more request.
-bool RequestIntake::has_room() const {
+bool RequestIntake::has_room() {
   const std::size_t waiting = decoder_.waiting();
   if (waiting < 2 * std::size_t{options_.decode_threads}) return true;
   return waiting < options_.decode_requests_max && bytes_ < options_.decode_bytes_max &&
@@ -83,8 +85,9 @@ void RequestIntake::turn_soon() {
 void RequestIntake::take_turns() {
   const std::int64_t until_us = executor_.now_us() + turns_us_max;
   std::int64_t now_us = until_us - turns_us_max;
-  for (int count = 0; count < requests_per_turn && turns_.is_ready() && now_us < until_us; ++count)
+  for (int count = 0; count < requests_max && turns_.is_ready() && now_us < until_us;)
     turns_.serve_next([&](const Payer& payer, Waiting& request) -> std::optional<std::int64_t> {
+      ++count;
       const std::size_t bytes = request.received.bytes.size();
       const bool is_dropped = is_stopped_ && !request.peer.in_process;
       if (!is_dropped && !serve(payer, request)) return std::nullopt;
@@ -109,17 +112,21 @@ bool RequestIntake::serve(const Payer& payer, Waiting& request) {
 /// The loop decodes short requests, because handing them to a worker costs more. A short request
 /// that changes nothing does not wait for batches that are being decoded.
 bool RequestIntake::serve_short(const Payer& payer, Waiting& request) {
-  if (!request.prepared) request.prepared = prepare(request.peer, std::move(request.received));
-  if (!request.prepared->request.sequenced || (decoder_.waiting() == 0 && may_change())) {
-    requests_.handle(request.peer, std::move(*request.prepared));
+  PreparedRequest prepared = request.prepared ? std::move(*request.prepared)
+                                              : prepare(request.peer, std::move(request.received));
+  if (!prepared.request.sequenced || (decoder_.waiting() == 0 && may_change())) {
+    requests_.handle(request.peer, std::move(prepared));
     tables_.updates().apply();
     return true;
   }
-  if (!has_room()) return false;
-  const std::size_t bytes = request.prepared->received.bytes.size();
+  if (!has_room()) {
+    request.prepared = std::make_unique<PreparedRequest>(std::move(prepared));
+    return false;
+  }
+  const std::size_t bytes = prepared.received.bytes.size();
   window_.began(decoder_.waiting() == 0, executor_.now_us());
   bytes_ += bytes;
-  decoder_.submit_done(completion_of(payer, request.peer, std::move(*request.prepared), 0));
+  decoder_.submit_done(completion_of(payer, request.peer, std::move(prepared), 0));
   return true;
 }
 
@@ -166,13 +173,14 @@ void RequestIntake::round_ended() {
   const std::int64_t now_us = executor_.now_us();
   double bytes = 1;
   for (const Applied& each : applied_) bytes += static_cast<double>(each.bytes);
-  for (const Applied& each : std::exchange(applied_, {})) {
+  for (const Applied& each : applied_) {
     const double share = static_cast<double>(each.bytes) / bytes;
     const auto apply_us = static_cast<std::int64_t>(share * static_cast<double>(now_us - since_us));
     turns_.charge(each.payer, each.us + apply_us);
     window_.ended(each.bytes, now_us);
   }
-  turns_.release();
+  applied_.clear();
+  if (has_room()) turns_.release();
   turn_soon();
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -68,7 +69,7 @@ class RequestIntake {
     ReceivedBytes received{};
     ReceivedRoom room{};
     bool is_malformed = false;
-    std::optional<PreparedRequest> prepared{};  ///< decoded, and waits for room among the workers
+    std::unique_ptr<PreparedRequest> prepared{};  ///< decoded, and waits for room among the workers
   };
   /// What a request has cost, when it has passed the decode workers.
   struct Applied {
@@ -77,7 +78,7 @@ class RequestIntake {
     std::int64_t us = 0;
   };
 
-  bool has_room() const;
+  bool has_room();
   bool may_change() const;
   OrderedPool::Rounds rounds();
   void turn_soon();

@@ -125,7 +125,7 @@ CommandSocketOptions Server::State::command_options() const {
   return {.endpoint = options.commands_endpoint,
           .reach_allowed = zmtp_reach_allowed(options),
           .message_bytes_max = options.limits.frame_bytes_max,
-          .receive_bytes_max = options.decode_bytes_max,
+          .receive_bytes_max = 2 * options.decode_bytes_max,
           .peer_reply_bytes_max = options.peer_reply_bytes_max,
           .reply_bytes_max = options.reply_bytes_max,
           .principal_reply_bytes_max = reply_quotas(),

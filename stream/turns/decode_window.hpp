@@ -28,9 +28,13 @@ class DecodeWindow {
     bytes_ = requests_ = busy_us_ = 0;
   }
 
-  /// Returns whether one more may follow after `requests` with `bytes`.
-  bool has_room(std::size_t requests, std::size_t bytes) const {
-    return static_cast<double>(requests) < requests_max_ && static_cast<double>(bytes) < bytes_max_;
+  /// Returns whether one more may follow after `requests` with `bytes`. When the window was full, it
+  /// has room again when half of it is empty, so that workers are woken for many requests at once.
+  bool has_room(std::size_t requests, std::size_t bytes) {
+    const double part = is_full_ ? 0.5 : 1;
+    is_full_ = static_cast<double>(requests) >= requests_max_ * part ||
+               static_cast<double>(bytes) >= bytes_max_ * part;
+    return !is_full_;
   }
 
  private:
@@ -44,6 +48,7 @@ class DecodeWindow {
   double requests_ = 0;
   double busy_us_ = 0;
   std::int64_t since_us_ = 0;
+  bool is_full_ = false;
 };
 
 }  // namespace starling::stream

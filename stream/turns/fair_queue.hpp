@@ -22,10 +22,18 @@
 
 namespace starling::stream {
 
+/// How long one turn of a connection is: it ends after so many items, or when they have cost this.
+struct TurnLength {
+  std::size_t items = 1;
+  std::int64_t us = 0;
+};
+
 /// Only the loop calls the functions.
 template <class Item>
 class FairQueue {
  public:
+  explicit FairQueue(const TurnLength& turn = {}) : turn_(turn) {}
+
   /// Adds an item after all other items of the payer.
   void push(const Payer& payer, Item item) {
     Group& group = groups_.try_emplace(payer.owner, payer.owner).first->second;
@@ -45,10 +53,10 @@ class FairQueue {
     return found == groups_.end() ? 0 : found->second.item_count;
   }
 
-  /// Gives the next item its turn: calls `serve(payer, item)`, which returns what the turn has cost
-  /// in microseconds. If it returns std::nullopt, the item stays the first of its payer, and its
-  /// payer has no turn until release(). `serve` may call push() and charge(). Call it only if
-  /// is_ready().
+  /// Gives the next connection its turn: calls `serve(payer, item)` for its items, one after the
+  /// other, which returns what the item has cost in microseconds. If it returns std::nullopt, the
+  /// item stays the first of its payer, and its payer has no turn until release(). `serve` may call
+  /// push() and charge(). Call it only if is_ready().
   template <class Serve>
   void serve_next(const Serve& serve) {
     Group& group = ready_.pop();
@@ -56,19 +64,12 @@ class FairQueue {
     virtual_us_ = std::max(virtual_us_, group.used_us);
     group.virtual_us = std::max(group.virtual_us, member.used_us);
     const Payer payer{group.owner, member.connection};
-    Item item = std::move(member.items.front());
-    member.items.pop_front();
-    const std::optional<std::int64_t> cost_us = serve(payer, item);
-    if (cost_us) {
-      --group.item_count;
-      --size_;
-      group.used_us += *cost_us;
-      member.used_us += *cost_us;
-    } else {
-      member.items.push_front(std::move(item));
-      member.is_blocked = true;
-      blocked_.push_back(payer);
-    }
+    std::size_t items = 0;
+    std::int64_t us = 0;
+    do us += serve_first(group, member, payer, serve);
+    while (member.can_be_served() && ++items < turn_.items && us < turn_.us);
+    group.used_us += us;
+    member.used_us += us;
     member.is_ready = group.is_ready = false;
     if (member.can_be_served()) group.ready.push(member);
     if (!group.ready.empty()) ready_.push(group);
@@ -185,6 +186,22 @@ class FairQueue {
     std::int64_t virtual_us = 0;  ///< used_us of the member that was served last
   };
 
+  /// Returns what serving the member's first item has cost.
+  template <class Serve>
+  std::int64_t serve_first(Group& group, Member& member, const Payer& payer, const Serve& serve) {
+    Item item = std::move(member.items.front());
+    member.items.pop_front();
+    if (const std::optional<std::int64_t> cost_us = serve(payer, item)) {
+      --group.item_count;
+      --size_;
+      return *cost_us;
+    }
+    member.items.push_front(std::move(item));
+    member.is_blocked = true;
+    blocked_.push_back(payer);
+    return 0;
+  }
+
   /// Sees to it that the member has its turn if it can be served.
   void make_ready(Group& group, Member& member) {
     if (!member.is_ready && member.can_be_served()) {
@@ -227,6 +244,7 @@ class FairQueue {
 
   static constexpr std::size_t turns_between_sweeps = 16384;
 
+  const TurnLength turn_;
   std::unordered_map<RequestOwner, Group, RequestOwnerHash> groups_;
   Ready<Group> ready_;
   std::vector<Payer> blocked_;

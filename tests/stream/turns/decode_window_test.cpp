@@ -17,9 +17,11 @@ DecodeWindow after(int count, std::size_t bytes, std::int64_t us) {
 }
 
 TEST(DecodeWindow, AllowsTheRequestsOfFiveMilliseconds) {
-  const DecodeWindow window = after(10'000, 1000, 10);
+  DecodeWindow window = after(10'000, 1000, 10);
   EXPECT_TRUE(window.has_room(490, 0));
   EXPECT_FALSE(window.has_room(510, 0));
+  EXPECT_FALSE(window.has_room(260, 0)) << "until half of it is empty";
+  EXPECT_TRUE(window.has_room(240, 0));
   EXPECT_TRUE(window.has_room(0, 490'000));
   EXPECT_FALSE(window.has_room(0, 510'000));
 }

@@ -123,6 +123,20 @@ TEST_F(FairQueueTest, AnItemThatCannotBeServedKeepsItsPlaceAndHoldsNobodyElse) {
   EXPECT_EQ(used_us[payer(1)], 30);
 }
 
+TEST_F(FairQueueTest, ATurnHasSeveralItemsOfOneConnectionUntilTheyHaveCostEnough) {
+  FairQueue<std::int64_t> longer({.items = 3, .us = 100});
+  std::string order;
+  for (int count = 0; count < 6; ++count)
+    for (const std::uint64_t owner : {1u, 2u}) longer.push(payer(owner), owner == 1 ? 10 : 60);
+  while (longer.is_ready())
+    longer.serve_next(
+        [&](const Payer& served, std::int64_t& cost_us) -> std::optional<std::int64_t> {
+          order += std::to_string(served.owner.number);
+          return cost_us;
+        });
+  EXPECT_EQ(order.substr(0, 11), "11122111122") << "two of 60 us end a turn, and three of 10 us";
+}
+
 TEST_F(FairQueueTest, AnItemThatIsAddedInATurnHasItsOwnTurn) {
   push(1, 10);
   queue.serve_next([&](const Payer& served, std::int64_t& cost_us) -> std::optional<std::int64_t> {
