@@ -8,6 +8,7 @@
 
 #include "starling/apps/shared/config_file.hpp"
 #include "starling/apps/shared/text/text_table.hpp"
+#include "starling/knn/base/plain_text.hpp"
 
 namespace starling::apps {
 
@@ -43,7 +44,8 @@ int print_config(const CLI::App& command, const WrittenValues& values,
                    source_of(*command.get_parent(), command, *option, texts)});
   }
   std::cout << table.str();
-  for (const std::string& fault : faults) std::cerr << "starling serve: " << fault << '\n';
+  for (const std::string& fault : faults)
+    std::cerr << "starling serve: " << plain_text(fault) << '\n';
   if (faults.empty())
     std::cerr << "starling serve: nothing is wrong that can be seen without starting\n";
   return faults.empty() ? 0 : 1;

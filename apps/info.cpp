@@ -21,6 +21,7 @@
 #include "starling/apps/shared/engines.hpp"
 #include "starling/apps/shared/server/key_flags.hpp"
 #include "starling/apps/shared/space_flags.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/protocol/client/client.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/stream/operation/limit_table.hpp"
@@ -62,7 +63,7 @@ void show_limits_of(const std::string& endpoint, const KeyFlags& key) {
                                     .name = "starling info",
                                     .key = key_of(key),
                                     .connect_timeout_ms = connect_timeout_ms});
-  const std::string server(client.server().server);
+  const std::string server = plain_text(client.server().server);
   const protocol::StatValues stats = client.get_stats().value();
   const auto value_of = [&](const std::string& metric, std::string_view name) {
     const std::string labelled = metric + "{name=\"" + std::string(name) + "\"}";

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -33,6 +34,7 @@
 #include "starling/apps/subscribe/subscribe.hpp"
 #include "starling/apps/top/top.hpp"
 #include "starling/apps/view/view.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/stream/sockets/file_limit.hpp"
 
 namespace {
@@ -93,7 +95,12 @@ int run(int argument_count, char** arguments) {
   } catch (const CLI::ParseError& error) {
     const bool is_failure = error.get_exit_code() != 0;
     const std::string unknown = is_failure ? starling::apps::describe_unknown_word(program) : "";
-    if (unknown.empty()) return program.exit(error) == 0 ? 0 : 2;
+    if (unknown.empty()) {
+      std::ostringstream sentence;
+      const int status = program.exit(error, std::cout, sentence);
+      std::cerr << starling::plain_text(sentence.str(), starling::LineBreaks::kept);
+      return status == 0 ? 0 : 2;
+    }
     std::cerr << unknown << '\n';
     return 2;
   }
@@ -110,14 +117,14 @@ int main(int argument_count, char** arguments) {
     if (status == 0) starling::apps::flush_standard_output();
     return status;
   } catch (const starling::apps::StoppedError& error) {
-    std::cerr << "starling: " << error.what() << '\n';
+    std::cerr << "starling: " << starling::plain_text(error.what()) << '\n';
     return error.exit_status;
   } catch (const std::filesystem::filesystem_error& error) {
-    std::cerr << "starling: " << error.path1().string()
+    std::cerr << "starling: " << starling::plain_text(error.path1().string())
               << " cannot be opened: " << error.code().message() << '\n';
     return 1;
   } catch (const std::exception& error) {
-    std::cerr << "starling: " << error.what() << '\n';
+    std::cerr << "starling: " << starling::plain_text(error.what()) << '\n';
     return 1;
   }
 }

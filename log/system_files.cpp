@@ -15,8 +15,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "starling/knn/base/bytes_text.hpp"
 #include "starling/knn/base/descriptor.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/log/segment.hpp"
 
 namespace starling::log {

@@ -23,6 +23,7 @@
 #include "starling/apps/shared/text/time_line.hpp"
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/json_text.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/log/reader.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
@@ -121,7 +122,7 @@ void print_text(const Contents& contents) {
   std::cout << "written with\n";
   for (std::size_t begin = 0; begin < options.size();) {
     const std::size_t end = std::min(options.find('\n', begin), options.size());
-    std::cout << "  " << options.substr(begin, end - begin) << '\n';
+    std::cout << "  " << plain_text(options.substr(begin, end - begin)) << '\n';
     begin = end + 1;
   }
 }
@@ -187,7 +188,8 @@ int check(const JournalFlags& flags) {
           .end_object();
     std::cout << line.end_array().end_object().take() << '\n';
   } else {
-    for (const log::DamagedLog& damage : found.damage) std::cout << damage.what() << '\n';
+    for (const log::DamagedLog& damage : found.damage)
+      std::cout << plain_text(damage.what()) << '\n';
     if (found.damage.empty())
       std::cout << "whole: " << found.read.records << " records in " << found.read.segments
                 << " files\n";

@@ -26,6 +26,7 @@
 #include "starling/apps/shared/process/stop_signals.hpp"
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/sim/data/files/errors.hpp"
 #include "starling/sim/data/files/quoted_text.hpp"
 #include "starling/sim/data/files/text_input.hpp"
@@ -90,7 +91,7 @@ class PutObjects {
 
  private:
   static void say(const std::string& sentence) {
-    std::cerr << "starling put: " << sentence << '\n';
+    std::cerr << "starling put: " << plain_text(sentence) << '\n';
   }
 
   bool is_stopped() { return signals_ && signals_->asked_to_stop(); }
@@ -134,9 +135,9 @@ class PutObjects {
     const auto on_fault = [&](std::uint64_t line, const std::string& sentence) {
       sender_->totals().add_rejected("unreadable", "the row cannot be read", 1);
       if (++faults <= faults_shown_max)
-        std::cerr << shown << ':' << line << ": " << sentence << '\n';
+        std::cerr << plain_text(shown) << ':' << line << ": " << plain_text(sentence) << '\n';
       if (faults == faults_shown_max + 1)
-        std::cerr << shown << ": further rows that cannot be read are only counted\n";
+        std::cerr << plain_text(shown) << ": further rows that cannot be read are only counted\n";
     };
     std::vector<std::string> unused;
     try {

@@ -14,6 +14,7 @@
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/apps/shared/server/row_totals.hpp"
 #include "starling/knn/base/json_text.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/words/report_names.hpp"
 #include "starling/protocol/wire/text_id.hpp"
 #include "starling/sim/data/files/quoted_text.hpp"
@@ -46,8 +47,8 @@ void put_name(protocol::Client& client, const std::string& text) {
     const std::string why = rejection_text(each.reason, each.limit);
     if (each.reason == protocol::RowReason::name_collision)
       throw std::runtime_error("the query " + sim::quoted_text(text) + " is refused: " + why);
-    std::cerr << "starling put: the query " << sim::quoted_text(text) << " has no name: " << why
-              << '\n';
+    std::cerr << "starling put: the query " << sim::quoted_text(text)
+              << " has no name: " << plain_text(why) << '\n';
   }
 }
 

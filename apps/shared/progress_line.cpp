@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "starling/knn/base/plain_text.hpp"
+
 namespace starling::apps {
 namespace {
 
@@ -17,7 +19,7 @@ void warn_of_rows(const char* command, std::uint64_t count, const char* what,
                   const std::string& first) {
   if (count > 0)
     std::fprintf(stderr, "%s: warning: %llu rows %s; the first: %s\n", command,
-                 static_cast<unsigned long long>(count), what, first.c_str());
+                 static_cast<unsigned long long>(count), what, plain_text(first).c_str());
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ void print_first_skipped(const char* command, const sim::TraceCounts& counts) {
     if (!counts.first_skipped[reason].empty())
       std::fprintf(stderr, "%s: the first row %s: %s\n", command,
                    std::string(to_string(static_cast<sim::SkipReason>(reason))).c_str(),
-                   counts.first_skipped[reason].c_str());
+                   plain_text(counts.first_skipped[reason]).c_str());
   warn_of_rows(command, counts.odd_times,
                "are from before 1980 or from more than a year ahead; --time-unit, --from and "
                "--until help",

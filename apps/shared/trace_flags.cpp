@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/base/time_text.hpp"
 #include "starling/sim/data/files/errors.hpp"
 #include "starling/sim/data/files/quoted_text.hpp"
@@ -30,7 +31,7 @@ std::string format_help() {
 constexpr std::size_t rows_explained = 3;
 
 void print_line(const char* what, const std::string& text) {
-  if (!text.empty()) std::printf("  %-18s %s\n", what, text.c_str());
+  if (!text.empty()) std::printf("  %-18s %s\n", what, plain_text(text).c_str());
 }
 
 std::string listed(const std::vector<std::string_view>& words) {
@@ -161,10 +162,10 @@ void add_explain_flag(CLI::App& command, TraceFlags& flags) {
 }
 
 void explain_trace(const sim::Trace& trace) {
-  for (const std::string& note : trace.notes()) std::printf("%s\n", note.c_str());
+  for (const std::string& note : trace.notes()) std::printf("%s\n", plain_text(note).c_str());
   for (const sim::Trace::File& file : trace.files()) {
     const sim::RowRules rules = trace.rules_of(file);
-    std::printf("\n%s\n", file.path.c_str());
+    std::printf("\n%s\n", plain_text(file.path).c_str());
     print_line("undone", listed(file.undone));
     print_line("separator", separator_text(file.habits.separator));
     print_line("id", column_text(file.columns, file.columns.id()));
@@ -215,7 +216,7 @@ void refuse_flag(const std::string& flag, const std::string& text, const std::st
 
 void print_notes(const char* command, const sim::Trace& trace) {
   for (const std::string& note : trace.notes())
-    std::fprintf(stderr, "%s: %s\n", command, note.c_str());
+    std::fprintf(stderr, "%s: %s\n", command, plain_text(note).c_str());
 }
 
 }  // namespace starling::apps

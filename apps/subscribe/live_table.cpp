@@ -11,6 +11,7 @@
 
 #include "starling/apps/shared/text/text_width.hpp"
 #include "starling/apps/shared/text/time_line.hpp"
+#include "starling/knn/base/plain_text.hpp"
 
 namespace starling::apps {
 namespace {
@@ -41,9 +42,9 @@ std::string mean_text(const std::optional<double>& mean) {
   return mean ? format("%.6g", *mean) : "-";
 }
 
-std::string_view name_of(std::uint64_t id, const sim::NameTable& names,
-                         sim::NameTable::NumberText& number) {
-  return cut(names.text_of(id, number), id_columns);
+std::string name_of(std::uint64_t id, const sim::NameTable& names) {
+  sim::NameTable::NumberText number;
+  return std::string(cut(plain_text(names.text_of(id, number)), id_columns));
 }
 
 // Returns as many whole neighbours as fit into `columns`.
@@ -52,9 +53,8 @@ std::string neighbors_text(const protocol::HeldList& list, std::size_t columns,
   constexpr std::string_view more = "...";
   std::string text;
   for (const protocol::HeldNeighbor& neighbor : list.neighbors) {
-    sim::NameTable::NumberText number;
-    const std::string entry = std::string(name_of(to_number(neighbor.object), names, number)) +
-                              format(distance_pattern, neighbor.distance_m);
+    const std::string entry =
+        name_of(to_number(neighbor.object), names) + format(distance_pattern, neighbor.distance_m);
     if (columns_of(text) + columns_of(entry) + more.size() > columns) return text.append(more);
     text += entry;
   }
@@ -74,7 +74,7 @@ std::vector<protocol::ListStore::const_pointer> smallest_keys(const protocol::Li
 }
 
 void append_line(std::string& text, const std::string& line, std::size_t columns) {
-  text += cut(without_controls(line), columns);
+  text += cut(plain_text(line), columns);
   text += '\n';
 }
 
@@ -119,12 +119,10 @@ std::string render_table(const TableStatus& status, const protocol::ListStore& l
   const std::size_t rows = size.rows > head_rows ? size.rows - head_rows : 0;
   const char* pattern = status.is_vector ? " (%.4g)  " : " (%.1f)  ";
   for (const auto* entry : smallest_keys(lists, rows)) {
-    sim::NameTable::NumberText number;
     const protocol::ListKey& key = entry->first;
-    std::string whose = cell(name_of(to_number(key.query), names, number), id_columns);
+    std::string whose = cell(name_of(to_number(key.query), names), id_columns);
     if (has_subjects)
-      whose +=
-          cell(key.has_subject ? name_of(to_number(key.subject), names, number) : "-", id_columns);
+      whose += cell(key.has_subject ? name_of(to_number(key.subject), names) : "-", id_columns);
     if (status.has_votes) whose += cell(vote_text(entry->second.vote), vote_columns);
     if (status.has_means) whose += cell(mean_text(entry->second.mean), mean_columns);
     const std::size_t columns = size.columns - std::min(size.columns, columns_of(whose));

@@ -27,6 +27,7 @@
 #include "starling/apps/subscribe/name_lookup.hpp"
 #include "starling/apps/subscribe/tick_rate.hpp"
 #include "starling/apps/subscribe/tick_writers.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/base/time_text.hpp"
 #include "starling/protocol/client/subscriber.hpp"
 #include "starling/protocol/wire/text_id.hpp"
@@ -56,7 +57,7 @@ struct Options {
 };
 
 void say(const std::string& sentence) {
-  std::cerr << "starling subscribe: " << sentence << '\n';
+  std::cerr << "starling subscribe: " << plain_text(sentence) << '\n';
 }
 
 protocol::ClientOptions client_options(const Options& options, const char* name) {

@@ -21,6 +21,7 @@
 #include "starling/apps/top/server_view.hpp"
 #include "starling/apps/top/view_text.hpp"
 #include "starling/knn/base/clocks.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/words/space.hpp"
 
 namespace starling::apps {
@@ -85,7 +86,7 @@ class Top {
       if (!is_live()) throw;
       head_.obstacle = error.what();
       if (flags_.json)
-        std::cerr << "starling top: " << error.what() << '\n';
+        std::cerr << "starling top: " << plain_text(error.what()) << '\n';
       else
         show(view_);
       return std::nullopt;

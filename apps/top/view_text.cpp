@@ -12,8 +12,8 @@
 
 #include "starling/apps/shared/text/text_table.hpp"
 #include "starling/apps/shared/text/text_width.hpp"
-#include "starling/knn/base/bytes_text.hpp"
 #include "starling/knn/base/json_text.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/sim/data/files/text_append.hpp"
 
 namespace starling::apps {
@@ -50,7 +50,7 @@ class Lines {
 
   void add(const std::string& line, bool is_marked = false) {
     if (count_++ >= size_.rows) return;
-    const std::string shown(cut((is_marked ? "! " : "  ") + without_controls(line), size_.columns));
+    const std::string shown(cut((is_marked ? "! " : "  ") + plain_text(line), size_.columns));
     text_ += is_marked && colors_ ? "\x1b[1;31m" + shown + "\x1b[0m\n" : shown + "\n";
   }
   std::size_t left() const { return size_.rows - std::min(size_.rows, count_); }

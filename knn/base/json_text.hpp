@@ -13,7 +13,8 @@
 
 namespace starling {
 
-/// Appends a JSON string with its quotes. `value` is UTF-8.
+/// Appends a JSON string with its quotes. Characters that are not plain (plain_text.hpp) are
+/// escaped, so that a JSON text is harmless on a terminal. A byte that is not UTF-8 becomes U+FFFD.
 void append_json_string(std::string& text, std::string_view value);
 
 /// Appends values to a JSON text, and sets the commas. Example:
@@ -28,7 +29,7 @@ class JsonText {
   JsonText& begin_array() { return open('['); }
   JsonText& end_array() { return close(']'); }
   JsonText& key(std::string_view name);
-  /// Appends a string. `value` is UTF-8.
+  /// Appends a string: see append_json_string().
   JsonText& text(std::string_view value);
   template <std::integral Integer>
   JsonText& number(Integer value) {

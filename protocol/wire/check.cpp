@@ -7,43 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/base/times.hpp"
 #include "starling/knn/words/metric.hpp"
 #include "starling/knn/words/query.hpp"
 #include "starling/knn/words/space.hpp"
 
 namespace starling::protocol {
-namespace {
-
-/// Returns the length in bytes of the well-formed UTF-8 sequence at the start of `text`, or 0 if
-/// `text` does not start with one. `text` must not be empty. Unicode 15, table 3-7, defines these
-/// sequences.
-std::size_t utf8_sequence_length(std::string_view text) {
-  const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char first = octet(0);
-  if (first < 0x80) return 1;
-  std::size_t length = 0;
-  unsigned char second_min = 0x80;
-  unsigned char second_max = 0xBF;
-  if (first >= 0xC2 && first <= 0xDF) {
-    length = 2;
-  } else if (first >= 0xE0 && first <= 0xEF) {
-    length = 3;
-    if (first == 0xE0) second_min = 0xA0;
-    if (first == 0xED) second_max = 0x9F;
-  } else if (first >= 0xF0 && first <= 0xF4) {
-    length = 4;
-    if (first == 0xF0) second_min = 0x90;
-    if (first == 0xF4) second_max = 0x8F;
-  }
-  if (length == 0 || text.size() < length) return 0;
-  if (octet(1) < second_min || octet(1) > second_max) return 0;
-  for (std::size_t at = 2; at < length; ++at)
-    if ((octet(at) & 0xC0) != 0x80) return 0;
-  return length;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Problem bad_value(std::string sentence) {
   return {ErrorCode::bad_value, std::move(sentence)};
@@ -51,9 +22,9 @@ Problem bad_value(std::string sentence) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+    const Utf8Character character = first_character(text);
+    if (!character.is_valid) return false;
+    text.remove_prefix(character.bytes);
   }
   return true;
 }

@@ -33,6 +33,7 @@ constexpr void check_toml(bool holds) {
 #include <toml++/toml.h>
 
 #include "starling/knn/base/descriptor.hpp"
+#include "starling/knn/base/plain_text.hpp"
 
 namespace starling::stream {
 
@@ -61,14 +62,14 @@ const std::map<std::string_view, QuotaField>& quota_fields() {
   return fields;
 }
 
-/// Returns the length of the UTF-8 text in characters, or 0 if it has a control character.
+/// Returns the length of the text in characters, or 0 if one of them cannot be shown.
 std::size_t printable_length(std::string_view text) {
   std::size_t length = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto code = static_cast<unsigned char>(text[at]);
-    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
-    if (code < 0x20 || code == 0x7f || (code == 0xc2 && next < 0xa0)) return 0;
-    if ((code & 0xc0) != 0x80) ++length;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    if (!character.is_valid || !is_plain(character.code)) return 0;
+    text.remove_prefix(character.bytes);
+    ++length;
   }
   return length;
 }

@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "starling/knn/base/plain_text.hpp"
+
 namespace starling::stream {
 
 namespace {
@@ -152,7 +154,7 @@ bool DroppingLog::close(std::chrono::milliseconds patience) {
 }
 
 void DroppingLog::sink_it_(const spdlog::details::log_msg& message) {
-  const std::string payload = without_controls({message.payload.data(), message.payload.size()});
+  const std::string payload = plain_text({message.payload.data(), message.payload.size()});
   spdlog::details::log_msg safe = message;
   safe.payload = payload;
   spdlog::memory_buf_t formatted;
@@ -163,36 +165,6 @@ void DroppingLog::sink_it_(const spdlog::details::log_msg& message) {
     line.insert(safe.color_range_start, color_of(message.level));
   }
   queue_->push(std::move(line));
-}
-
-std::string without_controls(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string result;
-  result.reserve(text.size());
-  const auto add = [&](std::string_view prefix, unsigned char code) {
-    result += prefix;
-    result += digits[code >> 4];
-    result += digits[code & 15];
-  };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto code = static_cast<unsigned char>(text[at]);
-    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
-    if (code == '\n') {
-      result += "\\n";
-    } else if (code == '\t') {
-      result += "\\t";
-    } else if (code == '\r') {
-      result += "\\r";
-    } else if (code < 0x20 || code == 0x7f) {
-      add("\\x", code);
-    } else if (code == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F in UTF-8
-      add("\\u00", next);
-      ++at;
-    } else {
-      result += text[at];
-    }
-  }
-  return result;
 }
 
 }  // namespace starling::stream

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink of the server's log. A separate thread writes the lines, so that a slow, stopped or
 // missing reader of the log cannot hold the server. Lines that do not fit in the queue are dropped
-// and counted, and the log says how many are missing. `starling serve` makes it.
+// and counted, and the log says how many are missing. Text of clients is escaped
+// as plain_text() does, so that it can neither look like a line nor control a terminal. `starling
+// serve` makes it.
 #pragma once
 
 #include <chrono>
@@ -54,9 +56,5 @@ class DroppingLog final : public spdlog::sinks::base_sink<std::mutex> {
   std::shared_ptr<Queue> queue_;  ///< the thread may outlive this object
   std::thread writer_;
 };
-
-/// Returns the text with its control characters written as \n, \t, \r, \xHH or \u00HH, so that text
-/// of a client cannot look like a line of the log or control a terminal.
-std::string without_controls(std::string_view text);
 
 }  // namespace starling::stream

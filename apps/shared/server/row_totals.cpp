@@ -6,6 +6,7 @@
 
 #include "starling/apps/shared/server/refusal_text.hpp"
 #include "starling/knn/base/json_text.hpp"
+#include "starling/knn/base/plain_text.hpp"
 
 namespace starling::apps {
 
@@ -57,7 +58,7 @@ void print_totals(const RowTotals& totals, bool json, std::ostream& out) {
       << " rejected\n";
   if (totals.late > 0) out << "  late: " << rejection_text(protocol::RowReason::late, {}) << '\n';
   for (const auto& [name, reason] : totals.reasons)
-    out << "  " << reason.count << " rejected: " << reason.sentence << '\n';
+    out << "  " << reason.count << " rejected: " << plain_text(reason.sentence) << '\n';
 }
 
 }  // namespace starling::apps

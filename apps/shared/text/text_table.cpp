@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "starling/apps/shared/text/text_width.hpp"
+#include "starling/knn/base/plain_text.hpp"
 
 namespace starling::apps {
 
@@ -16,7 +17,7 @@ std::string TextTable::str() const {
   std::vector<std::size_t> widths(columns_.size());
   for (std::vector<std::string>& line : lines)
     for (std::size_t at = 0; at < columns_.size(); ++at) {
-      line[at] = without_controls(line[at]);
+      line[at] = plain_text(line[at]);
       widths[at] = std::max(widths[at], columns_of(line[at]));
     }
   std::string text;

@@ -20,8 +20,8 @@ class TextTable {
   /// `cells` has one text for each column.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  /// Returns one line for the heads and one for each row, without control characters or spaces at
-  /// the ends of lines.
+  /// Returns one line for the heads and one for each row, without spaces at the ends of
+  /// lines. The texts are escaped as plain_text() does.
   std::string str() const;
 
  private:

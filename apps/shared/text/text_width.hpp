@@ -9,8 +9,8 @@
 
 namespace starling::apps {
 
-/// A control character counts as one column, because without_controls() replaces it by '?'. A byte
-/// that is not UTF-8 also counts as one column.
+/// A control character or a byte that is not UTF-8 counts as one column. Pass plain_text() of text
+/// that comes from others.
 std::size_t columns_of(std::string_view text);
 
 /// Returns the longest beginning of `text` that fits into `columns`. No character is cut in half.
@@ -18,9 +18,5 @@ std::string_view cut(std::string_view text, std::size_t columns);
 
 /// Appends spaces up to `columns`. A longer text stays as it is.
 std::string padded(std::string_view text, std::size_t columns);
-
-/// Replaces each control character by '?'. Names and sentences come from the server, and control
-/// characters in them would change the terminal.
-std::string without_controls(std::string_view text);
 
 }  // namespace starling::apps

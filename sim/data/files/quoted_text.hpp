@@ -8,8 +8,7 @@
 
 namespace starling::sim {
 
-/// Returns `text` with control characters and bytes that are not UTF-8 replaced by \xNN. Cuts the
-/// text after 60 characters and appends "…".
+/// Returns `text` as plain_text() does. Cuts the text after 60 characters and appends "…".
 std::string printable_text(std::string_view text);
 
 /// Returns printable_text(text) in single quotes.

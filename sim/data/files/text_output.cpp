@@ -21,12 +21,14 @@
 #include <zstd.h>
 
 #include "starling/knn/base/descriptor.hpp"
+#include "starling/knn/base/plain_text.hpp"
+
 namespace starling::sim {
 namespace {
 
 class PlainSink : public TextOutput::Sink {
  public:
-  explicit PlainSink(std::FILE* file) : file_(file) {}
+  explicit PlainSink(std::FILE* file) : file_(file), is_terminal_(::isatty(::fileno(file)) == 1) {}
   ~PlainSink() override {
     if (file_ && file_ != stdout) std::fclose(file_);
   }
@@ -34,7 +36,8 @@ class PlainSink : public TextOutput::Sink {
   PlainSink& operator=(const PlainSink&) = delete;
 
   bool write(std::string_view text) override {
-    return std::fwrite(text.data(), text.size(), 1, file_) == 1;
+    if (!is_terminal_) return write_raw(text);
+    return write_raw(plain_text(text, LineBreaks::kept));  // names must not steer the terminal
   }
   bool flush() override { return std::fflush(file_) == 0; }
   bool rewrite_start(std::string_view text) override {
@@ -46,7 +49,12 @@ class PlainSink : public TextOutput::Sink {
   }
 
  private:
+  bool write_raw(std::string_view text) {
+    return std::fwrite(text.data(), text.size(), 1, file_) == 1;
+  }
+
   std::FILE* file_;
+  bool is_terminal_;
 };
 
 class GzipSink : public TextOutput::Sink {

@@ -19,9 +19,10 @@ class TextOutput {
     when_closed,  ///< the file has no name until it is closed, so it is complete or absent
   };
 
-  /// "-" is the standard output. A file whose name ends in .gz or .zst is compressed. Symbolic
-  /// links are followed. Anything but a regular file, such as a pipe, is always opened at once. The
-  /// constructor, check() and the members that write throw std::runtime_error on failure.
+  /// "-" is the standard output. On a terminal, text is escaped as plain_text() does. A file whose
+  /// name ends in .gz or .zst is compressed. Symbolic links are followed. Anything but a regular
+  /// file, such as a pipe, is always opened at once. The constructor, check() and the members that
+  /// write throw std::runtime_error on failure.
   TextOutput(const std::string& path, Appears appears);
 
   /// Throws the error that opening `path` would throw, but does not change the file. A caller that

@@ -28,5 +28,19 @@ TEST(JsonText, WritesMembersInOrder) {
   EXPECT_EQ(json.take(), R"({"q\"":"line\u000abreak","n":7,"d":0.5,"none":null,"b":false})");
 }
 
+TEST(JsonText, EscapesWhatATerminalObeysOrHides) {
+  JsonText json;
+  json.text("\x7f\u0085\u009b\u202e\u2028\u2069\ufeff\U000e0041 \u00e4\u65e5\U0001f68b");
+  EXPECT_EQ(
+      json.take(),
+      "\"\\u007f\\u0085\\u009b\\u202e\\u2028\\u2069\\ufeff\\udb40\\udc41 \u00e4\u65e5\U0001f68b\"");
+}
+
+TEST(JsonText, IsUtf8WhateverItsTextIs) {
+  JsonText json;
+  json.text("a\xff\xc2");
+  EXPECT_EQ(json.take(), "\"a\\ufffd\\ufffd\"");
+}
+
 }  // namespace
 }  // namespace starling

@@ -13,9 +13,9 @@ TEST(TextTable, AlignsWideNamesAndNumbers) {
   table.add_row({"1", "日本丸", "2.5", ""});
   table.add_row({"10", "tram\t7", "12.25", "!"});
   EXPECT_EQ(table.str(),
-            "rank  object      m\n"
-            "   1  日本丸    2.5\n"
-            "  10  tram?7  12.25  !\n");
+            "rank  object       m\n"
+            "   1  日本丸     2.5\n"
+            "  10  tram\\t7  12.25  !\n");
 }
 
 }  // namespace

@@ -33,9 +33,5 @@ TEST(TextWidth, PadsToColumns) {
   EXPECT_EQ(padded("日本丸", 4), "日本丸");
 }
 
-TEST(TextWidth, ReplacesControlCharactersOnly) {
-  EXPECT_EQ(without_controls("a\x1b[2J\u009b日\x7f"), "a?[2J?日?");
-}
-
 }  // namespace
 }  // namespace starling::apps

@@ -15,8 +15,8 @@ TEST(QuotedText, LeavesTextAsItIs) {
 
 TEST(QuotedText, ShowsControlBytesAsNumbers) {
   EXPECT_EQ(quoted_text(std::string_view("x\0y", 3)), "'x\\x00y'");
-  EXPECT_EQ(quoted_text("\x1b[2J\r\n\t\x7f"), "'\\x1b[2J\\x0d\\x0a\\x09\\x7f'");
-  EXPECT_EQ(quoted_text("a\u009b2Jb"), "'a\\xc2\\x9b2Jb'");
+  EXPECT_EQ(quoted_text("\x1b[2J\r\n\t\x7f"), "'\\x1b[2J\\r\\n\\t\\x7f'");
+  EXPECT_EQ(quoted_text("a\u009b2Jb"), "'a\\u009b2Jb'");
 }
 
 TEST(QuotedText, ShowsBytesThatAreNoUtf8AsNumbers) {
