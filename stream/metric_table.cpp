@@ -54,11 +54,11 @@ constexpr auto metric_rows = std::to_array<MetricRow>({
            from.server.options.log_lines_dropped ? from.server.options.log_lines_dropped() : 0);
      }},
     {"starling_log_lines_left_out_total",
-     "Lines that the log did not get because one connection had caused too many.",
-     MetricKind::counter, &MetricCounts::log_lines_left_out},
+     "Lines that the log did not get because one client had caused too many.", MetricKind::counter,
+     &MetricCounts::log_lines_left_out},
     {"starling_audit_lines_missing_total",
-     "Lines that the audit log did not get: one connection had caused too many, or they could not "
-     "be written in time.",
+     "Lines that the audit log did not get: one client had caused too many, or they could not be "
+     "written in time.",
      MetricKind::counter,
      [](From from) {
        return as_double(from.server.access.audit().left_out() +

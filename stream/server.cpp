@@ -101,7 +101,7 @@ AuditOptions Server::State::audit_options() {
                 if (audit_file) audit_file->write(line);
                 if (options.watch_audit) options.watch_audit(line);
               },
-          .lines = options.log_lines};
+          .lines = {.of_one = options.log_lines, .of_all = options.all_log_lines}};
 }
 
 zmtp::IoThreadRange Server::State::results_threads() const {
@@ -294,6 +294,7 @@ void Server::State::run() {
     turn_ended(turns.end(core.tables().waited_us()));
   }
   core.end();
+  access.audit().close();
 }
 
 void Server::State::turn_ended(std::int64_t turn_ns) {

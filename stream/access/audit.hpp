@@ -4,7 +4,6 @@
 // docs/security.md lists the events. All text from outside is escaped. Server owns the Audit.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +14,7 @@
 
 #include "starling/knn/base/clocks.hpp"
 #include "starling/knn/base/json_text.hpp"
-#include "starling/stream/state/peer_buckets.hpp"
+#include "starling/stream/access/audit_lines.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
@@ -23,9 +22,7 @@ namespace starling::stream {
 struct AuditOptions {
   /// Gets each line, without a newline. Must not wait. Empty: there is no audit log.
   std::function<void(const std::string& line)> write{};
-  /// How many lines one connection may cause. All lines about peers with unknown keys or tokens
-  /// count as one connection's, and so do all lines of admitted() and refused_topic().
-  PeerBucketLimits lines{.burst = 20, .interval_us = 1'000'000};
+  AuditLineLimits lines{};  ///< how many lines one client may cause
   std::function<std::int64_t()> wall_now_us = starling::wall_now_us;
   std::function<std::int64_t()> steady_now_us = starling::steady_now_us;
 };
@@ -53,21 +50,25 @@ class Audit {
   /// The keys file could not be read again, and the old keys stay.
   void reload_failed(std::string_view sentence);
 
-  /// Forgets connections that have been quiet. Call it about once a second.
+  /// Writes a line for each principal whose lines were left out. Call it about once a second.
   void expire();
+  /// Writes these lines at the end, for all principals whose lines were left out since the last
+  /// one.
+  void close();
 
-  /// Returns the number of lines left out so far, because a connection caused too many lines.
-  std::uint64_t left_out() const { return left_out_; }
+  /// Returns the number of lines left out so far, because a client caused too many lines.
+  std::uint64_t left_out() const;
 
  private:
-  bool may_write(std::uint64_t connection);
+  bool may_write_of(std::string_view principal);
+  bool may_write_of_stranger(std::string_view source);
+  void write(const AuditLines::Report& report, std::int64_t now_us) const;
   JsonText begin(std::string_view event) const;
   void end(JsonText json) const;
 
   AuditOptions options_;
-  std::mutex mutex_;  ///< guards buckets_
-  PeerBuckets buckets_;
-  std::atomic<std::uint64_t> left_out_{0};
+  mutable std::mutex mutex_;  ///< guards lines_
+  AuditLines lines_;
 };
 
 }  // namespace starling::stream

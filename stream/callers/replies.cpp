@@ -142,9 +142,28 @@ void Replies::refuse_without_room(const Caller& caller) {
 }
 
 bool Replies::may_log(const Peer& peer) {
-  if (log_lines_.take(peer.connection, executor_.now_us())) return true;
+  constexpr std::uint64_t all_peers = 0;
+  constexpr std::uint64_t is_principal = std::uint64_t{1} << 63;  // no connection's number has it
+  const std::uint64_t who = peer.principal == zmtp::PrincipalId::anonymous
+                                ? peer.connection
+                                : is_principal | static_cast<std::uint32_t>(peer.principal);
+  const std::int64_t now_us = executor_.now_us();
+  if (log_lines_.has_token(who, now_us) && all_log_lines_.take(all_peers, now_us))
+    return log_lines_.take(who, now_us);
   metrics_.log_line_left_out();
+  if (log_lines_left_out_++ == 0) log_lines_left_out_us_ = now_us;
   return false;
+}
+
+void Replies::expire(std::int64_t now_us) {
+  constexpr std::int64_t report_us = 10'000'000;
+  log_lines_.expire(now_us);
+  all_log_lines_.expire(now_us);
+  const std::int64_t passed_us = now_us - log_lines_left_out_us_;
+  if (log_lines_left_out_ == 0 || passed_us < report_us) return;
+  spdlog::info("{} further lines about clients in {} s were left out", log_lines_left_out_,
+               passed_us / 1'000'000);
+  log_lines_left_out_ = 0;
 }
 
 void Replies::audit_refusal(const Caller& caller, std::string_view what) {

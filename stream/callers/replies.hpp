@@ -41,7 +41,8 @@ class Replies {
         growth_(growth),
         log_(log),
         sender_(sender),
-        log_lines_(options.log_lines) {}
+        log_lines_(options.log_lines),
+        all_log_lines_(options.all_log_lines) {}
 
   /// Answers a sequenced request: records it with the change that RequestLog::note_change() keeps,
   /// sends the reply when the record is on the disk, and keeps the reply for resends.
@@ -71,11 +72,12 @@ class Replies {
   /// does not have.
   void refuse_without_room(const Caller& caller);
 
-  /// Returns whether the log may have a further line about the peer. If not, the metrics count the
-  /// line.
+  /// Returns whether the log may have a further line about the peer: about its principal, or about
+  /// its connection if it has no principal. If not, the metrics count the line.
   bool may_log(const Peer& peer);
-  /// Forgets peers that have been silent. Call it about once a second.
-  void expire(std::int64_t now_us) { log_lines_.expire(now_us); }
+  /// Forgets peers that have been silent, and logs how many lines were left out. Call it about once
+  /// a second.
+  void expire(std::int64_t now_us);
 
  private:
   void count(const Caller& caller, SequencedReply& reply);
@@ -93,6 +95,9 @@ class Replies {
   RequestLog& log_;
   ReplySender& sender_;
   PeerBuckets log_lines_;
+  PeerBuckets all_log_lines_;               ///< has one bucket, for all peers together
+  std::uint64_t log_lines_left_out_ = 0;    ///< lines that no line reports yet
+  std::int64_t log_lines_left_out_us_ = 0;  ///< time of the first of them
 };
 
 }  // namespace starling::stream

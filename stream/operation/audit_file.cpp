@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "starling/stream/operation/dropping_log.hpp"
@@ -24,6 +25,14 @@ int opened(const std::string& path) {
   if (descriptor < 0)
     throw std::runtime_error("the audit log " + path +
                              " cannot be written: " + std::strerror(errno));
+  struct stat status {};
+  const bool is_file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  if (is_file && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    ::close(descriptor);
+    throw std::runtime_error("the audit log " + path +
+                             " can be written by others than its owner, who could change it; run "
+                             "chmod go-w on it");
+  }
   return descriptor;
 }
 

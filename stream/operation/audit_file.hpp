@@ -12,7 +12,8 @@ namespace starling::stream {
 class AuditFile {
  public:
   /// Opens the file to append to it. Makes it with mode 0600 if it does not exist. "-" is stderr.
-  /// Throws std::runtime_error with one sentence if the file cannot be opened.
+  /// Throws std::runtime_error with one sentence if the file cannot be opened, or if others than
+  /// its owner may write to it.
   explicit AuditFile(const std::string& path);
   /// Waits up to a second until all lines are written.
   ~AuditFile();

@@ -164,8 +164,11 @@ struct ServerOptions {
 
   /// Returns the number of lines that the log has dropped so far, for the metrics. May be empty.
   std::function<std::uint64_t()> log_lines_dropped;
-  /// How many lines of the log one connection may cause. Further lines are left out and counted.
+  /// How many lines of the log one principal, or one connection without a principal, may cause.
+  /// Further lines are left out and counted.
   PeerBucketLimits log_lines{.burst = 20, .interval_us = 1'000'000};
+  /// The same for all of them together.
+  PeerBucketLimits all_log_lines{.burst = 8192, .interval_us = 50'000};
 
   /// How the server reports that its loop works. All functions are called on the loop.
   struct Alive {

@@ -91,6 +91,7 @@ AccessWorld::AccessWorld(std::vector<Principal> principals, const ServerOptions&
   with_keys.keys_path = folder_.path();
   with_keys.watch_audit = [this](const std::string& line) { note(line); };
   with_keys.log_lines.burst = 1'000'000;  // no line is left out
+  with_keys.all_log_lines.burst = 1'000'000;
   server_ = std::make_unique<RunningServer>(with_keys);
 }
 
