@@ -32,6 +32,12 @@ class FolderLocked : public IoError {
   using IoError::IoError;
 };
 
+/// Others may write to the folder. The message says what to do.
+class UnsafeFolder : public IoError {
+ public:
+  using IoError::IoError;
+};
+
 /// An open file of the log. Offsets and lengths are in bytes.
 class File {
  public:

@@ -113,7 +113,11 @@ class SystemFiles : public Files {
         uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
     if (!folder_.is_open()) fail("cannot open the folder", path_, errno);
     if (is_new) sync_parent();
-    if (use == FolderUse::write) lock();
+    if (use == FolderUse::read) return;
+    check_owner();
+    lock_ = open_at(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW, "cannot make");
+    lock(lock_, lock_name);
+    lock_newest_segment();
   }
 
   std::vector<std::string> list() const override {
@@ -140,12 +144,18 @@ class SystemFiles : public Files {
   }
 
   std::unique_ptr<File> create(std::string_view name, std::uint64_t bytes) override {
+    const bool is_segment = name == unfinished_segment_name;
+    if (is_segment) check_newest_segment();
     Descriptor made = open_at(name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, "cannot make");
+    if (is_segment) lock(made, name);
     int error = 0;
     do {  // posix_fallocate returns its error
       error = ::posix_fallocate(made.number(), 0, static_cast<off_t>(bytes));
     } while (error == EINTR);
-    if (error == 0) return std::make_unique<SystemFile>(std::move(made), path_of(name));
+    if (error == 0) {
+      if (is_segment) next_segment_lock_ = copy_of(made, name);
+      return std::make_unique<SystemFile>(std::move(made), path_of(name));
+    }
     ::unlinkat(folder_.number(), std::string(name).c_str(), 0);
     refuse_creation(name, bytes, error);
   }
@@ -154,6 +164,9 @@ class SystemFiles : public Files {
     if (::renameat(folder_.number(), std::string(from).c_str(), folder_.number(),
                    std::string(to).c_str()) != 0)
       fail("cannot rename", path_of(from), errno);
+    if (from != unfinished_segment_name) return;
+    segment_lock_ = std::move(next_segment_lock_);
+    next_segment_lock_ = Descriptor();  // closes the descriptor of the segment before
   }
 
   void remove(std::string_view name) override {
@@ -187,6 +200,13 @@ class SystemFiles : public Files {
  protected:
   std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
 
+  /// Returns another descriptor of the open file.
+  Descriptor copy_of(const Descriptor& file, std::string_view name) const {
+    Descriptor copy(::fcntl(file.number(), F_DUPFD_CLOEXEC, 0));
+    if (!copy.is_open()) fail("cannot open", path_of(name), errno);
+    return copy;
+  }
+
   /// On an error returns a closed descriptor and sets errno.
   Descriptor try_open(std::string_view name, int flags) const {
     return Descriptor(uninterrupted([&] {
@@ -216,16 +236,66 @@ class SystemFiles : public Files {
     throw NoSpace(file + " does not fit on the disk of " + path_ + " (" + reason(error) + ")");
   }
 
-  void lock() {
-    lock_ = open_at(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW, "cannot make");
-    if (uninterrupted([&] { return ::flock(lock_.number(), LOCK_EX | LOCK_NB); }) == 0) return;
-    if (errno != EWOULDBLOCK) fail("cannot lock", path_of(lock_name), errno);
-    throw FolderLocked("another process uses the log in " + path_);
+  /// A user who may write to the folder may replace the log.
+  void check_owner() const {
+    struct stat status {};
+    if (::fstat(folder_.number(), &status) != 0) fail("cannot ask the owner of", path_, errno);
+    if (status.st_uid != ::geteuid())
+      throw UnsafeFolder("the folder " + path_ + " belongs to the user " +
+                         std::to_string(status.st_uid) + ", not to the user " +
+                         std::to_string(::geteuid()) +
+                         " who runs this program; run it as its owner, or name another folder");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+      throw UnsafeFolder("other users may write to the folder " + path_ +
+                         " and could replace the log; run chmod 700 " + path_);
+  }
+
+  /// flock() is used because its lock is dropped only with the last copy of the descriptor. The
+  /// locks of fcntl() are dropped when any descriptor of the file is closed.
+  void lock(const Descriptor& file, std::string_view name) const {
+    if (uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0) return;
+    if (errno == EWOULDBLOCK) throw FolderLocked("another process uses the log in " + path_);
+    fail("the file system has no locks, which keep a second server from this log: cannot lock",
+         path_of(name), errno);
+  }
+
+  /// Returns the name of the newest segment, or an empty string.
+  std::string newest_segment() const {
+    const std::vector<std::string> names = segment_names(*this);
+    return names.empty() ? std::string() : names.back();
+  }
+
+  /// The lock file can be removed. The segment that is written cannot be without losing it.
+  void lock_newest_segment() {
+    for (std::string name = newest_segment(); !name.empty();) {
+      segment_lock_ = open_at(name, O_RDWR | O_NOFOLLOW, "cannot open");
+      lock(segment_lock_, name);
+      // A writer that began a segment in between holds the lock of that one.
+      const std::string newest = newest_segment();
+      if (newest == name) return;
+      name = newest;
+    }
+  }
+
+  /// Throws FolderLocked if another process has begun a segment since this one locked the newest.
+  void check_newest_segment() const {
+    const std::string name = newest_segment();
+    if (name.empty()) return;
+    struct stat newest {};
+    struct stat locked {};
+    if (::fstatat(folder_.number(), name.c_str(), &newest, AT_SYMLINK_NOFOLLOW) != 0)
+      fail("cannot look at", path_of(name), errno);
+    if (segment_lock_.is_open() && ::fstat(segment_lock_.number(), &locked) != 0)
+      fail("cannot look at", path_of(name), errno);
+    if (newest.st_dev != locked.st_dev || newest.st_ino != locked.st_ino)
+      throw FolderLocked("another process has written to the log in " + path_);
   }
 
   std::string path_;
   Descriptor folder_;
   Descriptor lock_;
+  Descriptor segment_lock_;       ///< the newest segment, while the folder is written
+  Descriptor next_segment_lock_;  ///< the segment that has no name yet
 };
 
 /// The files of a log at one moment. All are open, so that they stay readable when a writer in
@@ -248,9 +318,7 @@ class HeldFiles final : public SystemFiles {
   std::unique_ptr<File> open(std::string_view name) override {
     const auto found = held_.find(name);
     if (found == held_.end()) fail("cannot open", path_of(name), ENOENT);
-    Descriptor copy(::fcntl(found->second.number(), F_DUPFD_CLOEXEC, 0));
-    if (!copy.is_open()) fail("cannot open", path_of(name), errno);
-    return std::make_unique<SystemFile>(std::move(copy), path_of(name));
+    return std::make_unique<SystemFile>(copy_of(found->second, name), path_of(name));
   }
 
  private:

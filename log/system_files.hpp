@@ -19,7 +19,8 @@ enum class FolderUse {
 };
 
 /// Opens a folder. New folders get mode 0700, new files 0600. Throws FolderLocked if the folder is
-/// already open for writing, in this process or another. Throws IoError if it cannot be opened.
+/// already open for writing, in this process or another. Throws UnsafeFolder if it is to be written
+/// and other users could write to it too. Throws IoError if it cannot be opened.
 std::unique_ptr<Files> open_folder(const std::string& path, FolderUse use);
 
 }  // namespace starling::log

@@ -42,6 +42,8 @@ void FoundLog::explain() const {
   } catch (const log::FolderLocked& error) {
     throw std::runtime_error("journal: " + std::string(error.what()) +
                              "; stop that server, or give another folder");
+  } catch (const log::UnsafeFolder& error) {
+    throw std::runtime_error("journal: " + std::string(error.what()));
   } catch (const log::NoSpace& error) {
     throw std::runtime_error("journal: " + std::string(error.what()) +
                              "; free space there, or give another folder");

@@ -60,6 +60,32 @@ class JournalTest(ServerCase):
         self.assertIn("--tombstone-ttl=1h\n", text)
         self.assertNotRegex(text, r"\d us\b|\d{6}us")
 
+    def refusal_of_start(self):
+        done = self.run_program("serve", "--commands", "tcp://127.0.0.1:*", "--results",
+                                "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--journal", self.log,
+                                status=1)
+        return done.stderr
+
+    def test_a_second_server_is_refused_though_the_lock_file_is_removed(self):
+        first = self.serve("--journal", self.log, "--tick", "20ms")
+        for _ in range(2):
+            self.assertIn(f"another process uses the log in {self.log}; stop that server",
+                          self.refusal_of_start())
+            (self.log / "lock").unlink()
+        self.journal("compact", self.log, status=1)
+        self.ask_server("put", "--id", "a", "--x", "0", "--y", "0")
+        self.end(first)
+        self.serve("--journal", self.log, "--tick", "20ms")
+        self.assertIn('"name":"a"', self.ask_server("ask", "--x", "0", "--y", "0", "--json").stdout)
+
+    def test_a_folder_that_others_may_write_to_is_refused(self):
+        self.write_log()
+        self.log.chmod(0o777)
+        self.assertIn(f"run chmod 700 {self.log}", self.refusal_of_start())
+        self.assertIn(f"run chmod 700 {self.log}", self.journal("compact", self.log, status=1).stderr)
+        self.log.chmod(0o700)
+        self.journal("compact", self.log)
+
     def test_a_whole_log_is_whole_and_the_check_changes_nothing(self):
         self.write_log()
         before = self.file().read_bytes()

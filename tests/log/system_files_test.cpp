@@ -8,9 +8,13 @@
 #include <set>
 #include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "starling/knn/base/descriptor.hpp"
 #include "starling/log/recovery.hpp"
 #include "starling/log/snapshot.hpp"
 #include "starling/log/writer.hpp"
@@ -72,6 +76,35 @@ TEST_F(SystemFilesTest, RefuseASecondWriter) {
   EXPECT_NO_THROW(open_folder(path_, FolderUse::write));
 }
 
+TEST_F(SystemFilesTest, RefuseAFolderThatOthersMayWriteTo) {
+  for (const unsigned mode : {0777U, 0770U, 0702U}) {
+    std::filesystem::create_directory(path_);
+    ASSERT_EQ(::chmod(path_.c_str(), mode), 0);
+    try {
+      open_folder(path_, FolderUse::write);
+      FAIL() << std::oct << mode;
+    } catch (const UnsafeFolder& refusal) {
+      EXPECT_THAT(refusal.what(), HasSubstr("run chmod 700 " + path_));
+    }
+    EXPECT_NO_THROW(open_folder(path_, FolderUse::read));
+    ASSERT_EQ(::chmod(path_.c_str(), 0755), 0);
+    EXPECT_NO_THROW(open_folder(path_, FolderUse::write));
+    std::filesystem::remove_all(path_);
+  }
+}
+
+TEST_F(SystemFilesTest, RefuseAFolderOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  std::filesystem::create_directory(path_);
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+  try {
+    open_folder(path_, FolderUse::write);
+    FAIL();
+  } catch (const UnsafeFolder& refusal) {
+    EXPECT_THAT(refusal.what(), HasSubstr("belongs to the user 12345"));
+  }
+}
+
 /// A log in a folder. Its writer also makes snapshots.
 class SummedLog {
  public:
@@ -92,6 +125,53 @@ class SummedLog {
   Writer writer_;
   std::uint64_t written_ = 0;
 };
+
+TEST_F(SystemFilesTest, RefuseASecondWriterThoughTheLockFileIsRemoved) {
+  auto log = std::make_unique<SummedLog>(path_);
+  const auto expect_locked = [&] {
+    std::filesystem::remove(path_ + "/lock");
+    EXPECT_THROW(open_folder(path_, FolderUse::write), FolderLocked);
+  };
+  expect_locked();
+  std::size_t segments = 1;
+  for (int groups = 0; groups < 20; ++groups) {
+    log->write_groups(1);
+    segments = std::max(segments, segment_names(*open_folder(path_, FolderUse::read)).size());
+    expect_locked();
+  }
+  EXPECT_GT(segments, 3U) << "the lock has moved from segment to segment";
+  log->make_snapshot();
+  expect_locked();
+  log.reset();
+  const auto next = open_folder(path_, FolderUse::write);
+  const LogSummary summary = recover_log(
+      *next, [](const Group&) {}, range_behind(newest_snapshot(*next)));
+  expect_locked();
+  Writer writer(*next, *summary.end, test_options(512));
+  for (int groups = 0; groups < 5; ++groups) {
+    commit(writer, {{1, 0, std::string(200, 'a')}});
+    expect_locked();
+  }
+}
+
+TEST_F(SystemFilesTest, LetGoOfTheSegmentBeforeTheNewest) {
+  SummedLog log(path_);
+  log.write_groups(10);
+  const std::vector<std::string> names = segment_names(*open_folder(path_, FolderUse::read));
+  ASSERT_GT(names.size(), 2U);
+  for (const std::string& name : names) {
+    const Descriptor file(::open((path_ + "/" + name).c_str(), O_RDWR | O_CLOEXEC));
+    EXPECT_EQ(::flock(file.number(), LOCK_EX | LOCK_NB) == 0, name != names.back()) << name;
+  }
+}
+
+TEST_F(SystemFilesTest, BeginNoSegmentAfterThatOfAnotherWriter) {
+  const auto files = open_folder(path_, FolderUse::write);
+  std::filesystem::remove(path_ + "/lock");
+  SummedLog other(path_);
+  const SegmentHeader header{.id = test_id(), .begin = {}, .user = {}};
+  EXPECT_THROW(create_segment(*files, header, 512), FolderLocked);
+}
 
 TEST_F(SystemFilesTest, StayReadableWhenTheirWriterRemovesThem) {
   SummedLog log(path_);
