@@ -413,6 +413,17 @@ stream::ServerOptions::Alive alive_for(const ServiceNotifier& notifier) {
           .period_us = notifier.watchdog_us().value_or(0) / 3};
 }
 
+/// Returns null if a signal has stopped the server before it had read its log.
+std::unique_ptr<stream::Server> started(const stream::ServerOptions& options,
+                                        std::unique_ptr<Engine> engine) {
+  try {
+    return std::make_unique<stream::Server>(options, std::move(engine));
+  } catch (const stream::StoppedAtStart& stopped) {
+    spdlog::info("{}", stopped.what());
+    return nullptr;
+  }
+}
+
 int serve(const ServeFlags& flags) {
   const ServiceNotifier notifier;
   const ServerLog log(flags.log_level);
@@ -424,7 +435,9 @@ int serve(const ServeFlags& flags) {
   options.page_folder = page_folder(flags.page);
   options.network = read_page_network(flags.page_network, space.space);
   options.journal.make_engine = snapshot_engine;
-  stream::Server server(options, engine.make(space));
+  const std::unique_ptr<stream::Server> made = started(options, engine.make(space));
+  if (made == nullptr) return 0;
+  stream::Server& server = *made;
   const stream::Endpoints& endpoints = server.endpoints();
   if (!flags.endpoints_file.empty()) write_endpoints(flags.endpoints_file, endpoints);
   spdlog::info("ready: {} engine ({}), {}, commands {}, results {}, http {}", engine.name,

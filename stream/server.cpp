@@ -46,6 +46,12 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
                 ? nullptr
                 : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),
       log(std::make_unique<ServerLog>(executor, options)),
+      start_signals(options.stop_on_signals ? std::make_unique<StartSignals>() : nullptr),
+      stop_signals(options.stop_on_signals
+                       ? std::make_unique<asio::signal_set>(loop, SIGTERM, SIGINT)
+                       : nullptr),
+      reload_signal(options.stop_on_signals ? std::make_unique<asio::signal_set>(loop, SIGHUP)
+                                            : nullptr),
       commands(bound<CommandSocket>(options.commands_endpoint, loop, io_threads, command_options(),
                                     command_handlers())),
       results(bound<ResultsSocket>(options.results_endpoint, io_threads, results_options())),
@@ -61,17 +67,23 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       expiry(loop),
       insecure_warning(loop),
       alive_timer(loop),
-      signals(loop),
-      reload_signal(loop),
       reloader(executor, 1) {
-  core.recover();
+  recover();
   core.processor().watch_rows([this](const Staging& rows, Tick tick, std::int64_t tau_us) {
     views.take_rows(rows, tick, tau_us);
   });
   if (!options.stop_on_signals) return;
-  wait_for_signal();
-  reload_signal.add(SIGHUP);
+  wait_for_stop();
   wait_for_reload();
+}
+
+void Server::State::recover() {
+  if (!start_signals) return core.recover([] {});
+  start_signals->signals.async_wait([](const boost::system::error_code& error, int) {
+    if (!error) throw StoppedAtStart("stopped before the log was read");
+  });
+  core.recover([this] { start_signals->loop.poll(); });
+  start_signals.reset();
 }
 
 const ServerOptions& Server::State::set_results_endpoint() {
@@ -233,16 +245,14 @@ void Server::State::reload_tls() {
   }
 }
 
-void Server::State::wait_for_signal() {
-  signals.add(SIGTERM);
-  signals.add(SIGINT);
-  signals.async_wait([this](const boost::system::error_code& error, int) {
+void Server::State::wait_for_stop() {
+  stop_signals->async_wait([this](const boost::system::error_code& error, int) {
     if (!error) begin_stop();
   });
 }
 
 void Server::State::wait_for_reload() {
-  reload_signal.async_wait([this](const boost::system::error_code& error, int) {
+  reload_signal->async_wait([this](const boost::system::error_code& error, int) {
     if (error) return;
     reload_keys();
     wait_for_reload();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "starling/knn/engine/engine.hpp"
@@ -20,11 +21,17 @@ struct Endpoints {
   std::string http;  ///< an address and a port, such as "127.0.0.1:7413"
 };
 
+/// A signal has stopped the server before it had read its log. Nothing was changed.
+class StoppedAtStart : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class Server {
  public:
   /// Binds the endpoints. Throws std::invalid_argument if the options contradict each other or the
   /// engine's limits. Throws std::runtime_error if an endpoint cannot be bound, and the exception's
-  /// text names the endpoint.
+  /// text names the endpoint. Throws StoppedAtStart.
   Server(const ServerOptions& options, std::unique_ptr<Engine> engine);
   ~Server();
 

@@ -109,11 +109,11 @@ LoggedTables ServerCore::logged_tables() {
       publisher_, [this](const std::string& name) { return access_.ring().id_of(name); });
 }
 
-void ServerCore::recover() {
+void ServerCore::recover(const std::function<void()>& check_stop) {
   if (journal() == nullptr) return;
   LogReplay replay(logged_tables(), ticker_.recovered_ticks());
   if (options_.journal.has_threads()) use_all_cores(processor());
-  log_->recover(logged_tables(), replay);
+  log_->recover(logged_tables(), replay, check_stop);
   processor().set_threads(options_.update_threads);
   requests_.end_recovery(replay);
   ticker_.recovered_ticks().end();

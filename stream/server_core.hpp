@@ -54,9 +54,10 @@ class ServerCore {
   ServerCore(const ServerCore&) = delete;
   ServerCore& operator=(const ServerCore&) = delete;
 
-  /// Applies what the log holds, if there is one. Call it once, before anything else. Throws
-  /// std::runtime_error, with one sentence.
-  void recover();
+  /// Applies what the log holds, if there is one. Call it once, before anything else. Calls
+  /// `check_stop` again and again, which may throw to end it. Throws std::runtime_error, with one
+  /// sentence.
+  void recover(const std::function<void()>& check_stop);
   /// Begins to run ticks.
   void start();
 

@@ -46,12 +46,16 @@ std::unique_ptr<Engine> ServerLog::skipping(std::unique_ptr<Engine> engine) {
   return made;
 }
 
-void ServerLog::recover(const LoggedTables& tables, LogReplay& replay) {
+void ServerLog::recover(const LoggedTables& tables, LogReplay& replay,
+                        const std::function<void()>& check_stop) {
   if (state_) import_state(*std::exchange(state_, {}), tables, replay);
   const LogScan& scan = journal_->found().scan();
   skipping_->skip_before(scan.first_needed_tick());
   skipping_->skip(scan.failed_ticks());
-  journal_->recover([&](std::span<const JournalRecord> records) { replay.apply(records); });
+  journal_->recover([&](std::span<const JournalRecord> records) {
+    check_stop();
+    replay.apply(records);
+  });
   replay.apply(JournalRecord(RunRecord{journal_->found().runs()}));
 }
 

@@ -38,9 +38,10 @@ class ServerLog {
   /// Wraps the engine, so that recover() can make it skip ticks. Without a log, returns it as it
   /// is.
   std::unique_ptr<Engine> skipping(std::unique_ptr<Engine> engine);
-  /// Applies what the log holds to `tables`. Call it once, if there is a log. Throws
-  /// std::runtime_error, with one sentence.
-  void recover(const LoggedTables& tables, LogReplay& replay);
+  /// Applies what the log holds to `tables`. Call it once, if there is a log. Calls `check_stop`
+  /// again and again, which may throw to end it. Throws std::runtime_error, with one sentence.
+  void recover(const LoggedTables& tables, LogReplay& replay,
+               const std::function<void()>& check_stop);
   /// From now on, makes snapshots when they are due.
   void make_snapshots();
 

@@ -3,6 +3,7 @@
 // HTTP, and metric_table.cpp reads what the metrics show. No other file includes this one.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -82,7 +83,14 @@ struct Server::State {
   /// Reads the certificate and its key again. If they are bad, the old ones stay.
   void reload_tls();
 
-  void wait_for_signal();
+  /// The signals that stop the server, while its loop does not run yet.
+  struct StartSignals {
+    asio::io_context loop;
+    asio::signal_set signals{loop, SIGTERM, SIGINT};
+  };
+
+  void recover();
+  void wait_for_stop();
   void wait_for_reload();
   /// Reads the certificate on the loop, and the keys file on a thread of its own: a large keys file
   /// takes long, and decode workers may be busy. A call meanwhile makes it read both once more.
@@ -107,6 +115,10 @@ struct Server::State {
   Access access;
   std::unique_ptr<TickTrace> trace;
   std::unique_ptr<ServerLog> log;  ///< moved into the core
+  // Signals are caught before the endpoints are bound. All three are null without stop_on_signals.
+  std::unique_ptr<StartSignals> start_signals;  ///< null after recover()
+  std::unique_ptr<asio::signal_set> stop_signals;
+  std::unique_ptr<asio::signal_set> reload_signal;
   std::unique_ptr<CommandSocket> commands;
   std::unique_ptr<ResultsSocket> results;
   std::unique_ptr<TlsRelay> tls;  ///< null: HTTP without TLS
@@ -122,8 +134,6 @@ struct Server::State {
   asio::steady_timer expiry;
   asio::steady_timer insecure_warning;
   asio::steady_timer alive_timer;
-  asio::signal_set signals;
-  asio::signal_set reload_signal;
   bool is_reloading = false;   ///< the keys file is being read again
   bool reloads_again = false;  ///< reload_keys() was called meanwhile, and runs once more
   OrderedPool reloader;

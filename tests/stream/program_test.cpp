@@ -3,8 +3,42 @@
 // statuses, and SIGTERM.
 #include "tests/stream/support/program.hpp"
 
+#include <filesystem>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "starling/knn/base/descriptor.hpp"
+
 namespace starling::stream {
 namespace {
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  return address;
+}
+
+/// Returns a port that nothing listens on.
+int free_port() {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(0);
+  socklen_t bytes = sizeof(address);
+  EXPECT_EQ(::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes), 0);
+  EXPECT_EQ(::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+  return ntohs(address.sin_port);
+}
+
+bool accepts(int port) {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(port);
+  return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
+         0;
+}
 
 TEST_F(ProgramTest, SigtermFinishesAndExitsZero) {
   Program program(serve({"--tick", "1ms"}));
@@ -26,6 +60,40 @@ TEST_F(ProgramTest, SigintExitsZeroToo) {
   ASSERT_TRUE(program.says("ready"));
   program.send_signal(SIGINT);
   EXPECT_EQ(program.exit_status(), 0);
+}
+
+TEST_F(ProgramTest, SigtermExitsZeroFromTheMomentThatThePortsAreOpen) {
+  for (int run = 0; run < 10; ++run) {
+    const int port = free_port();
+    Program program({"serve", "--commands", "tcp://127.0.0.1:" + std::to_string(port), "--results",
+                     "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--threads", "1"});
+    while (!accepts(port)) std::this_thread::yield();
+    program.send_signal(SIGTERM);
+    ASSERT_EQ(program.exit_status(), 0) << "run " << run << ": " << program.said();
+  }
+}
+
+TEST_F(ProgramTest, SigtermExitsZeroWhileALogIsRead) {
+  const std::string folder = temporary_path("read_log");
+  {
+    Program program(serve({"--journal", folder, "--tick", "manual"}));
+    ASSERT_TRUE(program.says("ready"));
+    auto producer = client();
+    for (std::uint64_t batch = 0; batch < 100; ++batch) {
+      Fixes fixes;
+      for (std::uint64_t id = 1; id <= 1000; ++id)
+        fixes.add(id, static_cast<std::int64_t>(batch + 1), 0, 0);
+      ASSERT_EQ(producer.update(fixes.batch()).value().accepted, 1000u);
+    }
+  }
+  const int port = free_port();
+  Program program({"serve", "--commands", "tcp://127.0.0.1:" + std::to_string(port), "--results",
+                   "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--threads", "1", "--journal",
+                   folder, "--tick", "manual"});
+  while (!accepts(port)) std::this_thread::yield();
+  program.send_signal(SIGTERM);
+  EXPECT_EQ(program.exit_status(), 0) << program.said();
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ProgramTest, FlagsWinOverEnvironmentAndThatOverTheFile) {
