@@ -19,6 +19,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                                                        std::uint64_t first_sequence,
                                                        std::int64_t now_us,
                                                        const SessionOwner& owner) {
+  const std::int64_t awake_us = awake_.read(now_us);
   const bool resumes = has(owner.principal, resume_session);
   GivingWay whose;
   if (!resumes && count_of(owner.principal) >= owner.sessions_max)
@@ -29,7 +30,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
   std::optional<Forgotten> replaced;
   if (whose.principal || whose.connection ||
       (!resumes && sessions_.size() >= limits_.sessions_max)) {
-    const auto replace = session_to_replace(now_us, whose);
+    const auto replace = session_to_replace(awake_us, whose);
     if (replace == sessions_.end()) return std::nullopt;
     replaced = {replace->first, replace->second.number};
   }
@@ -47,7 +48,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
   while (id == 0 || sessions_.contains(id)) id = random_();
   add(id, {.connection = connection,
            .principal = owner.principal,
-           .heard_us = now_us,
+           .heard_us = awake_us,
            .last_sequence = first_sequence - 1,
            .is_used = false});
   forget_replaced();
@@ -123,7 +124,7 @@ bool SessionTable::has_unanswered(std::uint64_t session) const {
 }
 
 /// Returns the session that gives way to a new one; sessions_.end(): no session does.
-SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t now_us,
+SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t awake_us,
                                                                   const GivingWay& whose) {
   const auto may_give_way = [&](const Sessions::iterator& session) {
     return (!whose.principal || session->second.principal == *whose.principal) &&
@@ -134,7 +135,7 @@ SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t n
   for (const std::uint64_t id : used_) {
     const auto session = sessions_.find(id);
     if (!may_give_way(session)) continue;
-    if (now_us - session->second.heard_us < limits_.gives_way_us) break;
+    if (awake_us - session->second.heard_us < limits_.gives_way_us) break;
     if (!has_unanswered(id)) return session;
   }
   return sessions_.end();
@@ -155,7 +156,7 @@ bool SessionTable::touch(std::uint64_t connection, std::uint64_t session, std::i
   const auto found = sessions_.find(session);
   if (found == sessions_.end() || found->second.connection != connection) return false;
   Session& touched = found->second;
-  touched.heard_us = now_us;
+  touched.heard_us = awake_.read(now_us);
   used_.splice(used_.end(), list_of(touched), touched.place);
   touched.is_used = true;
   return true;
@@ -191,7 +192,7 @@ void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, 
   if (sessions_.contains(session)) return;
   add(session, {.connection = no_connection,
                 .principal = principal,
-                .heard_us = now_us,
+                .heard_us = awake_.read(now_us),
                 .last_sequence = first_sequence - 1,
                 .is_used = true});
 }
@@ -212,9 +213,10 @@ void SessionTable::forget(std::uint64_t session) {
 }
 
 std::vector<SessionTable::Forgotten> SessionTable::expire(std::int64_t now_us) {
+  const std::int64_t awake_us = awake_.read(now_us);
   std::vector<Forgotten> expired;
   for (const auto& [id, session] : sessions_)
-    if (now_us - session.heard_us > limits_.idle_us) expired.push_back({id, session.number});
+    if (awake_us - session.heard_us > limits_.idle_us) expired.push_back({id, session.number});
   for (const Forgotten& each : expired) forget(sessions_.find(each.session));
   return expired;
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "starling/protocol/wire/messages.hpp"
+#include "starling/stream/state/awake_clock.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
@@ -26,7 +27,9 @@ namespace starling::stream {
 struct SessionLimits {
   std::uint32_t sessions_max = 1024;
   std::uint32_t connection_sessions_max = 64;  ///< the most sessions of one connection
-  std::int64_t idle_us = 600'000'000;  ///< a session ends after a longer time without a request
+  /// A session ends after a longer time without a request. Time in which the server itself stood
+  /// still does not count, here and in gives_way_us.
+  std::int64_t idle_us = 600'000'000;
   /// A session that was silent for this long may give way to a new one. The C++ client waits this
   /// long for a reply (ClientOptions::timeout_ms), so a client that still resends is not silent.
   std::int64_t gives_way_us = 30'000'000;
@@ -200,7 +203,7 @@ class SessionTable {
     std::uint64_t number = 0;
     std::uint64_t connection = 0;
     zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-    std::int64_t heard_us = 0;
+    std::int64_t heard_us = 0;  ///< time of awake_
     std::uint64_t last_sequence = 0;
     SessionTaken taken{};
     std::deque<Sent> sent{};                     ///< SessionState::sent
@@ -230,6 +233,7 @@ class SessionTable {
   Sessions::iterator session_to_replace(std::int64_t now_us, const GivingWay& whose);
 
   SessionLimits limits_;
+  AwakeClock awake_;
   std::function<std::uint64_t()> random_;
   std::function<bool(std::uint64_t)> has_arriving_;
   std::uint64_t last_number_ = 0;

@@ -145,7 +145,7 @@ SnapshotStore::Reservation SnapshotStore::take_bytes(Place& place, std::uint64_t
 void SnapshotStore::pin(const Place& place, std::uint64_t number,
                         std::shared_ptr<const Snapshot> snapshot, std::int64_t now_us,
                         zmtp::PrincipalId principal) {
-  Pinned pinned{place, principal, now_us, std::move(snapshot)};
+  Pinned pinned{place, principal, awake_.read(now_us), std::move(snapshot)};
   pinned.place.bytes = pinned.snapshot->bytes();
   Share& share = shares_.at(place.owner);
   share.bytes += pinned.place.bytes - place.bytes;
@@ -179,7 +179,7 @@ std::shared_ptr<const Snapshot> SnapshotStore::find(std::uint64_t session, std::
                                                     std::int64_t now_us) {
   const auto found = pinned_.find(number);
   if (found == pinned_.end() || found->second.place.session != session) return nullptr;
-  found->second.used_us = now_us;
+  found->second.used_us = awake_.read(now_us);
   return found->second.snapshot;
 }
 
@@ -214,8 +214,9 @@ void SnapshotStore::drop_session(std::uint64_t session) {
 }
 
 void SnapshotStore::expire(std::int64_t now_us) {
+  const std::int64_t awake_us = awake_.read(now_us);
   std::erase_if(pinned_, [&](const auto& entry) {
-    const bool is_idle = now_us - entry.second.used_us > limits_.idle_us;
+    const bool is_idle = awake_us - entry.second.used_us > limits_.idle_us;
     if (is_idle) cancel_pinned(entry.second.place);
     return is_idle;
   });

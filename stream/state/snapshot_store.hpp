@@ -21,6 +21,7 @@
 #include "starling/knn/words/report.hpp"
 #include "starling/knn/words/types.hpp"
 #include "starling/protocol/wire/limits.hpp"
+#include "starling/stream/state/awake_clock.hpp"
 #include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
@@ -125,7 +126,7 @@ class SnapshotStore {
   struct Pinned {
     Place place;
     zmtp::PrincipalId principal{};
-    std::int64_t used_us = 0;
+    std::int64_t used_us = 0;  ///< time of awake_
     std::shared_ptr<const Snapshot> snapshot;
   };
   struct Account {
@@ -146,6 +147,7 @@ class SnapshotStore {
   bool release_oldest_of(const RequestOwner& owner);
 
   SnapshotLimits limits_;
+  AwakeClock awake_;
   std::size_t total_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t next_number_ = 1;

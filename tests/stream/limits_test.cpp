@@ -165,6 +165,14 @@ TEST(SnapshotStore, ASessionsOldestSnapshotMakesRoomForItsNext) {
   EXPECT_EQ(store.count(), 2u);
 }
 
+TEST(SnapshotStore, TheServersOwnStandstillGivesNoSnapshotUp) {
+  SnapshotStore store({.idle_us = 30'000'000});
+  ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);
+  const std::uint64_t number = pin_empty(store, 1, 0);
+  store.expire(3'600'000'000);
+  EXPECT_NE(store.find(1, number, 3'600'000'000), nullptr);
+}
+
 TEST(SnapshotStore, ASnapshotThatNobodyPagesThroughIsGivenUp) {
   SnapshotStore store({.idle_us = 1000});
   ASSERT_TRUE(store.reserve({.session = 1}, 0).granted);

@@ -162,6 +162,30 @@ TEST_F(Sessions, BeingHeardOfPutsIdlenessOff) {
   EXPECT_TRUE(table.expire(1700).empty());
 }
 
+TEST_F(Sessions, TheServersOwnStandstillIsNotTheirSilence) {
+  constexpr std::int64_t second_us = 1'000'000;
+  SessionTable slow(
+      {.sessions_max = 1, .idle_us = 60 * second_us, .gives_way_us = 30 * second_us},
+      [next = std::uint64_t{1}]() mutable { return next++; }, [](std::uint64_t) { return false; });
+  const std::uint64_t id = slow.open(me, 0, 1, 0)->session;
+  std::int64_t now_us = 0;
+  const auto pass = [&](std::int64_t seconds) {
+    std::size_t ended = 0;
+    for (; seconds > 0; --seconds) ended += slow.expire(now_us += second_us).size();
+    return ended;
+  };
+  ASSERT_TRUE(slow.touch(me, id, now_us));
+  EXPECT_EQ(pass(20), 0u);
+  now_us += 3600 * second_us;  // the process is stopped for an hour
+  EXPECT_FALSE(slow.open(other, 0, 1, now_us)) << "the session was silent for 22 s";
+  EXPECT_TRUE(slow.expire(now_us).empty());
+  EXPECT_EQ(pass(7), 0u);
+  EXPECT_FALSE(slow.open(other, 0, 1, now_us));
+  EXPECT_EQ(pass(31), 0u);
+  EXPECT_TRUE(slow.owns(me, id));
+  EXPECT_EQ(pass(1), 1u) << "it was silent for 61 s";
+}
+
 TEST_F(Sessions, ASessionBelongsToTheConnectionThatOpenedOrResumedItLast) {
   apply(1);
   EXPECT_FALSE(table.touch(other, session, 0));
