@@ -22,6 +22,10 @@ Problem bad_value(std::string sentence);
 /// U+10FFFF.
 bool is_utf8(std::string_view text);
 
+/// Returns the first `bytes_max` bytes of a foreign text. Control characters and bytes that are no
+/// UTF-8 become '?', so that the text cannot change a terminal or look like another line.
+std::string readable(std::string_view text, std::size_t bytes_max);
+
 /// Returns a Problem unless `text` has 1 to `limit.value` bytes of UTF-8 without NUL. `what` is the
 /// subject of the Problem's sentence.
 std::optional<Problem> check_text(std::string_view what, std::string_view text,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes replies: see reply_codec.hpp. A client verifies everything that a server sends, just as a
 // server verifies everything that a client sends.
+#include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "starling/knn/base/times.hpp"
 #include "starling/protocol/wire/check.hpp"
 #include "starling/protocol/wire/query_codec.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
@@ -17,14 +20,60 @@ using Refusal = std::optional<Problem>;
 // table.
 constexpr std::size_t tables_max = 65'536;
 
+// The most reasons in a BatchReply: RowReason is one byte.
+constexpr std::size_t reasons_max = 256;
+
+// Longer texts of a server are cut. A sentence and the name of a limit are printed, so they are
+// readable.
+constexpr std::size_t sentence_bytes_max = 2048;
+constexpr std::size_t word_bytes_max = 255;
+
 template <class Table>
 ReachedLimit limit_of(const Table& table) {
-  return {std::string(to_view(table.limit())), table.limit_value()};
+  return {readable(to_view(table.limit()), word_bytes_max), table.limit_value()};
+}
+
+/// Adds up what a client copies. Many tables of a frame may share one text or vector, so the copies
+/// could be many times as long as the frame.
+class CopiedBytes {
+ public:
+  /// Returns true if all copies together are longer than a frame may be.
+  bool exceed(std::size_t more) {
+    bytes_ += more;
+    return bytes_ > server_frame_bytes_max;
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+Refusal check_time(std::int64_t time_us) {
+  if (is_time(time_us)) return std::nullopt;
+  return malformed("A time of the server is beyond +-2^61 microseconds.");
+}
+
+Refusal check_space(const wire::HelloReply& table) {
+  if (table.space() == wire::Space::vector) return std::nullopt;
+  const wire::Vec3 zero;
+  const wire::Vec3& origin = table.origin() == nullptr ? zero : *table.origin();
+  if (table.resolution_m() > 0 && std::isfinite(table.resolution_m()) &&
+      std::isfinite(origin.x()) && std::isfinite(origin.y()) && std::isfinite(origin.z()))
+    return std::nullopt;
+  return malformed("The server's resolution is not a positive number, or its origin no position.");
+}
+
+/// A limit of 0 would let a client wait for ever for its turn.
+Refusal check_limits(const wire::HelloReply& table) {
+  if (table.frame_bytes_max() == 0 || table.rows_max() == 0 || table.credit_rows() == 0 ||
+      table.credit_bytes() == 0 || table.unanswered_max() == 0 || table.k_max() == 0 ||
+      table.questions_max() == 0 || table.text_bytes_max() == 0)
+    return malformed("The server's limits allow no request: one of them is 0.");
+  return std::nullopt;
 }
 
 Refusal read(const wire::Error& table, ErrorReply& reply) {
-  reply = {.problem = {static_cast<ErrorCode>(table.code()), std::string(to_view(table.sentence())),
-                       limit_of(table)},
+  reply = {.problem = {static_cast<ErrorCode>(table.code()),
+                       readable(to_view(table.sentence()), sentence_bytes_max), limit_of(table)},
            .sequence_expected = table.sequence_expected()};
   return std::nullopt;
 }
@@ -38,6 +87,12 @@ Refusal read(const wire::HelloReply& table, HelloReply& reply) {
       (table.dimension() < 1 || table.dimension() > dimension_max))
     return malformed("The dimension of the server's vectors is " +
                      std::to_string(table.dimension()) + ", which is not 1 to 4096.");
+  if (table.session() == 0) return malformed("The server gives the session 0, which is none.");
+  if (auto refusal = check_space(table)) return refusal;
+  if (auto refusal = check_limits(table)) return refusal;
+  if (readable(to_view(table.server()), word_bytes_max) != to_view(table.server()) ||
+      readable(to_view(table.results()), word_bytes_max) != to_view(table.results()))
+    return malformed("The server's name or results endpoint is not one line of at most 255 bytes.");
   reply = {.session = table.session(),
            .resumed = table.resumed(),
            .last_sequence = table.last_sequence(),
@@ -74,10 +129,15 @@ Refusal read(const wire::BatchReply& table, BatchReply& reply) {
   reply.accepted = table.accepted();
   reply.late = table.late();
   reply.rejected = table.rejected();
+  if (table.reasons() != nullptr && table.reasons()->size() > reasons_max)
+    return malformed("A reply has more reasons than a batch can have.");
   if (table.reasons() != nullptr)
     for (const wire::ReasonCount* each : *table.reasons())
       reply.reasons.push_back(
           {static_cast<RowReason>(each->reason()), each->count(), limit_of(*each)});
+  if (table.first_rejected() != nullptr &&
+      table.first_rejected()->size() > rejected_rows_listed_max)
+    return malformed("A reply lists more than 64 rejected rows.");
   if (table.first_rejected() != nullptr)
     for (const wire::RejectedRow* row : *table.first_rejected())
       reply.first_rejected.push_back({row->index(), static_cast<RowReason>(row->reason())});
@@ -108,11 +168,14 @@ Refusal read(const wire::SnapshotPage& table, SnapshotPage& reply) {
                          .tags = table.with_tags()},
                 .runs = runs_of(table),
                 .place = table.place()};
-  return read_lists(table.lists(), reply.lists);
+  if (auto refusal = check_time(table.tau_us())) return refusal;
+  if (auto refusal = read_lists(table.lists(), reply.lists)) return refusal;
+  return check_columns(reply.head.with, reply.lists);
 }
 
 Refusal read(const wire::Neighbors& table, Neighbors& reply) {
   reply.head = {.epoch = table.epoch(), .tick = Tick{table.tick()}, .tau_us = table.tau_us()};
+  if (auto refusal = check_time(table.tau_us())) return refusal;
   if (auto refusal = read_lists(table.lists(), reply.lists)) return refusal;
   reply.unknown = to_span(table.unknown());
   for (std::size_t i = 0; i < reply.unknown.size(); ++i) {
@@ -125,9 +188,14 @@ Refusal read(const wire::Neighbors& table, Neighbors& reply) {
 }
 
 Refusal read(const wire::Stats& table, Stats& reply) {
-  if (table.counters() != nullptr)
-    for (const wire::Counter* counter : *table.counters())
-      reply.counters.push_back({to_view(counter->name()), counter->value()});
+  if (table.counters() == nullptr) return std::nullopt;
+  CopiedBytes copied;
+  for (const wire::Counter* counter : *table.counters()) {
+    const std::string_view name = to_view(counter->name());
+    if (copied.exceed(name.size()))
+      return malformed("The names of a reply's counters are longer than a frame may be.");
+    reply.counters.push_back({name, counter->value()});
+  }
   return std::nullopt;
 }
 
@@ -140,15 +208,18 @@ Refusal read(const wire::TickDone& table, TickDone& reply) {
            .build_ms = table.build_ms(),
            .search_ms = table.search_ms(),
            .diff_ms = table.diff_ms()};
-  return std::nullopt;
+  return check_time(table.tau_us());
 }
 
 Refusal read_names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* table,
                    std::vector<std::string_view>& names) {
   if (table == nullptr) return std::nullopt;
   names.reserve(table->size());
+  CopiedBytes copied;
   for (const flatbuffers::String* each : *table) {
     const std::string_view text = to_view(each);
+    if (copied.exceed(text.size()))
+      return malformed("The names of a reply are longer than a frame may be.");
     if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
       return malformed("A name from the server is not UTF-8 without NUL.");
     names.push_back(text);
@@ -191,14 +262,11 @@ Refusal read(const wire::Queries& table, Queries& reply) {
            .query_count = table.query_count(),
            .queries = {}};
   if (table.queries() == nullptr) return std::nullopt;
-  // Several query tables of a frame may share one vector, but each decoded query gets a copy. The
-  // check below limits the memory of all copies.
-  std::size_t components = 0;
+  CopiedBytes copied;
   for (const wire::Query* each : *table.queries()) {
     if (each->anchor() > wire::AnchorKind::MAX || each->regress() > wire::RegressionWeights::MAX)
       return malformed("A query's anchor or regress is not one of protocol version 1.");
-    components += to_span(each->vector()).size();
-    if (components > server_frame_bytes_max / sizeof(float))
+    if (copied.exceed(to_span(each->vector()).size_bytes()))
       return malformed("The vectors of a page of queries are longer than a frame may be.");
     reply.queries.push_back(query_of(*each));
   }
@@ -226,6 +294,9 @@ Refusal read(const wire::Objects& table, Objects& reply) {
   if (reply.times_us.size() != rows || reply.tags.size() != rows ||
       !fits(reply.positions.size(), 3 * rows) || !fits(reply.names.size(), rows))
     return malformed("The arrays of a page of objects do not have one element for each id.");
+  if (!std::ranges::all_of(reply.times_us, is_time)) return check_time(time_us_limit + 1);
+  if (!std::ranges::all_of(reply.positions, [](double number) { return std::isfinite(number); }))
+    return malformed("A position of an object is not a number.");
   return std::nullopt;
 }
 

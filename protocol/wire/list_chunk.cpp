@@ -3,6 +3,7 @@
 #include "starling/protocol/wire/list_chunk.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "starling/protocol/wire/wire.hpp"
@@ -68,6 +69,33 @@ std::optional<Problem> check_lengths(const ListChunk& lists) {
   };
   if (!std::ranges::all_of(lists.events, is_event))
     return malformed("A chunk holds an event that is neither updated nor removed.");
+  return std::nullopt;
+}
+
+/// Distances must be numbers, the nearest first. The loop has no branch, so that it costs little
+/// beside the copy of the list.
+bool are_ranked(std::span<const double> distances_m) {
+  bool are = distances_m.empty() || !std::isnan(distances_m.front());
+  for (std::size_t rank = 1; rank < distances_m.size(); ++rank)
+    are &= distances_m[rank - 1] <= distances_m[rank];
+  return are;
+}
+
+std::optional<Problem> check_neighbors(const ListChunk& lists) {
+  for (std::size_t list = 0; list < lists.list_count(); ++list) {
+    const std::size_t count = lists.neighbor_count(list);
+    if (count > vector_k_max)
+      return malformed("A list has " + std::to_string(count) + " neighbours; at most " +
+                       std::to_string(vector_k_max) + " are possible.");
+    if (!lists.distances_m.empty() &&
+        !are_ranked(lists.distances_m.subspan(lists.offsets[list], count)))
+      return malformed("The distances of a list are not numbers in ascending order.");
+    const auto ids = lists.object_ids.subspan(lists.offsets[list], count);
+    if (std::ranges::adjacent_find(ids) != ids.end())
+      return malformed("A list has an object twice.");
+  }
+  if (!std::ranges::all_of(lists.positions, [](double number) { return std::isfinite(number); }))
+    return malformed("A position of a neighbour is not a number.");
   return std::nullopt;
 }
 
@@ -195,7 +223,17 @@ std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists
            .tags = to_span(table->tags()),
            .votes = to_span(table->votes()),
            .means = to_span(table->means())};
-  return check_lengths(lists);
+  if (auto refusal = check_lengths(lists)) return refusal;
+  return check_neighbors(lists);
+}
+
+std::optional<Problem> check_columns(const ReportWith& with, const ListChunk& lists) {
+  const std::size_t neighbors = lists.object_ids.size();
+  if (lists.distances_m.size() == (with.distance ? neighbors : 0) &&
+      lists.positions.size() == (with.position ? 3 * neighbors : 0) &&
+      lists.tags.size() == (with.tags ? neighbors : 0))
+    return std::nullopt;
+  return malformed("A chunk does not carry the columns that its header says.");
 }
 
 }  // namespace starling::protocol

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "starling/knn/base/times.hpp"
 #include "starling/protocol/wire/limits.hpp"
 #include "starling/protocol/wire/wire.hpp"
 
@@ -49,6 +50,9 @@ std::optional<Problem> read_header(const AlignedBytes& frame, TickHeader& header
                        "; this client speaks version " + std::to_string(protocol_version) + "."};
   if (table->space() > wire::Space::MAX || table->on() > wire::ReportOn::MAX)
     return malformed("The tick's space or on is not one of protocol version 1.");
+  if (!is_time(table->tau_us()) ||
+      (table->newest_time_us() != TickHeader::no_time && !is_time(table->newest_time_us())))
+    return malformed("A time of the tick is beyond +-2^61 microseconds.");
   header = {.epoch = table->epoch(),
             .tick = Tick{table->tick()},
             .tau_us = table->tau_us(),
@@ -70,15 +74,6 @@ std::optional<Problem> read_header(const AlignedBytes& frame, TickHeader& header
   return std::nullopt;
 }
 
-std::optional<Problem> check_columns(const TickHeader& header, const ListChunk& lists) {
-  const std::size_t neighbors = lists.object_ids.size();
-  if (lists.distances_m.size() == (header.with.distance ? neighbors : 0) &&
-      lists.positions.size() == (header.with.position ? 3 * neighbors : 0) &&
-      lists.tags.size() == (header.with.tags ? neighbors : 0))
-    return std::nullopt;
-  return malformed("A chunk does not carry the columns that its header says.");
-}
-
 std::optional<Problem> read_chunks(std::span<const AlignedBytes> frames, DecodedTick& message) {
   std::uint64_t lists = 0;
   std::uint64_t removals = 0;
@@ -89,7 +84,7 @@ std::optional<Problem> read_chunks(std::span<const AlignedBytes> frames, Decoded
           "A chunk is not a FlatBuffer of the table ListChunk with the file identifier STLC.");
     ListChunk& chunk = message.chunks.emplace_back();
     if (auto problem = read_lists(table, chunk)) return problem;
-    if (auto problem = check_columns(message.header, chunk)) return problem;
+    if (auto problem = check_columns(message.header.with, chunk)) return problem;
     const auto removed = static_cast<std::uint64_t>(
         std::ranges::count_if(chunk.events, [](std::uint8_t event) { return event != 0; }));
     removals += removed;

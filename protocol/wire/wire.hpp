@@ -124,4 +124,7 @@ flatbuffers::Offset<wire::ListChunk> add_lists(flatbuffers::FlatBufferBuilder& b
 /// its arrays do not fit together, or if an array holds a wrong value.
 std::optional<Problem> read_lists(const wire::ListChunk* table, ListChunk& lists);
 
+/// Returns a Problem unless the lists have exactly the columns of `with`.
+std::optional<Problem> check_columns(const ReportWith& with, const ListChunk& lists);
+
 }  // namespace starling::protocol

@@ -117,7 +117,7 @@ TEST(ReplyCodec, AHelloReplyCarriesDimensionAndMetric) {
   space.space = Space::vector;
   space.dimension = 4096;
   space.metric = Metric::inner_product;
-  const Decoded decoded(encode_hello_reply(head, {.space = space, .limits = limits}));
+  const Decoded decoded(encode_hello_reply(head, {.session = 1, .space = space, .limits = limits}));
   EXPECT_EQ(decoded.as<HelloReply>().space, space);
   EXPECT_EQ(decoded.as<HelloReply>().limits, limits);
 }

@@ -111,7 +111,9 @@ TEST(TickMessage, ChunksStayWithin16MiBAndHoldWholeListsInOrder) {
 
 TEST(TickMessage, PartsInAnyOrderMakeTheSameMessage) {
   const Lattice lattice{SpaceOptions{}};
-  const std::vector<Neighbor> neighbors(10);
+  std::vector<Neighbor> neighbors(10);
+  for (std::size_t rank = 0; rank < neighbors.size(); ++rank)
+    neighbors[rank].object = ObjectId{rank};
   std::vector<QueryReport> reports(20'000);
   for (std::size_t list = 0; list < reports.size(); ++list) {
     reports[list].query = QueryId{list};
