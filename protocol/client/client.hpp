@@ -46,7 +46,8 @@ struct ClientOptions {
 };
 
 /// Thrown if no reply comes within timeout_ms, or no reply to the first hello within
-/// connect_timeout_ms. Thrown after refused_timeout_ms if nothing listens at the endpoint.
+/// connect_timeout_ms. Thrown earlier if the server sends a message that never ends. Thrown after
+/// refused_timeout_ms if nothing listens at the endpoint.
 class TimeoutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -207,7 +208,8 @@ class Client {
   Result<Done> finish_report();
 
   using PageHandler = std::function<void(const SnapshotPage&)>;
-  /// Fetches one page and passes it to `handler`. The page points into the reply's frame and is
+  /// Fetches one page and passes it to `handler`, unless it is of another stream, or its next page
+  /// is not after it. The page points into the reply's frame and is
   /// valid only while the handler runs. Returns the page's next_page.
   Result<std::uint64_t> get_snapshot_page(const GetSnapshot& request, const PageHandler& handler);
   /// Fetches all pages of a snapshot, one after another, and passes each page to `handler`.
@@ -217,6 +219,9 @@ class Client {
   Result<std::uint64_t> get_objects_page(const GetObjects& request, ObjectAnswers& answers);
 
  private:
+  Result<std::uint64_t> add_objects(const GetObjects& request, const Objects& page,
+                                    ObjectAnswers& answers);
+
   class Connection;
   std::unique_ptr<Connection> connection_;
 };

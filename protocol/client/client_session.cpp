@@ -23,6 +23,26 @@ Problem too_long(std::size_t bytes, const ReachedLimit& bytes_max, const Request
   return {ErrorCode::frame_too_large, std::move(sentence) + ".", bytes_max};
 }
 
+/// Lowers limits that are of no use to a client. A FlatBuffer has less than 2 GiB, and the client
+/// keeps each unanswered frame.
+Limits lowered(Limits limits) {
+  constexpr std::uint64_t bytes_ceiling = std::uint64_t{1} << 30;
+  constexpr std::uint64_t rows_ceiling = std::uint64_t{1} << 28;
+  constexpr std::uint32_t count_ceiling = 65'536;
+  limits.frame_bytes_max = std::min<std::size_t>(limits.frame_bytes_max, bytes_ceiling);
+  limits.credit_bytes = std::min(limits.credit_bytes, bytes_ceiling);
+  limits.rows_max =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(limits.rows_max, rows_ceiling));
+  limits.credit_rows = std::min(limits.credit_rows, rows_ceiling);
+  limits.unanswered_max = std::min(limits.unanswered_max, count_ceiling);
+  limits.k_max = std::min(limits.k_max, vector_k_max);
+  limits.questions_max = std::min(limits.questions_max, count_ceiling);
+  limits.text_bytes_max = std::min(limits.text_bytes_max, count_ceiling);
+  limits.names_asked_max = std::min(limits.names_asked_max, count_ceiling);
+  limits.page_rows_max = std::min(limits.page_rows_max, count_ceiling);
+  return limits;
+}
+
 }  // namespace
 
 Frame ClientSession::hello() const {
@@ -44,6 +64,7 @@ std::optional<ClientSession::PutBack> ClientSession::on_hello(const HelloReply& 
   server_name_ = reply.server;
   server_ = reply;
   server_->server = server_name_;
+  server_->limits = lowered(reply.limits);
   for (Outgoing& outgoing : unanswered_) set_session(outgoing.frame, reply.session);
   return put_back;
 }
@@ -76,7 +97,7 @@ ClientSession::PutBack ClientSession::begin_again(const HelloReply& reply) {
     put_back.request_ids.push_back(each.request_id);
     return true;
   });
-  next_sequence_ = reply.next_sequence;
+  next_sequence_ = std::max<std::uint64_t>(reply.next_sequence, 1);
   acknowledged_run_ = acknowledged_place_ = acknowledged_sequence_ = 0;
   return put_back;
 }
@@ -103,6 +124,7 @@ std::variant<Outgoing, Problem> ClientSession::prepare(const RequestBody& body) 
   if (outgoing.frame.size() > bytes_max.value)
     return too_long(outgoing.frame.size(), bytes_max, body);
   if (is_batch(body)) {
+    outgoing.is_batch = true;
     outgoing.credit_rows = credit_rows(body);
     outgoing.credit_bytes = outgoing.frame.size();
   }
@@ -128,6 +150,21 @@ const Outgoing& ClientSession::admit(Outgoing outgoing) {
   credit_bytes_held_ += outgoing.credit_bytes;
   set_session(outgoing.frame, server_->session);
   return unanswered_.emplace_back(std::move(outgoing));
+}
+
+std::optional<std::string> ClientSession::misfit(const Outgoing& asked, const ReplyBody& body) {
+  if (!asked.is_batch || std::holds_alternative<ErrorReply>(body)) return std::nullopt;
+  const auto* reply = std::get_if<BatchReply>(&body);
+  if (reply == nullptr) return "answered a batch with a reply of another type";
+  const std::uint64_t rows = asked.credit_rows;
+  const bool is_sum = reply->accepted <= rows && reply->late <= rows - reply->accepted &&
+                      reply->rejected == rows - reply->accepted - reply->late;
+  const bool has_reasons = std::ranges::all_of(
+      reply->reasons, [&](const ReasonCount& each) { return each.count <= reply->rejected; });
+  const bool has_rows = std::ranges::all_of(
+      reply->first_rejected, [&](const RejectedRow& row) { return row.index < rows; });
+  if (is_sum && has_reasons && has_rows) return std::nullopt;
+  return "answered a batch of " + std::to_string(rows) + " rows with counts of other rows";
 }
 
 ClientSession::Verdict ClientSession::on_reply(const ReplyHead& head, ErrorCode refusal) {

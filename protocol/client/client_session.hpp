@@ -24,6 +24,7 @@ struct Outgoing {
   /// The rows and bytes of credit that the request uses until its reply comes.
   std::uint64_t credit_rows = 0;
   std::uint64_t credit_bytes = 0;
+  bool is_batch = false;
   Frame frame{};
 };
 
@@ -46,7 +47,8 @@ class ClientSession {
   };
   std::optional<PutBack> on_hello(const HelloReply& reply);
 
-  /// The server's terms; call only after the first on_hello.
+  /// The server's terms; call only after the first on_hello. Limits above the client's own ceilings
+  /// are lowered to them, so that no server makes the client keep more than 1 GiB for a resend.
   const HelloReply& server() const { return *server_; }
 
   /// Numbers and encodes a request. Returns a Problem if the request has more rows or bytes than
@@ -65,12 +67,22 @@ class ClientSession {
     try_again,    ///< send this request again, later
     start_again,  ///< reconnect, say hello, send all unanswered requests again
   };
+  /// Returns what is wrong with a reply to `asked`, as the end of a sentence about the server.
+  /// Returns std::nullopt if the reply fits, or if its type alone could be wrong and the request is
+  /// not a batch: the caller of the request checks that type.
+  static std::optional<std::string> misfit(const Outgoing& asked, const ReplyBody& body);
+
   /// `refusal` is the reply's error code, or ErrorCode::none.
   Verdict on_reply(const ReplyHead& head, ErrorCode refusal);
 
   /// Forgets a request for which the caller no longer waits. A sequenced request is not forgotten,
   /// because the server allows no gap in the sequence numbers.
   void abandon(std::uint64_t request_id);
+
+  /// Returns true if a request has had this id. A reply to it may come late, or twice.
+  bool has_asked(std::uint64_t request_id) const {
+    return request_id != 0 && request_id < next_request_id_;
+  }
 
   const std::deque<Outgoing>& unanswered() const { return unanswered_; }
   const Outgoing* find(std::uint64_t request_id) const;

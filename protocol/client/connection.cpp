@@ -29,8 +29,15 @@ constexpr std::chrono::milliseconds end_wait_max{200};
 // attempts. A server that starts or stops closes fewer connections in a row.
 constexpr int cuts_max = 40;
 
+constexpr std::string_view other_server_advice =
+    "It is faulty, or no Starling server of this client's version; connect to another.";
+
 constexpr std::string_view start_advice =
     "Start a server with `starling serve`, or give the commands endpoint of a running one.";
+
+// The most replies that libzmq keeps for a client that does not read. Further ones wait at the
+// server. A reply is at most server_frame_bytes_max long.
+constexpr int replies_kept_max = 64;
 
 // After the timeout, this number of closed connections is enough to name the key as the probable
 // cause.
@@ -68,18 +75,20 @@ void Client::Connection::end_session() {
   const std::uint64_t request_id = outgoing->request_id;
   send(session_.admit(std::move(*outgoing)).frame);
   const auto until = Clock::now() + end_wait_max;
-  while (const auto reply = receive(until))
-    if (reply->decoded.head.request_id == request_id) return;
+  while (Clock::now() < until) {
+    const auto reply = receive(until);
+    if (!reply || reply->decoded.head.request_id == request_id) return;
+  }
 }
 
 void Client::Connection::open_socket() {
   watch_.stop();
   socket_ = zmq::socket_t(context_, zmq::socket_type::dealer);
   socket_.set(zmq::sockopt::linger, 0);
-  // The session limits the number of unanswered requests, and thereby the length of both queues. A
+  // The session limits the number of unanswered requests, and thereby the length of the queue. A
   // high-water mark of 0 means that ZeroMQ sets no limit, so that sends never block.
   socket_.set(zmq::sockopt::sndhwm, 0);
-  socket_.set(zmq::sockopt::rcvhwm, 0);
+  socket_.set(zmq::sockopt::rcvhwm, replies_kept_max);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
   socket_.set(zmq::sockopt::reconnect_ivl, 20);
   socket_.set(zmq::sockopt::reconnect_ivl_max, 500);
@@ -129,12 +138,20 @@ void Client::Connection::check_first_connection(HandshakeWatch::Seen why) {
                        ", or its host name is unknown. " + std::string(start_advice));
 }
 
+/// Closes the socket, which frees what has come of the message.
+void Client::Connection::refuse_endless_message() {
+  open_socket();
+  is_refused_ = true;  // The next call says hello first.
+  throw TimeoutError(bad_reply("sends a message that never ends").sentence);
+}
+
 bool Client::Connection::wait_for_message(Clock::time_point until) {
   using Seen = HandshakeWatch::Seen;
   while (true) {
     const Seen seen = watch_.wait(socket_, until);
     if (seen == Seen::message) return true;
     if (seen == Seen::nothing) return false;
+    if (seen == Seen::endless) refuse_endless_message();
     is_refused_ = seen == Seen::key_refused || seen == Seen::other_mechanism;
     if (is_refused_) refuse_key(seen);
     // Once a connection has worked, the key is right, and the server may be starting again.
@@ -163,6 +180,10 @@ std::optional<ReceivedReply> Client::Connection::receive(Clock::time_point until
   if (!receive_now(socket_, *reply.message)) return std::nullopt;
   reply.frame = to_aligned(*reply.message);
   reply.decoded = decode_reply(reply.frame);
+  if (reply.decoded.problem && reply.decoded.problem->code == ErrorCode::malformed) {
+    reply.damage = std::move(reply.decoded.problem->sentence);
+    reply.decoded.problem = bad_reply("sent a reply that is damaged: " + reply.damage);
+  }
   return reply;
 }
 
@@ -177,16 +198,21 @@ void Client::Connection::say_hello(Clock::time_point deadline) {
     }
     if (const auto* terms = std::get_if<HelloReply>(&reply->decoded.body)) {
       if (auto put_back = session_.on_hello(*terms)) fail_forgotten(*std::move(put_back));
-      watch_.stop();
+      watch_.ignore_failures();
       cut_count_ = 0;
       return;
     }
     const Problem* problem = reply->problem();
-    if (problem == nullptr) continue;
+    if (problem == nullptr) {
+      note_stray(*reply);
+      check_deadline(deadline);
+      continue;
+    }
     if (reply->decoded.problem && !is_connected_)
       throw EndpointError(options_.commands +
-                          " does not answer as a server's commands endpoint of this version. Give "
-                          "the commands endpoint, such as tcp://127.0.0.1:7411.");
+                          " does not answer as a server's commands endpoint of this version" +
+                          (reply->damage.empty() ? ". " : ": " + reply->damage + " ") +
+                          "Give the commands endpoint, such as tcp://127.0.0.1:7411.");
     if (consumes_sequence(problem->code)) throw RefusedError(*problem);
     last_obstacle_ = problem->sentence;
     back_off(deadline);
@@ -229,6 +255,12 @@ void Client::Connection::check_deadline(Clock::time_point deadline) const {
     refuse_key(HandshakeWatch::Seen::cut);
   std::string sentence = "The server at " + options_.commands + " did not answer within " +
                          std::to_string(wait_ms()) + " ms";
+  if (stray_count_ > 0)
+    throw TimeoutError(
+        sentence + ", but sent " + std::to_string(stray_count_) +
+        " replies that answer no request" +
+        (last_stray_.empty() ? ". " : ", the last one damaged: " + last_stray_ + " ") +
+        std::string(other_server_advice));
   if (!last_obstacle_.empty())
     throw TimeoutError(sentence + "; its last refusal: " + last_obstacle_);
   sentence += ".";
@@ -246,6 +278,25 @@ void Client::Connection::back_off(Clock::time_point deadline) {
   std::this_thread::sleep_for(std::chrono::milliseconds(back_off_ms_));
 }
 
+Problem Client::Connection::bad_reply(const std::string& what) const {
+  const bool is_sentence = what.ends_with('.');
+  return {ErrorCode::malformed, "The server at " + options_.commands + " " + what +
+                                    (is_sentence ? " " : ". ") + std::string(other_server_advice)};
+}
+
+Result<std::uint64_t> Client::Connection::page_after(std::uint64_t page,
+                                                     std::uint64_t next_page) const {
+  if (next_page == 0 || next_page > page) return next_page;
+  return bad_reply("sent pages in a circle: after page " + std::to_string(page) +
+                   " it named page " + std::to_string(next_page));
+}
+
+void Client::Connection::note_stray(const ReceivedReply& reply) {
+  if (session_.has_asked(reply.decoded.head.request_id)) return;
+  ++stray_count_;
+  last_stray_ = reply.damage;
+}
+
 ReceivedReply Client::Connection::next_answer() {
   const auto give_up = deadline();
   while (true) {
@@ -261,13 +312,20 @@ ReceivedReply Client::Connection::next_answer() {
       start_again(give_up);
       continue;
     }
+    const Outgoing* const asked = session_.find(reply->decoded.head.request_id);
+    if (asked != nullptr && !reply->decoded.problem)
+      if (const auto misfit = ClientSession::misfit(*asked, reply->decoded.body))
+        reply->decoded.problem = bad_reply(*misfit);
     const Problem* problem = reply->problem();
     const auto refusal = problem == nullptr ? ErrorCode::none : problem->code;
     switch (session_.on_reply(reply->decoded.head, refusal)) {
       case ClientSession::Verdict::answered:
         back_off_ms_ = 0;
+        stray_count_ = 0;
         return std::move(*reply);
       case ClientSession::Verdict::unexpected:
+        note_stray(*reply);
+        check_deadline(give_up);
         break;
       case ClientSession::Verdict::try_again:
         last_obstacle_ = problem->sentence;

@@ -28,6 +28,7 @@ struct ReceivedReply {
   std::unique_ptr<zmq::message_t> message{};
   AlignedBytes frame{};
   DecodedReply decoded{};
+  std::string damage{};  ///< what is wrong with a malformed reply; empty: nothing
 
   /// Returns the refusal in the reply, or what is wrong with a malformed reply; nullptr if there is
   /// neither.
@@ -58,8 +59,26 @@ class Client::Connection {
   /// totals_.
   Result<ReceivedReply> call(const RequestBody& body);
 
+  /// Returns a Problem that says what the server did wrong, and what to do. `what` is the end of a
+  /// sentence about the server, for example "sent a page twice".
+  Problem bad_reply(const std::string& what) const;
+  /// Returns the reply's body. Returns a Problem if `reply` is a Problem or if the body does not
+  /// have the type Body. The body points into the reply's frame.
+  template <class Body>
+  Result<Body> body_of(const Result<ReceivedReply>& reply) const {
+    if (!reply) return reply.problem();
+    if (const auto* body = std::get_if<Body>(&reply->decoded.body)) return *body;
+    return bad_reply("answered with a reply of another type than the request asks for");
+  }
+  /// Returns the page after `page`. Refuses a number that does not rise, because a server could
+  /// otherwise send pages without end.
+  Result<std::uint64_t> page_after(std::uint64_t page, std::uint64_t next_page) const;
+
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// A reply is one frame. A part of the next reply may have come, too.
+  static constexpr std::uint64_t message_bytes_max = 2 * server_frame_bytes_max;
 
   void open_socket();
   void say_hello(Clock::time_point deadline);
@@ -69,13 +88,17 @@ class Client::Connection {
   void start_again(Clock::time_point deadline);
   void end_session();
   void send(const Frame& frame);
+  /// Returns std::nullopt if no message comes in time. A message that has come is returned even if
+  /// `until` has passed, so a loop that waits for one reply among others must check the deadline.
   std::optional<ReceivedReply> receive(Clock::time_point until);
   /// Returns false if no message comes in time. Throws KeyError, EndpointError or TimeoutError if
   /// the connection has failed for good.
   bool wait_for_message(Clock::time_point until);
   [[noreturn]] void refuse_key(HandshakeWatch::Seen why) const;
+  [[noreturn]] void refuse_endless_message();
   /// Throws if the first connection to the server has failed for good.
   void check_first_connection(HandshakeWatch::Seen why);
+  void note_stray(const ReceivedReply& reply);
   /// Waits for the next answer to an unanswered request; reconnects and resends where needed.
   ReceivedReply next_answer();
   /// Keeps the reply to the request that begin() sent, and counts the reply to a batch.
@@ -99,8 +122,9 @@ class Client::Connection {
   ClientSession session_;
   bool is_connected_ = false;  ///< the server has answered a hello
   zmq::socket_t socket_;
-  HandshakeWatch watch_;  ///< reports failed handshakes until a hello is answered
-  int cut_count_ = 0;     ///< connections that ended during a handshake since the last HelloReply
+  /// Reports failed handshakes until a hello is answered, and messages that never end.
+  HandshakeWatch watch_{message_bytes_max};
+  int cut_count_ = 0;  ///< connections that ended during a handshake since the last HelloReply
   std::optional<Clock::time_point> unreachable_since_{};
   bool is_refused_ = false;  ///< libzmq has given up: only a new socket connects again
   BatchTotals totals_;
@@ -111,7 +135,9 @@ class Client::Connection {
   std::uint64_t put_backs_ = 0;
   bool must_tell_put_back_ = false;  ///< the next request that changes something must be refused
   std::int64_t back_off_ms_ = 0;
-  std::string last_obstacle_;  ///< the last refusal, for the text of a TimeoutError
+  std::string last_obstacle_;      ///< the last refusal, for the text of a TimeoutError
+  std::uint64_t stray_count_ = 0;  ///< replies that answered no request since the last one that did
+  std::string last_stray_;         ///< what was wrong with the last of them, if it was malformed
 };
 
 }  // namespace starling::protocol

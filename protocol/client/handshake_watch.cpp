@@ -8,6 +8,12 @@
 #include <string>
 #include <utility>
 
+#ifdef __linux__
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#endif
+
 #include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
@@ -17,6 +23,36 @@ constexpr int watched_events =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED |
     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+// How long a wait lasts until the bytes of a message that has not come are counted. More than this
+// time of a fast network's bytes may come beyond the limit.
+constexpr std::chrono::milliseconds count_interval{50};
+
+/// Returns the number that the kernel gives a connection. A descriptor may be another connection by
+/// now. Returns 0 if the descriptor is no socket or the system has no such numbers.
+std::uint64_t cookie_of(int descriptor) {
+  std::uint64_t cookie = 0;
+#ifdef __linux__
+  socklen_t length = sizeof(cookie);
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) return 0;
+#else
+  static_cast<void>(descriptor);
+#endif
+  return cookie;
+}
+
+/// Returns how many bytes have come on a TCP connection; 0: not known.
+std::uint64_t received_bytes(int descriptor) {
+#ifdef __linux__
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return 0;
+  return info.tcpi_bytes_received;
+#else
+  static_cast<void>(descriptor);
+  return 0;
+#endif
+}
 
 struct Event {
   std::uint16_t kind = 0;
@@ -42,10 +78,15 @@ void HandshakeWatch::start(zmq::context_t& context, zmq::socket_t& socket) {
   const std::string address = "inproc://starling-handshake-" + std::to_string(++count);
   events_ = zmq::socket_t(context, zmq::socket_type::pair);
   events_.set(zmq::sockopt::linger, 0);
+  // libzmq sends its reports with blocking sends. Without a limit they never block, even if nothing
+  // receives them.
+  events_.set(zmq::sockopt::rcvhwm, 0);
   if (::zmq_socket_monitor(socket.handle(), address.c_str(), watched_events) != 0)
     throw zmq::error_t();
   watched_ = socket.handle();
   is_lost_ = is_shaking_ = false;
+  cookie_ = 0;
+  bytes_before_.reset();
   events_.connect(address);
 }
 
@@ -65,14 +106,29 @@ HandshakeWatch::Seen HandshakeWatch::wait(zmq::socket_t& socket,
     uninterrupted([&] {
       using std::chrono::milliseconds;
       const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
-      return zmq::poll(items, 2, std::max(left, milliseconds(0)));
+      return zmq::poll(items, 2, std::clamp(left, milliseconds(0), count_interval));
     });
-    if (items[0].revents != 0) return Seen::message;
-    if (items[1].revents == 0) return Seen::nothing;
-    const Seen failure = next_failure();
-    if (failure != Seen::nothing) return failure;
+    if (items[0].revents != 0) {
+      bytes_before_.reset();
+      return Seen::message;
+    }
+    if (items[1].revents != 0) {
+      const Seen failure = next_failure();
+      if (failure != Seen::nothing && !ignores_failures_) return failure;
+    } else if (is_endless()) {
+      return Seen::endless;
+    }
     if (std::chrono::steady_clock::now() >= until) return Seen::nothing;
   }
+}
+
+/// Counts from the first call after a message on, so that a wait that ends with a message counts
+/// nothing.
+bool HandshakeWatch::is_endless() {
+  if (cookie_ == 0 || cookie_of(connection_) != cookie_) return false;
+  const std::uint64_t bytes = received_bytes(connection_);
+  if (!bytes_before_) bytes_before_ = bytes;
+  return bytes > *bytes_before_ && bytes - *bytes_before_ > message_bytes_max_;
 }
 
 HandshakeWatch::Seen HandshakeWatch::next_failure() {
@@ -80,6 +136,11 @@ HandshakeWatch::Seen HandshakeWatch::next_failure() {
   if (!receive_event(events_, event)) return Seen::nothing;
   const bool was_shaking = std::exchange(is_shaking_, event.kind == ZMQ_EVENT_CONNECTED);
   switch (event.kind) {
+    case ZMQ_EVENT_CONNECTED:
+      connection_ = static_cast<int>(event.value);
+      cookie_ = cookie_of(connection_);
+      bytes_before_.reset();
+      return Seen::nothing;
     case ZMQ_EVENT_CONNECT_RETRIED:
       return std::exchange(is_lost_, false) ? Seen::nothing : Seen::unreachable;
     case ZMQ_EVENT_DISCONNECTED:

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads from libzmq's monitor why a socket does not reach its server. libzmq reports the reason
-// nowhere else, and without it a caller could only wait for its timeout. Private to connection.cpp.
+// nowhere else, and without it a caller could only wait for its timeout. Also notices a message
+// that never ends: libzmq keeps the frames of a message until the last one has come, and has no
+// limit for them. Private to connection.cpp and subscriber.cpp.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include <zmq.hpp>
 
@@ -20,9 +23,12 @@ class HandshakeWatch {
     cut,              ///< the connection ended within the handshake; libzmq connects again
     unreachable,      ///< the connection was refused, or the name is unknown; libzmq tries again
     other_socket,     ///< a socket of another type listens there; libzmq does not try again
+    endless,  ///< more bytes have come than a message may have, and no message; close the socket
   };
 
-  HandshakeWatch() = default;
+  /// `message_bytes_max`: the most bytes that may come while no message comes.
+  explicit HandshakeWatch(std::uint64_t message_bytes_max)
+      : message_bytes_max_(message_bytes_max) {}
   /// Calls stop(). The watched socket must still be open.
   ~HandshakeWatch() { stop(); }
   HandshakeWatch(const HandshakeWatch&) = delete;
@@ -30,21 +36,27 @@ class HandshakeWatch {
 
   /// Call before the socket connects. The context must outlive the watch.
   void start(zmq::context_t& context, zmq::socket_t& socket);
-  /// Ends the monitoring. Call it before the watched socket closes: libzmq reports a failed
-  /// handshake with a blocking send, and if the report is never received, that send never returns.
-  /// wait() may still be called.
+  /// Ends the monitoring. Call it before the watched socket closes. wait() may still be called.
   void stop();
+  /// From now on, wait() reports no failure to connect.
+  void ignore_failures() { ignores_failures_ = true; }
 
-  /// Waits for a message or for the next failure to connect.
+  /// Waits for a message, for the next failure to connect, or for a message that never ends.
   Seen wait(zmq::socket_t& socket, std::chrono::steady_clock::time_point until);
 
  private:
   Seen next_failure();
+  bool is_endless();
 
   void* watched_ = nullptr;  ///< the socket; valid while events_ is open
   zmq::socket_t events_;
   bool is_lost_ = false;     ///< the last connection has ended, and libzmq has not tried again yet
   bool is_shaking_ = false;  ///< connected, and the handshake has neither failed nor succeeded
+  bool ignores_failures_ = false;
+  std::uint64_t message_bytes_max_;
+  int connection_ = -1;       ///< the descriptor of the last connection; libzmq owns it
+  std::uint64_t cookie_ = 0;  ///< what the kernel calls that connection; 0: not known
+  std::optional<std::uint64_t> bytes_before_{};  ///< received when the wait for a message began
 };
 
 }  // namespace starling::protocol

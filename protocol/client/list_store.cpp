@@ -11,6 +11,9 @@
 namespace starling::protocol {
 namespace {
 
+// An entry of a ListStore, and what the map and the allocator add.
+constexpr std::size_t held_list_bytes = sizeof(ListStore::value_type) + 4 * sizeof(void*);
+
 void check_list(const char* function, const ListChunk& chunk, std::size_t list) {
   check_usage(list < chunk.list_count(), function, ": the chunk has ", chunk.list_count(),
               " lists, so there is no list ", list);
@@ -55,6 +58,23 @@ HeldList list_of(const ListChunk& chunk, std::size_t list) {
     if (!chunk.tags.empty()) held.states[rank].tags = chunk.tags[at];
   }
   return held;
+}
+
+std::size_t bytes_of(const HeldList& list) {
+  return held_list_bytes + list.neighbors.size() * sizeof(HeldNeighbor) +
+         list.states.size() * sizeof(HeldState);
+}
+
+std::size_t bytes_of(const ListChunk& chunk) {
+  const bool has_states = !chunk.positions.empty() || !chunk.tags.empty();
+  return chunk.list_count() * held_list_bytes +
+         chunk.object_ids.size() * (sizeof(HeldNeighbor) + (has_states ? sizeof(HeldState) : 0));
+}
+
+std::size_t bytes_of(const ListStore& lists) {
+  std::size_t bytes = 0;
+  for (const auto& [key, list] : lists) bytes += bytes_of(list);
+  return bytes;
 }
 
 void remove_lists(ListStore& lists, std::span<const ListKey> keys) {

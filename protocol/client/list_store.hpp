@@ -58,6 +58,13 @@ using ListStore = std::unordered_map<ListKey, HeldList, ListKeyHash>;
 ListKey key_of(const ListChunk& chunk, std::size_t list);
 HeldList list_of(const ListChunk& chunk, std::size_t list);
 
+/// Returns about how much memory the lists take. Takes time linear in the number of lists.
+std::size_t bytes_of(const ListStore& lists);
+/// Returns about how much memory a list takes in a ListStore.
+std::size_t bytes_of(const HeldList& list);
+/// Returns about how much memory the chunk's lists would take in an empty ListStore.
+std::size_t bytes_of(const ListChunk& chunk);
+
 /// Erases the lists of `keys`. A key without a subject erases all lists of the key's query.
 void remove_lists(ListStore& lists, std::span<const ListKey> keys);
 

@@ -4,10 +4,12 @@
 #include "starling/protocol/client/restoring_client.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,9 @@
 
 namespace starling::protocol {
 namespace {
+
+// Longest pause between two attempts to put everything again, if the server restarts meanwhile.
+constexpr std::chrono::milliseconds restart_pause_max{500};
 
 /// Returns rows [first, first + count) of an array with `width` numbers in each row. An empty
 /// array, which the batch leaves out, stays empty.
@@ -75,7 +80,9 @@ void add(const BatchReply& part, std::size_t first, BatchReply& all) {
 }  // namespace
 
 RestoringClient::RestoringClient(zmq::context_t& context, RestoringClientOptions options)
-    : client_(context, std::move(options.client)),
+    : client_(context, options.client),
+      server_name_(std::move(options.client.commands)),
+      timeout_ms_(options.client.timeout_ms),
       restores_(options.restores),
       kept_(std::make_unique<KeptQueries>()),
       epoch_(client_.epoch()) {}
@@ -229,7 +236,11 @@ bool RestoringClient::must_ask_again(const Problem* refusal) {
 /// if the server lacks them. If the server does not answer meanwhile, this throws, and the next
 /// call goes on.
 bool RestoringClient::notice_restart() {
+  using Clock = std::chrono::steady_clock;
   const bool has_restarted = client_.epoch() != epoch_;
+  const auto give_up = Clock::now() + std::chrono::milliseconds(timeout_ms_);
+  std::chrono::milliseconds pause{10};
+  std::uint64_t rounds = 0;
   while (client_.epoch() != epoch_ || must_put_again_) {
     if (client_.epoch() != epoch_) {
       epoch_ = client_.epoch();
@@ -237,6 +248,15 @@ bool RestoringClient::notice_restart() {
       rows_lost_ += std::exchange(rows_acknowledged_, 0);
     }
     must_put_again_ = true;
+    if (rounds++ > 0) {
+      if (Clock::now() >= give_up)
+        throw TimeoutError("The server at " + server_name_ + " has begun " +
+                           std::to_string(rounds) +
+                           " new epochs, the last ones while this client put its streams and "
+                           "queries again. Find out why it restarts, or connect to another.");
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, restart_pause_max);
+    }
     try {
       kept_->put_again(client_, KeptQueries::Clock::now());
     } catch (const RefusedError&) {

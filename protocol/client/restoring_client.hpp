@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -39,9 +40,10 @@ struct RestoringClientOptions {
 ///
 /// If the new server refused a request because it did not know the stream yet, the request is then
 /// sent once more. If the server refuses what is put again, the call throws RefusedError, and later
-/// calls do not try again. If the server does not answer meanwhile, the call throws TimeoutError,
-/// and the next call goes on. Apart from this, the calls return and throw what the calls of Client
-/// do. examples/client.cpp is a complete program. A short example:
+/// calls do not try again. If the server does not answer meanwhile, or begins new epochs for as
+/// long as the client's timeout_ms, the call throws TimeoutError, and the next call goes on. Apart
+/// from this, the calls return and throw what the calls of Client do. examples/client.cpp is a
+/// complete program. A short example:
 ///
 ///     zmq::context_t context;
 ///     RestoringClient client(context, {.client = {.commands = "tcp://127.0.0.1:7411"}});
@@ -119,6 +121,8 @@ class RestoringClient {
   Result<BatchReply> acknowledged(Result<BatchReply> reply);
 
   Client client_;
+  std::string server_name_;  ///< the endpoint, for errors
+  std::int64_t timeout_ms_;  ///< longest time to put again what restarted servers lack
   bool restores_;
   std::unique_ptr<KeptQueries> kept_;
   bool must_put_again_ = false;  ///< true: the server lacks some of what kept_ has

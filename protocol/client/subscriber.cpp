@@ -12,6 +12,7 @@
 #include <zmq.hpp>
 
 #include "starling/protocol/client/connect.hpp"
+#include "starling/protocol/client/handshake_watch.hpp"
 #include "starling/protocol/wire/zmq_frames.hpp"
 
 namespace starling::protocol {
@@ -19,6 +20,10 @@ namespace {
 
 constexpr std::string_view tcp = "tcp://";
 constexpr std::string_view ipc = "ipc://";
+
+// The most ticks that are taken in before the next look at snapshots and reports, so that a server
+// that sends faster than ticks are taken in cannot hold poll().
+constexpr int ticks_at_once_max = 256;
 
 }  // namespace
 
@@ -37,13 +42,13 @@ class Subscriber::Sockets {
       : context_(context),
         options_(std::move(options)),
         state_(options_.subscription, std::move(handlers)),
+        topic_(topic_of(options_.subscription.stream)),
         endpoint_(options_.results),
-        results_(endpoint_.empty() ? zmq::socket_t() : subscribed_socket()),
-        client_(context, options_.client),
+        client_(early_subscribed(), options_.client),
         report_due_(Clock::now() + report_interval()) {
     if (!endpoint_.empty()) return;
     endpoint_ = wanted_endpoint();
-    results_ = subscribed_socket();
+    subscribe();
   }
 
   bool poll(std::int64_t timeout_ms) {
@@ -53,6 +58,7 @@ class Subscriber::Sockets {
     take_snapshot();
     take_reply();
     report();
+    note_fault();
     return any;
   }
 
@@ -60,7 +66,10 @@ class Subscriber::Sockets {
 
   const SubscriptionState& state() const { return state_; }
   const HelloReply& server() const { return client_.server(); }
-  const std::string& obstacle() const { return obstacle_.empty() ? silence_ : obstacle_; }
+  const std::string& obstacle() const {
+    if (!obstacle_.empty()) return obstacle_;
+    return fault_.empty() ? silence_ : fault_;
+  }
   ErrorCode obstacle_code() const { return obstacle_code_; }
 
  private:
@@ -79,15 +88,24 @@ class Subscriber::Sockets {
                                     : options_.results;
   }
 
-  zmq::socket_t subscribed_socket() {
-    zmq::socket_t socket(context_, zmq::socket_type::sub);
-    socket.set(zmq::sockopt::linger, 0);
-    socket.set(zmq::sockopt::rcvhwm, options_.receive_hwm);
-    socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
-    socket.set(zmq::sockopt::subscribe, topic_of(options_.subscription.stream));
-    use_key(socket, options_.client.key);
-    connect_to(socket, endpoint_);
-    return socket;
+  /// Subscribes before the client says hello, if the endpoint is known.
+  zmq::context_t& early_subscribed() {
+    if (!endpoint_.empty()) subscribe();
+    return context_;
+  }
+
+  /// Subscribes with a new socket.
+  void subscribe() {
+    watch_.stop();
+    results_ = zmq::socket_t(context_, zmq::socket_type::sub);
+    results_.set(zmq::sockopt::linger, 0);
+    results_.set(zmq::sockopt::rcvhwm, options_.receive_hwm);
+    results_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(server_frame_bytes_max));
+    results_.set(zmq::sockopt::subscribe, topic_);
+    use_key(results_, options_.client.key);
+    watch_.start(context_, results_);
+    watch_.ignore_failures();
+    connect_to(results_, endpoint_);
   }
 
   /// Returns true as soon as a tick can be received. Returns false after `timeout_ms`, or earlier
@@ -96,12 +114,28 @@ class Subscriber::Sockets {
     auto until = std::min(Clock::now() + std::chrono::milliseconds(timeout_ms),
                           reported_at_ ? *reported_at_ + patience() : report_due_);
     if (state_.wanted_page()) until = std::min(until, retry_at_);
-    return wait_until_readable(results_, until);
+    const HandshakeWatch::Seen seen = watch_.wait(results_, until);
+    if (seen == HandshakeWatch::Seen::endless) {
+      state_.on_endless_tick();
+      subscribe();
+    }
+    return seen == HandshakeWatch::Seen::message;
   }
 
-  /// Receives all waiting messages, so that the socket's own queue stays short.
+  /// Receives the waiting messages, so that the socket's own queue stays short.
   void drain() {
-    while (auto frames = receive_message()) state_.on_tick(to_tick(std::move(*frames)));
+    for (int ticks = 0; ticks < ticks_at_once_max; ++ticks) {
+      auto frames = receive_message();
+      if (!frames) return;
+      state_.on_tick(to_tick(std::move(*frames)));
+    }
+  }
+
+  void note_fault() {
+    if (state_.fault().empty() && fault_.empty()) return;
+    fault_ = state_.fault().empty()
+                 ? std::string()
+                 : "The server at " + options_.client.commands + " " + state_.fault();
   }
 
   std::optional<std::vector<zmq::message_t>> receive_message() {
@@ -114,11 +148,15 @@ class Subscriber::Sockets {
     return frames;
   }
 
-  static ReceivedTick to_tick(std::vector<zmq::message_t> messages) {
+  ReceivedTick to_tick(std::vector<zmq::message_t> messages) const {
     const auto owner = std::make_shared<std::vector<zmq::message_t>>(std::move(messages));
     std::vector<AlignedBytes> frames;
     for (std::size_t at = 1; at < owner->size(); ++at) frames.push_back(to_aligned((*owner)[at]));
-    return receive_tick(std::move(frames), owner);
+    ReceivedTick received = receive_tick(std::move(frames), owner);
+    // The topics of a subscription to "riders" and a NUL begin with these bytes, and may go on.
+    if (owner->front().to_string_view() != topic_)
+      received.tick.problem = Problem{ErrorCode::malformed, "Its topic is of another stream."};
+    return received;
   }
 
   /// Fetches a snapshot page by page and reads ticks in between. If the server refuses or does not
@@ -127,11 +165,13 @@ class Subscriber::Sockets {
     while (Clock::now() >= retry_at_) {
       const auto request = state_.wanted_page();
       if (!request) return;
+      std::optional<Problem> fault;
       const auto page = ask([&] {
-        return client_.get_snapshot_page(*request, [&](const auto& p) { state_.on_page(p); });
+        return client_.get_snapshot_page(*request,
+                                         [&](const auto& p) { fault = state_.on_page(p); });
       });
       if (!page) state_.on_page_refused();
-      if (!page || *page == 0)
+      if (!page || *page == 0 || fault)
         retry_at_ = Clock::now() + std::chrono::milliseconds(options_.retry_interval_ms);
       drain();
     }
@@ -174,7 +214,7 @@ class Subscriber::Sockets {
     std::string wanted = wanted_endpoint();
     if (!is_refused_ && wanted == endpoint_) return;
     endpoint_ = std::move(wanted);
-    results_ = subscribed_socket();
+    subscribe();
     is_refused_ = false;
     state_.on_tick_missed();
   }
@@ -205,14 +245,17 @@ class Subscriber::Sockets {
   zmq::context_t& context_;
   SubscriberOptions options_;
   SubscriptionState state_;
+  std::string topic_;
   std::string endpoint_;  ///< endpoint to which results_ is connected
   zmq::socket_t results_;
+  HandshakeWatch watch_{options_.subscription.buffer_bytes_max};  ///< watches results_
   Client client_;
   Clock::time_point report_due_;
   std::optional<Clock::time_point> reported_at_{};  ///< send time of an unanswered report
   Clock::time_point retry_at_ = Clock::time_point::min();
   std::string obstacle_;  ///< why the last request failed; empty: it succeeded
   std::string silence_;   ///< says that the stream's messages do not come; empty: they come
+  std::string fault_;     ///< what is wrong with the server's messages; empty: nothing
   ErrorCode obstacle_code_ = ErrorCode::none;
   bool is_refused_ = false;  ///< the server refused the key, so libzmq no longer connects results_
 };

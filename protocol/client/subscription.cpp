@@ -5,11 +5,27 @@
 #include <algorithm>
 #include <utility>
 
+#include <unistd.h>
+
 namespace starling::protocol {
 namespace {
 
 constexpr std::size_t histories_remembered_max = 16;
 constexpr std::uint64_t overdue_reports_max = 2;
+
+// After this number of snapshots in a row that the waiting ticks do not follow, the server is at
+// fault. A lost tick needs one or two snapshots.
+constexpr int unfollowed_snapshots_max = 8;
+
+std::size_t half_of_memory() {
+  const auto pages = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES));
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE)) / 2;
+}
+
+std::string too_large(std::size_t bytes_max) {
+  return "sends lists that take more than " + std::to_string(bytes_max) +
+         " bytes of memory (lists_bytes_max). Follow fewer queries or subjects.";
+}
 
 }  // namespace
 
@@ -45,6 +61,7 @@ SubscriptionState::SubscriptionState(SubscriptionOptions options, SubscriptionHa
     : options_(std::move(options)), handlers_(std::move(handlers)) {
   std::ranges::sort(options_.query_ids);
   std::ranges::sort(options_.subject_ids);
+  if (options_.lists_bytes_max == 0) options_.lists_bytes_max = half_of_memory();
 }
 
 void SubscriptionState::on_tick(ReceivedTick received) {
@@ -52,6 +69,7 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   is_silent_ = false;
   if (received.tick.problem) {
     ++counters_.ticks_malformed;  // The next tick's number shows that this one is missing.
+    fault_ = "sent a tick that is damaged: " + received.tick.problem->sentence;
     return;
   }
   const TickHeader& header = received.tick.header;
@@ -61,10 +79,19 @@ void SubscriptionState::on_tick(ReceivedTick received) {
   if (held_at_ && held_at_->epoch == header.epoch && header.sequence <= held_at_->sequence) return;
   if (is_live() && header.sequence == held_at_->sequence + 1) {
     apply(received.tick);
+    drop_lists_if_too_large();
     return;
   }
   needs_snapshot_ = true;
   buffer(std::move(received));
+}
+
+void SubscriptionState::on_endless_tick() {
+  ++counters_.ticks_malformed;
+  needs_snapshot_ = true;
+  is_fault_kept_ = true;
+  fault_ = "sends a tick that never ends, or has more than " +
+           std::to_string(options_.buffer_bytes_max) + " bytes (buffer_bytes_max).";
 }
 
 /// Makes the tick's run the current run, and begins a new history if the run belongs to another
@@ -132,7 +159,10 @@ void SubscriptionState::begin_history(std::uint64_t epoch, const RunPlace& at) {
   lost_in_epoch_ = 0;
   overdue_reports_ = 0;
   sequence_reported_ = 0;
-  if (!remember(epoch, at.run.id) || is_first) return;
+  const bool is_new = remember(epoch, at.run.id);
+  is_fault_kept_ |= !is_new;
+  if (!is_new) fault_ = "goes back to an epoch that it had left, and cannot be followed.";
+  if (!is_new || is_first) return;
   ++counters_.restarts;
   if (handlers_.restarted) handlers_.restarted();
 }
@@ -173,23 +203,50 @@ void SubscriptionState::on_page_refused() {
   incoming_.reset();
 }
 
-void SubscriptionState::on_page(const SnapshotPage& page) {
+std::optional<Problem> SubscriptionState::on_page(const SnapshotPage& page) {
   const SnapshotHead& head = page.head;
-  if (!needs_snapshot_) return;
+  if (!needs_snapshot_) return std::nullopt;
+  const bool is_first = !incoming_;
   enter(head);
   const HeldAt at{head.epoch, head.tick, head.tau_us, head.sequence, head.with, at_.run.id};
-  if (!incoming_) incoming_ = Incoming{.at = at, .lists = {}};
-  if (incoming_->at != at) {
-    incoming_.reset();
-    return;
+  if (is_first) incoming_ = Incoming{.at = at, .lists = {}};
+  if (!incoming_ || incoming_->at != at)
+    return refuse_snapshot("sends a snapshot whose pages are of different ticks or histories.");
+  for (std::size_t list = 0; list < page.lists.list_count(); ++list) {
+    const auto [held, is_new] =
+        incoming_->lists.try_emplace(key_of(page.lists, list), list_of(page.lists, list));
+    if (!is_new) return refuse_snapshot("sends a snapshot that has a list twice.");
+    incoming_->bytes += bytes_of(held->second);
   }
-  for (std::size_t list = 0; list < page.lists.list_count(); ++list)
-    incoming_->lists.insert_or_assign(key_of(page.lists, list), list_of(page.lists, list));
+  if (incoming_->lists.size() > head.list_count ||
+      (head.next_page == 0 && incoming_->lists.size() < head.list_count))
+    return refuse_snapshot("sends a snapshot that does not have as many lists as it says.");
+  if (incoming_->bytes > options_.lists_bytes_max)
+    return refuse_snapshot(too_large(options_.lists_bytes_max));
   incoming_->next_page = head.next_page;
   incoming_->predictions.note(page.lists);
-  if (head.next_page != 0) return;
-  if (incoming_->lists.size() == head.list_count) finish_snapshot();
+  if (head.next_page != 0) return std::nullopt;
+  finish_snapshot();
   incoming_.reset();
+  return std::nullopt;
+}
+
+std::optional<Problem> SubscriptionState::refuse_snapshot(const std::string& why) {
+  incoming_.reset();
+  fault_ = why;
+  return Problem{ErrorCode::malformed, why};
+}
+
+/// Counts the bytes of all lists only if what was received since the last count could be too much.
+void SubscriptionState::drop_lists_if_too_large() {
+  if (lists_bytes_ <= options_.lists_bytes_max) return;
+  lists_bytes_ = bytes_of(lists_);
+  if (lists_bytes_ <= options_.lists_bytes_max) return;
+  fault_ = too_large(options_.lists_bytes_max);
+  lists_.clear();
+  lists_bytes_ = 0;
+  held_at_.reset();
+  needs_snapshot_ = true;
 }
 
 void SubscriptionState::finish_snapshot() {
@@ -197,7 +254,9 @@ void SubscriptionState::finish_snapshot() {
   std::erase_if(lists_, [&](const auto& entry) { return !is_wanted(entry.first); });
   predictions_ = incoming_->predictions;
   held_at_ = incoming_->at;
+  lists_bytes_ = incoming_->bytes;
   needs_snapshot_ = false;
+  if (!is_fault_kept_) fault_.clear();
   const std::uint64_t newest = received_sequence_.value_or(0);
   if (is_silent_ && held_at_->sequence > newest) note_lost(held_at_->sequence - newest);
   received_sequence_ = std::max(newest, held_at_->sequence);
@@ -212,18 +271,28 @@ void SubscriptionState::apply_buffered() {
     const std::uint64_t sequence = next.tick.header.sequence;
     if (sequence > held_at_->sequence + 1) {
       needs_snapshot_ = true;
+      if (++unfollowed_snapshots_ >= unfollowed_snapshots_max)
+        fault_ = "sends ticks whose numbers do not follow those of its snapshots.";
       return;
     }
     if (sequence == held_at_->sequence + 1) apply(next.tick);
     buffered_bytes_ -= next.bytes;
     buffered_.pop_front();
+    drop_lists_if_too_large();
+    if (!held_at_) return;
   }
+  unfollowed_snapshots_ = 0;
 }
 
 void SubscriptionState::apply(const DecodedTick& tick) {
   apply_lists(
       tick, [this](const ListKey& key) { return is_wanted(key); }, lists_);
-  for (const ListChunk& chunk : tick.chunks) predictions_.note(chunk);
+  for (const ListChunk& chunk : tick.chunks) {
+    predictions_.note(chunk);
+    lists_bytes_ += bytes_of(chunk);
+  }
+  if (!fault_.empty()) fault_.clear();
+  is_fault_kept_ = false;
   held_at_->sequence = tick.header.sequence;
   held_at_->with = tick.header.with;
   held_at_->run = tick.header.at.run.id;

@@ -28,8 +28,11 @@ struct SubscriptionOptions {
   /// In queries with a list for every object, the objects whose lists are held; empty: all objects.
   std::vector<std::uint64_t> subject_ids{};
   /// The most bytes of ticks that wait while a snapshot is fetched. Beyond this limit, the oldest
-  /// waiting ticks are dropped.
+  /// waiting ticks are dropped. Also the most bytes of one tick.
   std::size_t buffer_bytes_max = std::size_t{256} << 20;
+  /// The most bytes of memory that the lists may take. Beyond this limit, the subscription holds no
+  /// lists. 0: half of the machine's memory.
+  std::size_t lists_bytes_max = 0;
 };
 
 /// A decoded tick, and the frames into which `tick` points.
@@ -91,12 +94,16 @@ class SubscriptionState {
 
   /// Returns the snapshot page to request next; std::nullopt while no snapshot is needed.
   std::optional<GetSnapshot> wanted_page() const;
-  void on_page(const SnapshotPage& page);
+  /// Returns a Problem if the pages do not make a snapshot. Its sentence continues "The server ".
+  /// Wait before you ask again, because wanted_page() then begins again with page 0.
+  std::optional<Problem> on_page(const SnapshotPage& page);
   /// Call this if the requested page will not come. wanted_page() then begins again with page 0.
   void on_page_refused();
   /// Call this if a tick has passed and its message has not arrived. Without this call, the gap is
   /// noticed only when the message of the next tick arrives.
   void on_tick_missed() { needs_snapshot_ = true; }
+  /// Call this if a tick has more bytes than buffer_bytes_max, and is given up.
+  void on_endless_tick();
 
   /// Returns true if the subscription holds lists with this key. For a query with a list for every
   /// object, a key without a subject stands for the removal of the query.
@@ -121,6 +128,9 @@ class SubscriptionState {
   /// Returns true if the server has sent messages, but none has arrived for two reports. Usually
   /// the results endpoint is wrong then.
   bool is_silent() const { return is_silent_; }
+  /// Returns what was wrong with the last message, as a sentence that continues "The server ".
+  /// Returns an empty text if the lists are complete.
+  const std::string& fault() const { return fault_; }
   const SubscriptionCounters& counters() const { return counters_; }
   std::size_t buffered_bytes() const { return buffered_bytes_; }
 
@@ -139,6 +149,7 @@ class SubscriptionState {
     ListStore lists;
     std::uint64_t next_page = 0;
     Predictions predictions{};
+    std::size_t bytes = 0;
   };
 
   bool enter(const TickHeader& header);
@@ -150,6 +161,8 @@ class SubscriptionState {
   void note_received(std::uint64_t sequence);
   void note_lost(std::uint64_t lost);
   void buffer(ReceivedTick received);
+  std::optional<Problem> refuse_snapshot(const std::string& why);
+  void drop_lists_if_too_large();
   void finish_snapshot();
   void apply_buffered();
   void apply(const DecodedTick& tick);
@@ -171,6 +184,10 @@ class SubscriptionState {
   ListStore lists_;
   Predictions predictions_;
   std::optional<HeldAt> held_at_;
+  std::size_t lists_bytes_ = 0;  ///< at most this many bytes of memory are taken by lists_
+  std::string fault_;
+  bool is_fault_kept_ = false;    ///< only a tick that is applied clears fault_, no snapshot
+  int unfollowed_snapshots_ = 0;  ///< snapshots in a row that the waiting ticks did not follow
   bool needs_snapshot_ = true;
   std::optional<Incoming> incoming_;  ///< the snapshot pages received so far
   std::deque<ReceivedTick> buffered_;

@@ -338,9 +338,10 @@ TEST_F(ClientTest, ATextThatIsNoEndpointIsNamed) {
 TEST_F(ClientTest, TheLimitThatRowsAreRejectedForIsTotalled) {
   FakeServer server(context, [](const DecodedRequest& request) -> std::optional<Frame> {
     if (is_hello(request)) return hello_reply(7, 1);
-    return encode_batch_reply(
-        head_of(request),
-        {.rejected = 1, .reasons = {{RowReason::too_many_objects, 1, {"objects-max", 3}}}});
+    return encode_batch_reply(head_of(request),
+                              {.accepted = 2,
+                               .rejected = 1,
+                               .reasons = {{RowReason::too_many_objects, 1, {"objects-max", 3}}}});
   });
   Client client(context, options(server));
   EXPECT_FALSE(client.post(batch));
