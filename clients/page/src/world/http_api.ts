@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON API of docs/http.md, of the server that the page came from.
+import { check, jsonOf, list, member, number, numberIfAny, sentenceOf, text, textIfAny } from "./checked";
 import type { TokenKeeper } from "./token";
 import {
   Forbidden,
@@ -42,8 +43,8 @@ interface ProblemBody {
 }
 
 async function problemOf(answer: Response): Promise<HttpError | Forbidden> {
-  const problem = (await answer.json().catch(() => ({}))) as ProblemBody;
-  const sentence = problem.detail ?? `the server answered ${answer.status}`;
+  const problem = ((await jsonOf(answer).catch(() => null)) ?? {}) as ProblemBody;
+  const sentence = sentenceOf(problem.detail, `the server answered ${answer.status}`);
   // Pages of foreign origins get this status too; a token does not help them.
   const isForbidden = answer.status === FORBIDDEN && problem.code === "not_allowed";
   return isForbidden ? new Forbidden(sentence) : new HttpError(answer.status, sentence, problem);
@@ -57,27 +58,23 @@ function routeOf(path: string, request: RequestInit): string {
 interface NeighborsBody {
   tick: number;
   time_us: number;
-  neighbors: { id: string; distance_m?: number; distance?: number; name?: string }[];
+  neighbors: unknown[];
 }
+
+function neighborsOf(body: unknown, k: number): NeighborsBody {
+  const neighbors = list(body, "neighbors");
+  check(neighbors.length <= k, `${neighbors.length} neighbours where ${k} were asked for`);
+  return { tick: number(body, "tick"), time_us: number(body, "time_us"), neighbors };
+}
+
+const distanceOf = (row: unknown): number =>
+  numberIfAny(row, "distance_m") ?? numberIfAny(row, "distance") ?? NaN;
 
 /** The list of an object that the tick does not have is empty. */
 function emptyIfUnknown(error: unknown): NeighborsBody {
   if (!(error instanceof HttpError) || error.problem.code !== "unknown_object") throw error;
-  const { tick = 0, time_us = 0 } = error.problem;
-  return { tick, time_us, neighbors: [] };
-}
-
-interface ObjectBody {
-  id: string;
-  name?: string;
-  lon?: number;
-  lat?: number;
-  alt?: number;
-  x?: number;
-  y?: number;
-  z?: number;
-  time_us: number;
-  tags: number;
+  const tick = numberIfAny(error.problem, "tick") ?? 0;
+  return { tick, time_us: numberIfAny(error.problem, "time_us") ?? 0, neighbors: [] };
 }
 
 /** The path and parameters of /v1/neighbors; also what "copy as curl" shows. */
@@ -100,20 +97,12 @@ export function neighborsPath({ anchor, k, filter }: Question, space: Space): st
   return `/v1/neighbors?${parameters}`;
 }
 
-interface PlaybackBody {
-  time_us: number;
-  begin_us: number;
-  end_us: number;
-  speed: number;
-  paused: boolean;
-}
-
-const playbackOf = (body: PlaybackBody): Playback => ({
-  timeUs: body.time_us,
-  beginUs: body.begin_us,
-  endUs: body.end_us,
-  speed: body.speed,
-  paused: body.paused,
+const playbackOf = (body: unknown): Playback => ({
+  timeUs: number(body, "time_us"),
+  beginUs: number(body, "begin_us"),
+  endUs: number(body, "end_us"),
+  speed: number(body, "speed"),
+  paused: member(body, "paused") === true,
 });
 
 /** Asks the server, with the keeper's token. */
@@ -147,23 +136,24 @@ export class HttpApi {
     return { sentence: null };
   }
 
-  private getJson<Body>(path: string, timeoutMs = TIMEOUT_MS): Promise<Body> {
-    return this.askJson<Body>(path, { headers: { Accept: "application/json" } }, timeoutMs);
+  private getJson(path: string, timeoutMs = TIMEOUT_MS): Promise<unknown> {
+    return this.askJson(path, { headers: { Accept: "application/json" } }, timeoutMs);
   }
 
-  private async askJson<Body>(
+  private async askJson(
     path: string,
     request: RequestInit,
     timeoutMs = TIMEOUT_MS,
-  ): Promise<Body> {
+  ): Promise<unknown> {
     const { token } = this.keeper;
     const route = routeOf(path, request);
     const refusal = this.refusals.get("") ?? this.refusals.get(route);
     if (refusal) throw refusal;
     const headers = { ...request.headers, ...this.keeper.headers() };
     const signal = AbortSignal.timeout(timeoutMs);
-    const answer = await fetch(path, { ...request, headers, signal });
-    if (answer.ok) return (await answer.json()) as Body;
+    // No route of a server redirects, and a token is meant for this server alone.
+    const answer = await fetch(path, { ...request, headers, signal, redirect: "error" });
+    if (answer.ok) return jsonOf(answer);
     const error = await problemOf(answer);
     const isGate = error instanceof HttpError && TOKEN_REFUSED.includes(error.status);
     // The user may have logged in or out meanwhile.
@@ -176,29 +166,33 @@ export class HttpApi {
 
   async getNeighbors(question: Question, space: Space): Promise<NeighborList> {
     const path = neighborsPath(question, space);
-    const body = await this.getJson<NeighborsBody>(path).catch(emptyIfUnknown);
+    const body = await this.getJson(path)
+      .then((found) => neighborsOf(found, question.k))
+      .catch(emptyIfUnknown);
     return {
       tick: body.tick,
       timeUs: body.time_us,
       neighbors: body.neighbors.map((row) => ({
-        id: row.id,
-        name: row.name ?? null,
-        distance: row.distance_m ?? row.distance ?? NaN,
+        id: text(row, "id"),
+        name: textIfAny(row, "name"),
+        distance: distanceOf(row),
       })),
     };
   }
 
   async getObject(idOrName: string): Promise<ObjectInfo | null> {
     try {
-      const body = await this.getJson<ObjectBody>(`/v1/objects/${encodeURIComponent(idOrName)}`);
+      const body = await this.getJson(`/v1/objects/${encodeURIComponent(idOrName)}`);
+      const either = (one: string, other: string) =>
+        numberIfAny(body, one) ?? numberIfAny(body, other);
       return {
-        id: body.id,
-        name: body.name ?? null,
-        x: body.lon ?? body.x ?? NaN,
-        y: body.lat ?? body.y ?? NaN,
-        z: body.alt ?? body.z ?? 0,
-        timeUs: body.time_us,
-        tags: body.tags,
+        id: text(body, "id"),
+        name: textIfAny(body, "name"),
+        x: either("lon", "x") ?? NaN,
+        y: either("lat", "y") ?? NaN,
+        z: either("alt", "z") ?? 0,
+        timeUs: number(body, "time_us"),
+        tags: number(body, "tags"),
       };
     } catch (error) {
       if (error instanceof HttpError && error.status === NOT_FOUND) return null;
@@ -207,17 +201,23 @@ export class HttpApi {
   }
 
   async getStreams(): Promise<string[]> {
-    const body = await this.getJson<{ streams: { name: string }[] }>("/v1/streams");
-    return body.streams.map((stream) => stream.name);
+    const streams = list(await this.getJson("/v1/streams"), "streams");
+    return streams.map((stream) => text(stream, "name"));
   }
 
   async getStats(): Promise<Map<string, number>> {
-    const body = await this.getJson<{ counters: Record<string, number> }>("/v1/stats");
-    return new Map(Object.entries(body.counters));
+    const counters = member(await this.getJson("/v1/stats"), "counters");
+    check(typeof counters === "object" && counters !== null, "an answer without counters");
+    const isNumber = (entry: [string, unknown]): entry is [string, number] =>
+      Number.isFinite(entry[1]);
+    return new Map(Object.entries(counters as object).filter(isNumber));
   }
 
   async getRoads(): Promise<Road[]> {
-    return (await this.getJson<{ lines: Road[] }>("/v1/network", ROADS_TIMEOUT_MS)).lines;
+    const lines = list(await this.getJson("/v1/network", ROADS_TIMEOUT_MS), "lines");
+    const isRoad = (line: unknown) => Array.isArray(line) && line.every(Number.isFinite);
+    check(lines.every(isRoad), "a road that is not made of numbers");
+    return lines as Road[];
   }
 
   /** Null: the server plays no recording. */
@@ -229,7 +229,7 @@ export class HttpApi {
     });
     if (counters && counters.get("starling_recording") !== 1) return null;
     try {
-      return playbackOf(await this.getJson<PlaybackBody>(PLAYBACK));
+      return playbackOf(await this.getJson(PLAYBACK));
     } catch (error) {
       if (error instanceof HttpError && error.status === NOT_FOUND) return null;
       throw error;
@@ -238,7 +238,7 @@ export class HttpApi {
 
   async putPlayback(change: PlaybackChange): Promise<Playback> {
     const { timeUs, speed, paused } = change;
-    const body = await this.askJson<PlaybackBody>(PLAYBACK, {
+    const body = await this.askJson(PLAYBACK, {
       method: "PUT",
       headers: { Accept: "application/json", "Content-Type": "application/json" },
       body: JSON.stringify({ time: timeUs, speed, paused }),

@@ -17,6 +17,7 @@ import { SocketBody } from "../../generated/starling/wire/socket-body";
 import { SocketRequest } from "../../generated/starling/wire/socket-request";
 import type { Vec3 } from "../../generated/starling/wire/vec3";
 import { View } from "../../generated/starling/wire/view";
+import { check, sentenceOf } from "./checked";
 import { Forbidden, type Anchor, type Rectangle, type StandingQuery } from "./types";
 
 const VERSION = 1;
@@ -97,12 +98,14 @@ export function identifierOf(bytes: Uint8Array): string {
 export function errorOf(reply: Reply): Error | null {
   if (reply.bodyType() !== ReplyBody.Error) return null;
   const error = reply.body(new WireError()) as WireError | null;
-  const sentence = error?.sentence() ?? "The server refused a request.";
+  const sentence = sentenceOf(error?.sentence(), "The server refused a request.");
   return error?.code() === ErrorCode.not_allowed ? new Forbidden(sentence) : new Error(sentence);
 }
 
 export function readReply(bytes: Uint8Array): Reply {
-  return Reply.getRootAsReply(new ByteBuffer(bytes));
+  const reply = Reply.getRootAsReply(new ByteBuffer(bytes));
+  check(reply.version() === VERSION, "a reply of another protocol version");
+  return reply;
 }
 
 function placeOf(position: Vec3 | null | undefined): Anchor {
@@ -110,10 +113,15 @@ function placeOf(position: Vec3 | null | undefined): Anchor {
   return z ? { kind: "place", x, y, z } : { kind: "place", x, y };
 }
 
-/** Returns the queries that have a place, or follow an object. */
-export function readQueries(stream: string, page: Queries): StandingQuery[] {
+/**
+ * Returns the queries that have a place, or follow an object. Throws if there are more than
+ * `countMax` queries.
+ */
+export function readQueries(stream: string, page: Queries, countMax: number): StandingQuery[] {
   const queries: StandingQuery[] = [];
-  for (let i = 0; i < page.queriesLength(); ++i) {
+  const count = page.queriesLength();
+  check(count <= countMax, `${count} queries where at most ${countMax} were asked for`);
+  for (let i = 0; i < count; ++i) {
     const query = page.queries(i);
     const position = query?.position();
     if (!query || query.anchor() === AnchorKind.every_object) continue;

@@ -9,6 +9,7 @@ import { ReplyBody } from "../../generated/starling/wire/reply-body";
 import { Space as WireSpace } from "../../generated/starling/wire/space";
 import { ViewRaster } from "../../generated/starling/wire/view-raster";
 import { ViewTick } from "../../generated/starling/wire/view-tick";
+import { check } from "./checked";
 import { HttpApi } from "./http_api";
 import {
   errorOf,
@@ -54,6 +55,8 @@ const SILENT_READINGS_MAX = 3;
 const OBJECTS_MAX = 2_000_000;
 const QUERIES_MAX = 1000;
 const STREAMS_MAX = 20;
+/** Longer messages are refused. A server sends some megabytes at most (bytesPerS). */
+const MESSAGE_BYTES_MAX = 64 << 20;
 /** The close code of the page: it hangs up, or cannot use a message. */
 const CLOSED_BY_PAGE = 4000;
 /** The server's close code for clients that break a rule, and for tokens that were revoked. */
@@ -173,6 +176,8 @@ export class SocketWorld implements World {
     socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
       if (socket !== this.socket) return;
       try {
+        check(data instanceof ArrayBuffer, "a message of text");
+        check(data.byteLength <= MESSAGE_BYTES_MAX, `a message of ${data.byteLength} bytes`);
         this.receive(new Uint8Array(data));
       } catch (error) {
         const { message } = error as Error;
@@ -221,7 +226,10 @@ export class SocketWorld implements World {
       if (this.objects.count > OBJECTS_MAX) this.forget();
     } else if (kind === "STVR") {
       if (ViewRaster.getRootAsViewRaster(buffer).view() !== this.view) return;
-      this.listener?.onFrame(readRaster(buffer));
+      const { rasterColumns, rasterRows } = VIEW;
+      this.listener?.onFrame(readRaster(buffer, rasterColumns * rasterRows));
+    } else {
+      check(false, "a message of an unknown kind");
     }
   }
 
@@ -240,21 +248,24 @@ export class SocketWorld implements World {
     } else if (error) {
       throw error;
     } else if (reply.bodyType() === ReplyBody.HelloReply) {
+      check(this.session === 0n, "a second reply to Hello");
       this.greet(reply.body(new HelloReply()) as HelloReply);
     }
   }
 
   private greet(terms: HelloReply): void {
+    const space = WireSpace[terms.space()] as Space | undefined;
+    check(space !== undefined && terms.session() !== 0n, "a space or session that is none");
     this.retryMs = RETRY_MS_MIN;
     this.silentReadings = 0;
     this.isViewForbidden = false;
     this.api.begin();
     if (!this.access.hasToken) this.access.worksWithoutToken = true;
     this.session = terms.session();
-    this.space = WireSpace[terms.space()] as Space;
+    this.space = space as Space;
     if (this.epoch !== null && this.epoch !== terms.epoch()) this.forget();
     this.epoch = terms.epoch();
-    this.listener?.onOpen({ space: this.space });
+    this.listener?.onOpen({ space: space as Space });
     this.sendView();
   }
 
@@ -319,8 +330,9 @@ export class SocketWorld implements World {
       const rest = QUERIES_MAX - found.length;
       if (rest <= 0) break;
       const make = (id: bigint) => listQueriesMessage(id, this.session, stream, rest);
-      const page = (await this.reply(make)).body(new Queries()) as Queries;
-      found.push(...readQueries(stream, page));
+      const reply = await this.reply(make);
+      check(reply.bodyType() === ReplyBody.Queries, "a reply of another type than was asked for");
+      found.push(...readQueries(stream, reply.body(new Queries()) as Queries, rest));
     }
     return found;
   }

@@ -5,10 +5,11 @@ import type { ByteBuffer } from "flatbuffers";
 import { Rectangle as WireRectangle } from "../../generated/starling/wire/rectangle";
 import { ViewRaster } from "../../generated/starling/wire/view-raster";
 import { ViewTick } from "../../generated/starling/wire/view-tick";
+import { check } from "./checked";
 import type { ObjectFrame, ObjectTable, RasterFrame, Rectangle } from "./types";
 
 /** Slots are small numbers. A larger number means that the message is broken. */
-const SLOT_MAX = 1 << 28;
+const SLOT_MAX = 1 << 26;
 const NO_PLACE = -1;
 
 export class ViewState {
@@ -32,14 +33,18 @@ export class ViewState {
     if (message.isWhole()) this.clear();
     for (const slot of message.leftArray() ?? []) this.leave(slot);
     this.enter(message);
-    const movedXy = message.movedXyArray() ?? [];
-    (message.movedArray() ?? []).forEach((slot, i) => {
+    const moved = message.movedArray() ?? new Uint32Array(0);
+    const movedXy = message.movedXyArray() ?? new Uint16Array(0);
+    check(movedXy.length === 2 * moved.length, "objects that moved to no place");
+    moved.forEach((slot, i) => {
       const place = this.held(slot);
       this.xy[2 * place] = movedXy[2 * i];
       this.xy[2 * place + 1] = movedXy[2 * i + 1];
     });
-    const tags = message.tagsArray() ?? [];
-    (message.taggedArray() ?? []).forEach((slot, i) => {
+    const tagged = message.taggedArray() ?? new Uint32Array(0);
+    const tags = message.tagsArray() ?? new Uint32Array(0);
+    check(tags.length === tagged.length, "objects with new tags, but not the tags");
+    tagged.forEach((slot, i) => {
       this.tags[this.held(slot)] = tags[i];
     });
     return {
@@ -56,14 +61,26 @@ export class ViewState {
 
   private enter(message: ViewTick): void {
     const entered = message.enteredArray() ?? new Uint32Array(0);
-    const xy = message.enteredXyArray() ?? [];
-    const tags = message.enteredTagsArray() ?? [];
-    const hasNames = message.enteredNamesLength() > 0;
+    const xy = message.enteredXyArray() ?? new Uint16Array(0);
+    const tags = message.enteredTagsArray() ?? new Uint32Array(0);
+    const names = message.enteredNamesLength();
+    const hasNames = names > 0;
+    check(
+      xy.length === 2 * entered.length &&
+        tags.length === entered.length &&
+        message.enteredIdsLength() === entered.length &&
+        (!hasNames || names === entered.length),
+      "objects without an id, a place, tags or a name each",
+    );
+    // Many names may be the same text in the message.
+    let nameRoom = message.bb?.capacity() ?? 0;
     this.reserve(this.count + entered.length);
     entered.forEach((slot, i) => {
       const place = this.placeFor(slot);
       const id = message.enteredIds(i) ?? 0n;
       const name = hasNames ? message.enteredNames(i) : null;
+      nameRoom -= name?.length ?? 0;
+      check(nameRoom >= 0, "names that are longer than their message");
       this.indexes[place] = this.objects.add(id.toString(), name);
       this.xy[2 * place] = xy[2 * i];
       this.xy[2 * place + 1] = xy[2 * i + 1];
@@ -121,14 +138,22 @@ export class ViewState {
 
 function rectangleOf(edges: WireRectangle | null): Rectangle {
   if (!edges) throw new Error("a view without its rectangle");
-  return { xMin: edges.xMin(), yMin: edges.yMin(), xMax: edges.xMax(), yMax: edges.yMax() };
+  const rectangle = {
+    xMin: edges.xMin(),
+    yMin: edges.yMin(),
+    xMax: edges.xMax(),
+    yMax: edges.yMax(),
+  };
+  check(Object.values(rectangle).every(Number.isFinite), "a rectangle without edges");
+  return rectangle;
 }
 
-export function readRaster(buffer: ByteBuffer): RasterFrame {
+export function readRaster(buffer: ByteBuffer, cellsMax: number): RasterFrame {
   const message = ViewRaster.getRootAsViewRaster(buffer);
   const counts = message.countsArray() ?? new Uint32Array(0);
   if (counts.length !== message.columns() * message.rows())
     throw new Error("a raster has another number of counts than cells");
+  check(counts.length <= cellsMax, `a raster of ${counts.length} cells`);
   return {
     kind: "raster",
     tick: Number(message.tick()),

@@ -173,13 +173,17 @@ test("an answer to the token before does not end the new one's session", async (
 });
 
 test("a missing role is told once for each connection, and closes nothing", async () => {
-  const { world, events, last } = await loggedIn();
+  const { world, events, last, later } = await loggedIn();
   gate.forbidden.add("/v1/stats");
   for (let i = 0; i < 5; ++i) await assert.rejects(world.stats(), new Forbidden(NO_ROLE));
   assert.equal(gate.asked.filter((path) => path === "/v1/stats").length, 1);
   assert.equal(await world.playback(), null);
   assert.equal(events.at(-1), "open wgs84");
   gate.forbidden.clear();
+  last().close();
+  await settle();
+  later.pop()?.();
+  last().accept();
   last().say(helloReplyBytes(1n));
   assert.equal((await world.stats()).get("starling_objects"), 3);
 });

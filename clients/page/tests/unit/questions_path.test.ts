@@ -37,7 +37,7 @@ test("a standing query keeps its height", () => {
   Queries.addQueries(builder, queries);
   builder.finish(Queries.endQueries(builder));
   const page = Queries.getRootAsQueries(new ByteBuffer(builder.asUint8Array()));
-  assert.deepEqual(readQueries("s", page)[0].question.anchor, { kind: "place", x: 1, y: 2, z: 30 });
+  assert.deepEqual(readQueries("s", page, 1)[0].question.anchor, { kind: "place", x: 1, y: 2, z: 30 });
 });
 
 test("an unknown object has an empty list, and other errors are errors", async () => {

@@ -91,8 +91,9 @@ test("a message about a slot that is not held is refused", () => {
 });
 
 test("a raster has its counts, and one that lacks some is refused", () => {
-  const frame = readRaster(viewRaster(2, 2, [1, 0, 0, 7]));
+  const frame = readRaster(viewRaster(2, 2, [1, 0, 0, 7]), 4);
   assert.deepEqual([...frame.counts], [1, 0, 0, 7]);
   assert.equal(frame.columns, 2);
-  assert.throws(() => readRaster(viewRaster(2, 3, [1])));
+  assert.throws(() => readRaster(viewRaster(2, 3, [1]), 6));
+  assert.throws(() => readRaster(viewRaster(2, 2, [1, 0, 0, 7]), 3), /a raster of 4 cells/);
 });
