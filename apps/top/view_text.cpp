@@ -19,8 +19,14 @@
 namespace starling::apps {
 namespace {
 
+/// Returns the nearest whole number. A faulty server's counter may be any number, or none.
+std::uint64_t whole(double number) {
+  constexpr double largest = 9e18;
+  return number > 0 ? static_cast<std::uint64_t>(std::min(number, largest)) : 0;
+}
+
 std::string count_text(double count) {
-  return std::to_string(static_cast<std::uint64_t>(count));
+  return std::to_string(whole(count));
 }
 
 std::string with_decimals(double number, const char* pattern) {
@@ -94,7 +100,7 @@ std::string view_text(const ViewHead& head, const ServerView& view, const TableS
                   " s: changes are refused, and no tick begins",
               true);
     lines.add("free space on the disk of the server's --journal: " +
-                  bytes_text(static_cast<std::uint64_t>(view.log_free_bytes)) + " are free",
+                  bytes_text(whole(view.log_free_bytes)) + " are free",
               true);
   }
   lines.add(count_text(view.objects) + " objects, " + count_text(view.queries) + " queries, " +

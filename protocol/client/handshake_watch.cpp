@@ -84,7 +84,7 @@ void HandshakeWatch::start(zmq::context_t& context, zmq::socket_t& socket) {
   if (::zmq_socket_monitor(socket.handle(), address.c_str(), watched_events) != 0)
     throw zmq::error_t();
   watched_ = socket.handle();
-  is_lost_ = is_shaking_ = false;
+  is_lost_ = is_shaking_ = ignores_failures_ = false;
   cookie_ = 0;
   bytes_before_.reset();
   events_.connect(address);

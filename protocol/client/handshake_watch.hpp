@@ -38,7 +38,7 @@ class HandshakeWatch {
   void start(zmq::context_t& context, zmq::socket_t& socket);
   /// Ends the monitoring. Call it before the watched socket closes. wait() may still be called.
   void stop();
-  /// From now on, wait() reports no failure to connect.
+  /// Until the next start(), wait() reports no failure to connect.
   void ignore_failures() { ignores_failures_ = true; }
 
   /// Waits for a message, for the next failure to connect, or for a message that never ends.

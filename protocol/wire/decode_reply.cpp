@@ -189,11 +189,10 @@ Refusal read(const wire::Neighbors& table, Neighbors& reply) {
 
 Refusal read(const wire::Stats& table, Stats& reply) {
   if (table.counters() == nullptr) return std::nullopt;
-  CopiedBytes copied;
   for (const wire::Counter* counter : *table.counters()) {
     const std::string_view name = to_view(counter->name());
-    if (copied.exceed(name.size()))
-      return malformed("The names of a reply's counters are longer than a frame may be.");
+    if (readable(name, word_bytes_max) != name)
+      return malformed("The name of a counter is not one line of at most 255 bytes.");
     reply.counters.push_back({name, counter->value()});
   }
   return std::nullopt;

@@ -24,6 +24,7 @@ def tests_in_the_sources():
                      re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", text))
     for file in (SOURCE / "tests").rglob("CMakeLists.txt"):
         found.update(re.findall(r"add_test\(NAME ([\w.]+)", file.read_text(encoding="utf-8")))
+    found.update(f"page.{kind.name}" for kind in (SOURCE / "clients" / "page" / "tests").iterdir())
     return found
 
 

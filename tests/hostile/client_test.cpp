@@ -97,7 +97,7 @@ const std::vector<Expected> table{
     {"counts_that_overflow", "counts of other rows"},
     {"rows_that_were_not_sent", "counts of other rows"},
     {"names_that_were_not_sent", "counts of other rows"},
-    {"counters_that_share_a_text", "longer than a frame"},
+    {"counters_that_share_a_text", "at most 255 bytes"},
     {"reasons_that_share_a_text", "more reasons"},
     {"names_that_share_a_text", "longer than a frame"},
     {"names_that_are_no_utf8", "UTF-8"},

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import time
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
@@ -17,7 +18,7 @@ from ._names import Names
 from ._queries import make_queries
 from ._rows import Handle, make_rows, make_stream, to_bytes
 from ._tables import Tables
-from .errors import ErrorCode, TimedOut, check, text_of
+from .errors import ErrorCode, StarlingError, TimedOut, check, text_of
 from .lists import Batch, Lists, Result, Tick, make_answers, make_tick
 from .subscription import COMMANDS, TIMEOUT, Path, Subscription, set_key, to_ms
 
@@ -173,7 +174,12 @@ class Client(Tables):
             time.sleep(_TICK_POLL)
 
     def _ticks(self) -> float:
-        return self.stats()["starling_ticks_total"]
+        ticks = self.stats().get("starling_ticks_total", math.nan)
+        if not math.isfinite(ticks):
+            raise StarlingError(ErrorCode.REFUSED,
+                                "The server does not say how many ticks it has had, so nothing can "
+                                "wait for one. Call update() without wait.")
+        return ticks
 
     def post(
         self,
