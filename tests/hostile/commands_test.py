@@ -47,7 +47,7 @@ class Commands(HostileCase):
         self.assertNotIn(b"\x1b", error)
         self.assertLess(len(out) + len(error), 1 << 20)
         if program.returncode == 1:
-            self.assertRegex(error.decode(), r"^starling [a-z]+.*: .+")
+            self.assertRegex(error.decode(), r"^starling.*: .+")
 
     def test_no_server_harms_a_command(self):
         for name in self.names():
