@@ -23,7 +23,7 @@ def calls(client):
     yield lambda: client.put_stream("riders")
     yield lambda: client.put_queries("riders", 5, 2, at=(0, 0))
     yield lambda: client.put_names({starling.text_id("ship"): "ship"})
-    yield lambda: client.post([1, 2], [1.0, 2.0], [[0.0, 0.0], [1.0, 1.0]])
+    yield lambda: client.post([1, 2], [[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0])
     yield client.flush
     yield lambda: client.neighbors((0, 0), 10)
     yield lambda: client.advance(7)
