@@ -15,7 +15,6 @@
 #include "starling/knn/words/space.hpp"
 
 namespace starling::protocol {
-namespace {}  // namespace
 
 Problem bad_value(std::string sentence) {
   return {ErrorCode::bad_value, std::move(sentence)};
@@ -31,22 +30,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string readable(std::string_view text, std::size_t bytes_max) {
-  text = text.substr(0, bytes_max);
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = utf8_sequence_length(text);
-    const auto octet = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    // The control characters U+0080 to U+009F are C2 80 to C2 9F.
-    const bool is_control = (length == 1 && (octet(0) < 0x20 || octet(0) == 0x7F)) ||
-                            (length == 2 && octet(0) == 0xC2 && octet(1) < 0xA0);
-    if (length == 0 || is_control)
-      result += '?';
-    else
-      result += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return result;
+  return plain_text(text.substr(0, bytes_max));
 }
 
 std::optional<Problem> check_text(std::string_view what, std::string_view text,

@@ -22,8 +22,7 @@ Problem bad_value(std::string sentence);
 /// U+10FFFF.
 bool is_utf8(std::string_view text);
 
-/// Returns the first `bytes_max` bytes of a foreign text. Control characters and bytes that are no
-/// UTF-8 become '?', so that the text cannot change a terminal or look like another line.
+/// Returns plain_text() of the first `bytes_max` bytes of a foreign text.
 std::string readable(std::string_view text, std::size_t bytes_max);
 
 /// Returns a Problem unless `text` has 1 to `limit.value` bytes of UTF-8 without NUL. `what` is the

@@ -22,18 +22,22 @@ RequestOwner key_of(const zmtp::Link& link) {
 
 }  // namespace
 
-ReceiveBudget::Owner& ReceiveBudget::owner_of(const LinkPointer& link) {
-  const RequestOwner key = key_of(*link);
+/// Looks the owner up once for each connection.
+RoomOwner& ReceiveBudget::owner_of(zmtp::Link& link) {
+  if (link.room_owner != nullptr) return *link.room_owner;
+  const RequestOwner key = key_of(link);
   const auto [found, is_new] = owners_.try_emplace(key);
-  Owner& owner = found->second;
+  RoomOwner& owner = found->second;
   if (is_new) {
     owner.key = key;
     owner.place.push_back(&owner);
   }
+  ++owner.links;
+  link.room_owner = &owner;
   return owner;
 }
 
-bool ReceiveBudget::fits(const Owner& owner, std::size_t bytes) const {
+bool ReceiveBudget::fits(const RoomOwner& owner, std::size_t bytes) const {
   if (used_ == 0) return true;
   if (used_ + bytes > bytes_max_) return false;
   return owner.used == 0 || owner.used + bytes <= bytes_max_ - used_;
@@ -46,7 +50,7 @@ bool ReceiveBudget::take(const LinkPointer& link, std::size_t bytes, bool may_ov
     return true;
   }
   if (link->is_waiting) return false;
-  Owner& owner = owner_of(link);
+  RoomOwner& owner = owner_of(*link);
   if (may_overdraw || (owner.line.empty() && fits(owner, bytes))) {
     used_ += bytes;
     owner.used += bytes;
@@ -61,32 +65,34 @@ bool ReceiveBudget::take(const LinkPointer& link, std::size_t bytes, bool may_ov
 void ReceiveBudget::give_back(const LinkPointer& link, std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    return_room(owner_of(link), bytes);
+    return_room(owner_of(*link), bytes);
+    if (waiting_.empty()) return;
   }
   grant();
 }
 
-void ReceiveBudget::return_room(Owner& owner, std::size_t bytes) {
+void ReceiveBudget::return_room(RoomOwner& owner, std::size_t bytes) {
   used_ -= bytes;
   owner.used -= bytes;
-  if (owner.used == 0 && owner.line.empty()) owners_.erase(RequestOwner(owner.key));
+  if (owner.used == 0 && owner.links == 0) owners_.erase(RequestOwner(owner.key));
 }
 
 void ReceiveBudget::forget(const LinkPointer& link) {
   {
     const std::lock_guard lock(mutex_);
-    if (!link->is_waiting && link->granted == 0) return;
-    Owner& owner = owner_of(link);
+    if (link->room_owner == nullptr) return;
+    RoomOwner& owner = owner_of(*link);
     if (std::exchange(link->is_waiting, false)) {
-      std::erase_if(owner.line, [&](const Waiting& each) { return each.link == link; });
+      std::erase_if(owner.line, [&](const RoomOwner::Waiting& each) { return each.link == link; });
       if (owner.line.empty()) stop_waiting(owner);
     }
+    --owner.links;
     return_room(owner, std::exchange(link->granted, 0));
   }
   grant();
 }
 
-void ReceiveBudget::stop_waiting(Owner& owner) {
+void ReceiveBudget::stop_waiting(RoomOwner& owner) {
   const auto place = std::ranges::find(waiting_, &owner);
   owner.place.splice(owner.place.end(), waiting_, place);
 }
@@ -105,10 +111,10 @@ void ReceiveBudget::grant() {
 ReceiveBudget::LinkPointer ReceiveBudget::grant_one() {
   const std::lock_guard lock(mutex_);
   for (int count = 0; count < owners_per_look && !waiting_.empty(); ++count) {
-    Owner& owner = *waiting_.front();
+    RoomOwner& owner = *waiting_.front();
     waiting_.splice(waiting_.end(), waiting_, waiting_.begin());
     if (!fits(owner, owner.line.front().bytes)) continue;
-    const Waiting first = std::move(owner.line.front());
+    const RoomOwner::Waiting first = std::move(owner.line.front());
     owner.line.pop_front();
     used_ += first.bytes;
     owner.used += first.bytes;

@@ -21,6 +21,19 @@
 
 namespace starling::stream {
 
+/// A principal or an address whose connections take room.
+struct RoomOwner {
+  struct Waiting {
+    std::shared_ptr<zmtp::Link> link;
+    std::size_t bytes = 0;
+  };
+  RequestOwner key;
+  std::size_t used = 0;
+  std::size_t links = 0;  ///< connections that have taken room and are open
+  std::deque<Waiting> line{};
+  std::list<RoomOwner*> place{};  ///< its place in ReceiveBudget::waiting_, while it does not wait
+};
+
 /// Any thread may call the functions.
 class ReceiveBudget {
  public:
@@ -43,21 +56,10 @@ class ReceiveBudget {
   bool has_waiting() const;
 
  private:
-  struct Waiting {
-    LinkPointer link;
-    std::size_t bytes = 0;
-  };
-  struct Owner {
-    RequestOwner key;
-    std::size_t used = 0;
-    std::deque<Waiting> line{};
-    std::list<Owner*> place{};  ///< its place in `waiting_`, while it does not wait
-  };
-
-  Owner& owner_of(const LinkPointer& link);
-  bool fits(const Owner& owner, std::size_t bytes) const;
-  void return_room(Owner& owner, std::size_t bytes);
-  void stop_waiting(Owner& owner);
+  RoomOwner& owner_of(zmtp::Link& link);
+  bool fits(const RoomOwner& owner, std::size_t bytes) const;
+  void return_room(RoomOwner& owner, std::size_t bytes);
+  void stop_waiting(RoomOwner& owner);
   void grant();
   LinkPointer grant_one();
 
@@ -65,8 +67,9 @@ class ReceiveBudget {
   const std::function<void(const LinkPointer&)> granted_;
   mutable std::mutex mutex_;
   std::size_t used_ = 0;
-  std::unordered_map<RequestOwner, Owner, RequestOwnerHash> owners_;  ///< that use room or wait
-  std::list<Owner*> waiting_;  ///< in the order in which they are looked at
+  /// The owners that have connections or use room.
+  std::unordered_map<RequestOwner, RoomOwner, RequestOwnerHash> owners_;
+  std::list<RoomOwner*> waiting_;  ///< in the order in which they are looked at
 };
 
 }  // namespace starling::stream

@@ -9,6 +9,10 @@
 #include "starling/stream/turns/peer_address.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
+namespace starling::stream {
+struct RoomOwner;
+}
+
 namespace starling::stream::zmtp {
 
 class Connection;
@@ -31,8 +35,9 @@ struct Link {
   // Bytes of requests that the loop has not taken. The I/O thread adds, and the loop subtracts.
   std::atomic<std::size_t> request_bytes{0};
   std::atomic<bool> waits_for_loop{false};
-  // Room that ReceiveBudget has granted after a wait, and whether the connection waits for room.
-  // The mutex of the ReceiveBudget guards both members.
+  // Whose room the connection takes, the room that ReceiveBudget has granted after a wait, and
+  // whether the connection waits for room. The mutex of the ReceiveBudget guards the members.
+  RoomOwner* room_owner = nullptr;
   std::size_t granted = 0;
   bool is_waiting = false;
 };
