@@ -72,11 +72,15 @@ void Requests::give_problem(const Caller& caller, PreparedRequest& request, bool
 void Requests::handle_settled(const Caller& caller, PreparedRequest& request, bool is_known) {
   const protocol::DecodedRequest& decoded = request.request;
   const bool is_hello = std::holds_alternative<protocol::Hello>(decoded.body);
-  // The reply must not show whether another connection's session exists or has credit.
+  // The reply must not show whether another connection's session exists or has credit. An error
+  // that uses up a number is the session's too: a connection that has reconnected does not have it
+  // yet.
   const bool is_of_session =
-      decoded.problem && (decoded.problem->code == ErrorCode::out_of_credit ||
-                          decoded.problem->code == ErrorCode::unknown_session ||
-                          (decoded.problem->code == ErrorCode::not_allowed && !is_hello));
+      decoded.problem &&
+      (decoded.problem->code == ErrorCode::out_of_credit ||
+       decoded.problem->code == ErrorCode::unknown_session ||
+       (decoded.sequenced && protocol::consumes_sequence(decoded.problem->code)) ||
+       (decoded.problem->code == ErrorCode::not_allowed && !is_hello));
   if (decoded.sequenced && is_known)
     handle_sequenced(caller, request);
   else if (!is_known && families_.sessions.has_guessed_too_often(caller, caller.head.session))

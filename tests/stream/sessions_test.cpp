@@ -81,7 +81,7 @@ TEST_F(SessionsOfClients, ABadRequestTellsNothingAboutAForeignSession) {
   const protocol::PutStream bad{.name = "", .on = ReportOn::order, .with = {}};
   for (const std::uint64_t named : {session, session + 1}) {
     const auto refused = bob.ask(encoded({.request_id = 1, .session = named, .sequence = 9}, bad));
-    EXPECT_EQ(refused->error(), ErrorCode::bad_text);
+    EXPECT_EQ(refused->error(), ErrorCode::unknown_session);
     EXPECT_EQ(error_of(*refused).sequence_expected, 0u);
   }
   const auto own = alice.ask(update(session, 9, 5));
@@ -103,6 +103,17 @@ TEST_F(SessionsOfClients, AfterAReconnectASessionGoesOnAndAResendIsAnswered) {
   EXPECT_EQ(server.stat("starling_rows_total{outcome=\"accepted\"}"), 4);
   EXPECT_EQ(alice.ask(update(session, 3, 7))->error(), ErrorCode::unknown_session)
       << "the session has moved to the new connection";
+}
+
+TEST_F(SessionsOfClients, ABadRequestBeforeHelloOnANewConnectionKeepsItsNumber) {
+  EXPECT_EQ(accepted(alice.ask(update(session, 1, 5))), 1u);
+  RawPeer again = peer();
+  const protocol::PutStream bad{.name = "", .on = ReportOn::order, .with = {}};
+  const std::string frame = encoded({.request_id = 2, .session = session, .sequence = 2}, bad);
+  EXPECT_EQ(again.ask(frame)->error(), ErrorCode::unknown_session);
+  EXPECT_TRUE(std::get<HelloReply>(again.ask(hello(session))->decoded.body).resumed);
+  EXPECT_EQ(again.ask(frame)->error(), ErrorCode::bad_text) << "now it uses up the number";
+  EXPECT_EQ(accepted(again.ask(update(session, 3, 6))), 1u);
 }
 
 TEST_F(SessionsOfClients, AUsedNumberAnswersOnlyTheSameRequest) {
