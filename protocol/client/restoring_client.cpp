@@ -37,9 +37,19 @@ UpdateBatch part_of(const UpdateBatch& all, std::size_t first, std::size_t count
   part.times_us = part_of(all.times_us, first, count);
   part.coordinates = part_of(all.coordinates, first, count, all.components_a_row());
   part.coordinates_f32 = part_of(all.coordinates_f32, first, count, all.components_a_row());
-  part.tags = part_of(all.tags, first, count);
-  part.labels = part_of(all.labels, first, count);
-  part.values = part_of(all.values, first, count);
+  if (all.row_columns.empty()) {
+    part.tags = part_of(all.tags, first, count);
+    part.labels = part_of(all.labels, first, count);
+    part.values = part_of(all.values, first, count);
+    return part;
+  }
+  part.row_columns = part_of(all.row_columns, first, count);
+  const auto entries = [&](auto array, RowColumn column) {
+    return array.subspan(entries_in(all, column, 0, first), entries_in(all, column, first, count));
+  };
+  part.tags = entries(all.tags, tags_column);
+  part.labels = entries(all.labels, label_column);
+  part.values = entries(all.values, value_column);
   return part;
 }
 
@@ -53,9 +63,7 @@ std::optional<Problem> check_arrays(const UpdateBatch& batch) {
   const std::size_t rows = batch.ids.size();
   if (auto problem = check_same_length("times_us", batch.times_us.size(), rows)) return problem;
   if (auto problem = check_coordinates(batch)) return problem;
-  if (auto problem = check_none_or_same_length("tags", batch.tags.size(), rows)) return problem;
-  if (auto problem = check_none_or_same_length("labels", batch.labels.size(), rows)) return problem;
-  return check_none_or_same_length("values", batch.values.size(), rows);
+  return check_row_columns(batch);
 }
 
 /// Adds the reply to one part to `all`. The part begins at row `first` of the batch.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 #include "starling/knn/base/assert.hpp"
 
@@ -28,9 +29,32 @@ void to_lattice(const UpdateBatch& batch, std::size_t first, const Lattice& latt
     lattice.to_lattice(batch.coordinates.subspan(begin, count), batch.components, points, errors);
 }
 
+/// Gives each row of the set its entries of the batch's tags, labels and values. Call it for a
+/// batch with `row_columns`.
+template <class Row>
+void give_columns(const UpdateBatch& batch, RowSet<Row>& set) {
+  std::size_t tags = 0;
+  std::size_t labels = 0;
+  std::size_t values = 0;
+  auto next = set.rows.begin();
+  for (std::size_t i = 0; i < batch.row_columns.size(); ++i) {
+    const std::uint8_t columns = batch.row_columns[i];
+    Row rejected;
+    Row& row = set.reasons[i] == RowReason::none ? *next++ : rejected;
+    row.has_tags = (columns & tags_column) != 0;
+    if (row.has_tags) row.tags = batch.tags[tags++];
+    if constexpr (std::is_same_v<Row, VectorUpdate>) {
+      row.has_label = (columns & label_column) != 0;
+      row.has_value = (columns & value_column) != 0;
+      if (row.has_label) row.label = batch.labels[labels++];
+      if (row.has_value) row.value = batch.values[values++];
+    }
+  }
+}
+
 RowSet<ObjectUpdate> place_positions(const UpdateBatch& batch, const Lattice& lattice) {
   const std::size_t row_count = batch.ids.size();
-  const bool has_tags = !batch.tags.empty();
+  const bool has_tags = !batch.tags.empty() && batch.row_columns.empty();
   RowSet<ObjectUpdate> set;
   set.rows.reserve(row_count);
   set.reasons.resize(row_count);
@@ -57,6 +81,7 @@ RowSet<ObjectUpdate> place_positions(const UpdateBatch& batch, const Lattice& la
       update.has_tags = has_tags;
     }
   }
+  if (!batch.row_columns.empty()) give_columns(batch, set);
   return set;
 }
 
@@ -78,6 +103,10 @@ std::vector<float> components_of(const UpdateBatch& batch) {
 
 VectorRowSet place_vectors(const UpdateBatch& batch, const SpaceOptions& space) {
   const std::size_t row_count = batch.ids.size();
+  const bool is_each = batch.row_columns.empty();  // each row has the columns that the batch has
+  const bool has_tags = is_each && !batch.tags.empty();
+  const bool has_labels = is_each && !batch.labels.empty();
+  const bool has_values = is_each && !batch.values.empty();
   VectorRowSet set;
   set.dimension = space.dimension;
   set.reasons.resize(row_count);
@@ -96,13 +125,14 @@ VectorRowSet place_vectors(const UpdateBatch& batch, const SpaceOptions& space) 
                   set.components.data() + set.rows.size() * space.dimension);
     set.rows.push_back({.id = ObjectId{batch.ids[row]},
                         .time_us = batch.times_us[row],
-                        .label = batch.labels.empty() ? no_label : batch.labels[row],
-                        .value = batch.values.empty() ? no_value : batch.values[row],
-                        .tags = batch.tags.empty() ? 0 : batch.tags[row],
-                        .has_tags = !batch.tags.empty(),
-                        .has_label = !batch.labels.empty(),
-                        .has_value = !batch.values.empty()});
+                        .label = has_labels ? batch.labels[row] : no_label,
+                        .value = has_values ? batch.values[row] : no_value,
+                        .tags = has_tags ? batch.tags[row] : 0,
+                        .has_tags = has_tags,
+                        .has_label = has_labels,
+                        .has_value = has_values});
   }
+  if (!batch.row_columns.empty()) give_columns(batch, set);
   set.components.resize(set.rows.size() * space.dimension);
   return set;
 }

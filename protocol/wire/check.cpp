@@ -136,6 +136,29 @@ std::optional<Problem> check_none_or_same_length(std::string_view name, std::siz
   return size == 0 ? std::nullopt : check_same_length(name, size, rows);
 }
 
+std::optional<Problem> check_row_columns(const UpdateBatch& batch) {
+  const std::size_t rows = batch.ids.size();
+  if (auto problem = check_none_or_same_length("row_columns", batch.row_columns.size(), rows))
+    return problem;
+  if (std::ranges::any_of(batch.row_columns,
+                          [](auto columns) { return columns > all_row_columns; }))
+    return Problem{ErrorCode::bad_value,
+                   "A row has a bit in row_columns other than 1 (tags), 2 (label) and 4 (value)."};
+  const auto check = [&](std::string_view name, std::size_t size,
+                         RowColumn column) -> std::optional<Problem> {
+    if (batch.row_columns.empty()) return check_none_or_same_length(name, size, rows);
+    const std::size_t needed = entries_in(batch, column, 0, rows);
+    if (size == needed) return std::nullopt;
+    return Problem{ErrorCode::array_mismatch,
+                   "The array " + std::string(name) + " has " + std::to_string(size) +
+                       " entries, and row_columns names it in " + std::to_string(needed) +
+                       " rows; send one entry for each of these rows."};
+  };
+  if (auto problem = check("tags", batch.tags.size(), tags_column)) return problem;
+  if (auto problem = check("labels", batch.labels.size(), label_column)) return problem;
+  return check("values", batch.values.size(), value_column);
+}
+
 std::optional<Problem> check_coordinates(const UpdateBatch& batch) {
   if (!batch.coordinates.empty() && !batch.coordinates_f32.empty())
     return Problem{ErrorCode::array_mismatch,

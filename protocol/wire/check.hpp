@@ -59,5 +59,8 @@ std::optional<Problem> check_none_or_same_length(std::string_view name, std::siz
 /// Returns a Problem unless the batch has either `coordinates` or `coordinates_f32`, with
 /// components_a_row() numbers for each id.
 std::optional<Problem> check_coordinates(const UpdateBatch& batch);
+/// Returns a Problem unless each of `tags`, `labels` and `values` is empty or has an entry for each
+/// row, or with `row_columns`, for each row that has its bit.
+std::optional<Problem> check_row_columns(const UpdateBatch& batch);
 
 }  // namespace starling::protocol

@@ -100,15 +100,14 @@ Refusal read(const wire::UpdateBatch& table, const Limits& limits, UpdateBatch& 
            .tags = to_span(table.tags()),
            .dimension = table.dimension(),
            .labels = to_span(table.labels()),
-           .values = to_span(table.values())};
+           .values = to_span(table.values()),
+           .row_columns = to_span(table.row_columns())};
   const std::size_t rows = batch.ids.size();
   if (auto refusal = check_row_count("ids", rows, rows_max(limits))) return refusal;
   if (auto refusal = check_same_length("times_us", batch.times_us.size(), rows)) return refusal;
   if (auto refusal = check_components(batch, limits)) return refusal;
   if (auto refusal = check_coordinates(batch)) return refusal;
-  if (auto refusal = check_none_or_same_length("tags", batch.tags.size(), rows)) return refusal;
-  if (auto refusal = check_none_or_same_length("labels", batch.labels.size(), rows)) return refusal;
-  return check_none_or_same_length("values", batch.values.size(), rows);
+  return check_row_columns(batch);
 }
 
 Refusal read(const wire::UpdateTags& table, const Limits& limits, UpdateTags& batch) {

@@ -29,8 +29,10 @@ Offset<wire::UpdateBatch> add(FlatBufferBuilder& builder, const UpdateBatch& bat
   const auto tags = add_array(builder, batch.tags);
   const auto labels = add_array(builder, batch.labels);
   const auto values = add_array(builder, batch.values);
+  const auto row_columns = add_array(builder, batch.row_columns);
   return wire::CreateUpdateBatch(builder, ids, times, batch.components, coordinates,
-                                 coordinates_f32, tags, batch.dimension, labels, values);
+                                 coordinates_f32, tags, batch.dimension, labels, values,
+                                 row_columns);
 }
 
 Offset<wire::UpdateTags> add(FlatBufferBuilder& builder, const UpdateTags& batch) {

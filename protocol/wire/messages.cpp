@@ -2,6 +2,7 @@
 // Says which requests are sequenced, and how much credit a request uses: see messages.hpp.
 #include "starling/protocol/wire/messages.hpp"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace starling::protocol {
@@ -38,6 +39,13 @@ std::size_t bytes_of(const std::vector<QuerySpec>& queries) {
 
 }  // namespace
 
+std::size_t entries_in(const UpdateBatch& batch, RowColumn column, std::size_t first,
+                       std::size_t count) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(batch.row_columns.subspan(first, count),
+                            [&](std::uint8_t columns) { return (columns & column) != 0; }));
+}
+
 bool is_batch(const RequestBody& body) {
   return std::visit([](const auto& each) { return has_rows<std::decay_t<decltype(each)>>; }, body);
 }
@@ -55,7 +63,8 @@ std::size_t array_bytes(const RequestBody& body) {
         if constexpr (requires { each.times_us; }) bytes += bytes_of(each.times_us);
         if constexpr (requires { each.coordinates_f32; })
           bytes += bytes_of(each.coordinates) + bytes_of(each.coordinates_f32) +
-                   bytes_of(each.tags) + bytes_of(each.labels) + bytes_of(each.values);
+                   bytes_of(each.tags) + bytes_of(each.labels) + bytes_of(each.values) +
+                   bytes_of(each.row_columns);
         if constexpr (requires { each.queries; }) bytes += bytes_of(each.queries);
         if constexpr (requires { each.questions; }) bytes += bytes_of(each.questions);
         return bytes;

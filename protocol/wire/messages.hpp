@@ -38,6 +38,10 @@ struct Hello {
   std::uint64_t first_sequence = 1;  ///< first sequence number, if this Hello begins a session
 };
 
+/// The columns that a row of an UpdateBatch may leave out, as bits of UpdateBatch::row_columns.
+enum RowColumn : std::uint8_t { tags_column = 1, label_column = 2, value_column = 4 };
+inline constexpr std::uint8_t all_row_columns = tags_column | label_column | value_column;
+
 /// Positions or vectors, each with its time. Either `coordinates` or `coordinates_f32` holds the
 /// rows one after another, with `components_a_row()` numbers in each row.
 struct UpdateBatch {
@@ -50,6 +54,10 @@ struct UpdateBatch {
   std::uint32_t dimension = 0;            ///< numbers in each row of a vector space; else 0
   std::span<const Label> labels{};   ///< empty: labels stay as they are; no_label removes a label
   std::span<const double> values{};  ///< empty: values stay as they are; NaN removes a value
+  /// The columns that each row has, as bits of RowColumn. `tags`, `labels` and `values` then have
+  /// entries for the rows with their bit alone, and nothing for the other rows, which keep theirs.
+  /// Empty: each of these arrays has an entry for every row, or for no row.
+  std::span<const std::uint8_t> row_columns{};
 
   std::size_t components_a_row() const { return dimension != 0 ? dimension : components; }
 };
@@ -178,13 +186,19 @@ using RequestBody =
                  RemoveQueries, GetSnapshot, GetNeighbors, GetStats, AdvanceTick, ReportReceived,
                  GetNames, ListStreams, ListQueries, RemoveStream, GetObjects, EndSession>;
 
+/// Returns how many of the rows [first, first + count) have an entry in the array of `column`. Call
+/// it for a batch with `row_columns`.
+std::size_t entries_in(const UpdateBatch& batch, RowColumn column, std::size_t first,
+                       std::size_t count);
+
 /// Returns true if the request changes the server's state and therefore carries a sequence number.
 /// These requests are the batches, PutStream, RemoveStream and AdvanceTick.
 bool is_sequenced(const RequestBody& body);
 
 /// Returns a lower bound of the encoded request's length, without encoding it. The bound is the
-/// bytes of these arrays: ids, times_us, coordinates, labels, values, the tags of an UpdateBatch,
-/// and the vectors of queries. In a long UpdateBatch, these arrays have nearly all bytes.
+/// bytes of these arrays: ids, times_us, coordinates, labels, values, the tags and row_columns of
+/// an UpdateBatch, and the vectors of queries. In a long UpdateBatch, these arrays have nearly all
+/// bytes.
 std::size_t array_bytes(const RequestBody& body);
 
 /// Returns the rows of credit that the request uses until it is answered: for a batch its number of

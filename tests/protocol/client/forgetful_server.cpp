@@ -2,6 +2,7 @@
 // Writes requests as texts, and checks their session and stream: see forgetful_server.hpp.
 #include "tests/protocol/client/forgetful_server.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -31,9 +32,17 @@ std::string text_of(const UpdateBatch& batch) {
                                                    : batch.coordinates[x];
     text += " " + std::to_string(batch.ids[row]) + "@" + std::to_string(std::int64_t(value)) + "/" +
             std::to_string(batch.times_us[row]);
-    if (!batch.tags.empty()) text += " tags " + std::to_string(batch.tags[row]);
-    if (!batch.labels.empty()) text += " label " + std::to_string(batch.labels[row]);
-    if (!batch.values.empty()) text += " value " + std::to_string(std::int64_t(batch.values[row]));
+    const auto entry = [&](auto array, RowColumn column) {
+      if (batch.row_columns.empty()) return array.subspan(std::min(row, array.size()));
+      const bool has_entry = (batch.row_columns[row] & column) != 0;
+      return has_entry ? array.subspan(entries_in(batch, column, 0, row)) : array.first(0);
+    };
+    const auto tags = entry(batch.tags, tags_column);
+    const auto labels = entry(batch.labels, label_column);
+    const auto values = entry(batch.values, value_column);
+    if (!tags.empty()) text += " tags " + std::to_string(tags[0]);
+    if (!labels.empty()) text += " label " + std::to_string(labels[0]);
+    if (!values.empty()) text += " value " + std::to_string(std::int64_t(values[0]));
   }
   return text;
 }

@@ -119,6 +119,26 @@ TEST_F(RestoringClientTest, EveryArrayOfAnUpdateIsDivided) {
                           "update 3@30/3 tags 7 label 17 value 27"));
 }
 
+TEST_F(RestoringClientTest, RowsKeepTheirOwnColumnsWhenAnUpdateIsDivided) {
+  connect({.space = Space::vector, .dimension = 2, .credit_rows = 8});
+  const Fleet objects(4);
+  const std::vector<float> coordinates{10, 0, 20, 0, 30, 0, 40, 0};
+  const std::vector<std::uint32_t> tags{5, 6, 7};
+  const std::vector<double> values{25};
+  const std::vector<std::uint8_t> row_columns{tags_column, 0, tags_column | value_column,
+                                              tags_column};
+  const auto reply = client->update({.ids = objects.ids,
+                                     .times_us = objects.times_us,
+                                     .coordinates_f32 = coordinates,
+                                     .tags = tags,
+                                     .dimension = 2,
+                                     .values = values,
+                                     .row_columns = row_columns});
+  ASSERT_TRUE(reply) << reply.problem().sentence;
+  EXPECT_THAT(server->take_requests(), ElementsAre("update 1@10/1 tags 5 2@20/2",
+                                                   "update 3@30/3 tags 6 value 25 4@40/4 tags 7"));
+}
+
 TEST_F(RestoringClientTest, OtherBatchesHaveAtMostRowsMaxRows) {
   connect({.rows_max = 2});
   const Fleet objects(3);

@@ -101,6 +101,28 @@ TEST(RequestCodec, ArraysOfDifferentLengthsAreRefused) {
   expect_mismatch(PutNames{all_ids, {"one"}});
 }
 
+TEST(RequestCodec, RowColumnsSayWhichRowsHaveAnEntryInTheOtherArrays) {
+  const std::uint64_t ids[] = {1, 2};
+  const std::int64_t times[] = {1, 2};
+  const double coordinates[] = {1, 2, 3, 4};
+  const std::uint32_t tags[] = {1, 2};
+  const auto code_for = [&](std::vector<std::uint8_t> row_columns, std::size_t tag_count) {
+    return code_of(refusal_of(UpdateBatch{.ids = ids,
+                                          .times_us = times,
+                                          .coordinates = coordinates,
+                                          .tags = std::span(tags).first(tag_count),
+                                          .row_columns = row_columns}));
+  };
+  EXPECT_EQ(code_for({0, tags_column}, 1), ErrorCode::none);
+  EXPECT_EQ(code_for({0, 0}, 0), ErrorCode::none);
+  EXPECT_EQ(code_for({tags_column, tags_column}, 2), ErrorCode::none);
+  EXPECT_EQ(code_for({0, tags_column}, 2), ErrorCode::array_mismatch);
+  EXPECT_EQ(code_for({0, tags_column}, 0), ErrorCode::array_mismatch);
+  EXPECT_EQ(code_for({tags_column}, 1), ErrorCode::array_mismatch);
+  EXPECT_EQ(code_for({0, value_column}, 0), ErrorCode::array_mismatch);
+  EXPECT_EQ(code_for({0, 8}, 0), ErrorCode::bad_value);
+}
+
 TEST(RequestCodec, AnEmptyBatchIsAllowed) {
   EXPECT_FALSE(refusal_of(GetNames{}));
   EXPECT_FALSE(refusal_of(UpdateBatch{}));

@@ -21,6 +21,7 @@ constexpr std::uint32_t no_tags[] = {0, 3, 4};
 constexpr double vectors[] = {1.5, -2.25, 3, 4, 5e8, 6, 7, 8, 9};
 constexpr float vectors_f32[] = {1.5f, -2.25f, 3, 4, 5, 6, 7, 8, 9};
 constexpr std::int64_t labels[] = {-3, no_label, 9'223'372'036'854'775'807};
+constexpr std::uint8_t row_columns[] = {tags_column, label_column | value_column, all_row_columns};
 constexpr double values[] = {-0.25, no_value, 1e300};
 
 QuerySpec full_query() {
@@ -59,6 +60,16 @@ std::vector<NamedRequest> sample_vector_requests() {
                    .dimension = 3,
                    .labels = labels,
                    .values = values},
+       limits},
+      {"UpdateBatch of rows with different columns", sequenced,
+       UpdateBatch{.ids = ids,
+                   .times_us = times_us,
+                   .coordinates_f32 = vectors_f32,
+                   .tags = std::span(tags).first(2),
+                   .dimension = 3,
+                   .labels = std::span(labels).first(2),
+                   .values = std::span(values).first(2),
+                   .row_columns = row_columns},
        limits},
       {"UpdateBatch of float32 vectors", sequenced,
        UpdateBatch{

@@ -13,8 +13,11 @@ namespace starling::stream {
 protocol::RequestBody OwnedRequest::body() const {
   switch (kind) {
     case Kind::objects:
-      return protocol::UpdateBatch{
-          .ids = ids, .times_us = times_us, .coordinates = places, .tags = tags};
+      return protocol::UpdateBatch{.ids = ids,
+                                   .times_us = times_us,
+                                   .coordinates = places,
+                                   .tags = tags,
+                                   .row_columns = row_columns};
     case Kind::tags:
       return protocol::UpdateTags{ids, times_us, tags, cleared};
     case Kind::removals:
@@ -66,6 +69,7 @@ OwnedRequest RandomRequests::tick() {
 OwnedRequest RandomRequests::rows(OwnedRequest::Kind kind, std::uint64_t count_max) {
   OwnedRequest made{.kind = kind};
   const bool has_tags = random_.chance(0.5);
+  const bool is_mixed = kind == OwnedRequest::Kind::objects && random_.chance(0.3);
   for (std::uint64_t i = 1 + random_.below(count_max); i > 0; --i) {
     if (kind == OwnedRequest::Kind::names) {
       made.texts.push_back(told_name(random_.below(told_names)));
@@ -79,7 +83,9 @@ OwnedRequest RandomRequests::rows(OwnedRequest::Kind kind, std::uint64_t count_m
       made.places.push_back(random_.chance(0.03) ? 1e300 : place());
       made.places.push_back(place());
     }
-    const bool may_have_tags = kind == OwnedRequest::Kind::tags || has_tags;
+    const bool may_have_tags =
+        kind == OwnedRequest::Kind::tags || (is_mixed ? random_.chance(0.5) : has_tags);
+    if (is_mixed) made.row_columns.push_back(may_have_tags ? protocol::tags_column : 0);
     if (may_have_tags) made.tags.push_back(static_cast<std::uint32_t>(random_.below(4)));
     if (kind == OwnedRequest::Kind::tags)
       made.cleared.push_back(static_cast<std::uint32_t>(random_.below(4)));

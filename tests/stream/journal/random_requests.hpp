@@ -33,6 +33,7 @@ struct OwnedRequest {
   std::vector<double> places{};
   std::vector<std::uint32_t> tags{};
   std::vector<std::uint32_t> cleared{};
+  std::vector<std::uint8_t> row_columns{};
   std::vector<std::string> texts{};
   std::string stream{};
   ReportOn on = ReportOn::order;
