@@ -15,6 +15,7 @@ HttpOptions Server::State::http_options() const {
           .reach_allowed = http_reach_allowed(options),
           .connections_max = options.http_connections_max,
           .body_bytes_max = options.http_body_bytes_max,
+          .bodies_bytes_max = options.http_bodies_bytes_max,
           .secure = tls == nullptr ? SecureConnection() : [this](asio::ip::tcp::socket socket) {
             return tls->secured(std::move(socket));
           }};

@@ -21,6 +21,12 @@ namespace starling::stream {
 
 namespace {
 
+/// Bodies of objects that wait or are carried out. A connection has one, and one that was dropped
+/// waits for its turn, too.
+constexpr std::size_t bodies_max = 1024;
+/// Each takes some times its bytes.
+constexpr std::size_t bodies_at_once = 4;
+
 std::optional<HttpAnswer> check_body(const Route& route, const HttpHead& head) {
   if (route.body == RouteBody::none) return std::nullopt;
   if (!head.has_length)
@@ -47,10 +53,27 @@ std::optional<HttpAnswer> check_route(const RouteMatch& match, const HttpHead& h
 }  // namespace
 
 HttpApi::HttpApi(Parts parts)
-    : parts_(std::move(parts)), gatekeeper_(parts_.gatekeeper), tokens_(parts_.tokens) {}
+    : parts_(std::move(parts)),
+      gatekeeper_(parts_.gatekeeper),
+      tokens_(parts_.tokens),
+      bodies_(std::make_shared<FairJobs>(
+          FairJobs::Limits{.jobs_max = bodies_max, .running_max = bodies_at_once})) {}
 
 WireGateway& HttpApi::gateway(PrincipalId principal) {
   return gateways_.try_emplace(principal, parts_.loop, parts_.deliver, principal).first->second;
+}
+
+WireClient HttpApi::client_of(const HttpCall& call) {
+  return {gateway(call.request.head.principal), {call.request.head.payer, call.request.wait}};
+}
+
+/// Without a key, the address pays, and its connections share what it gets.
+Payer HttpApi::payer_of(const HttpHead& head) const {
+  using Kind = RequestOwner::Kind;
+  if (head.principal != PrincipalId::anonymous)
+    return {{Kind::principal, static_cast<std::uint64_t>(head.principal)}, head.from.connection};
+  return {{.kind = Kind::address, .address = address_of(std::string_view(head.from.peer_address))},
+          head.from.connection};
 }
 
 std::shared_ptr<const void> HttpApi::reply_owner() const {
@@ -67,6 +90,7 @@ std::optional<HttpAnswer> HttpApi::admit(HttpHead& head) {
       if (auto refusal = gatekeeper_.check_origin(head)) return refusal;
     if (match.route != nullptr)
       if (auto refusal = tokens_.check(head, *match.route)) return refusal;
+    head.payer = payer_of(head);
     if (match.route == nullptr && match.allowed.empty())
       if (auto file = parts_.page(head)) return file;
     return check_route(match, head);
@@ -117,18 +141,18 @@ void HttpApi::get_network(HttpCall call) {
 
 void HttpApi::get_stats(HttpCall call) {
   const Parameters none(call.query, {});
-  gateway(call).send([] { return protocol::GetStats{}; },
-                     [respond = call.respond](const protocol::ReplyBody& reply) {
-                       const auto* stats = std::get_if<protocol::Stats>(&reply);
-                       if (stats == nullptr) return respond(refusal_answer(reply));
-                       JsonText json;
-                       json.begin_object().key("counters").begin_object();
-                       for (const protocol::Counter& counter : stats->counters)
-                         if (std::isfinite(counter.value))
-                           json.key(counter.name).number(counter.value);
-                       json.end_object().end_object();
-                       respond(json_answer(json));
-                     });
+  client_of(call).send([] { return protocol::GetStats{}; },
+                       [respond = call.respond](const protocol::ReplyBody& reply) {
+                         const auto* stats = std::get_if<protocol::Stats>(&reply);
+                         if (stats == nullptr) return respond(refusal_answer(reply));
+                         JsonText json;
+                         json.begin_object().key("counters").begin_object();
+                         for (const protocol::Counter& counter : stats->counters)
+                           if (std::isfinite(counter.value))
+                             json.key(counter.name).number(counter.value);
+                         json.end_object().end_object();
+                         respond(json_answer(json));
+                       });
 }
 
 std::int64_t HttpApi::base_time_us() const {
@@ -140,10 +164,10 @@ std::int64_t HttpApi::base_time_us() const {
   return *base_us;
 }
 
-void HttpApi::send_one_row(WireGateway& gateway, WireGateway::Make make, std::string_view what,
+void HttpApi::send_one_row(const WireClient& client, WireGateway::Make make, std::string_view what,
                            HttpRespond respond) {
-  gateway.send(std::move(make), [respond = std::move(respond),
-                                 what = std::string(what)](const protocol::ReplyBody& reply) {
+  client.send(std::move(make), [respond = std::move(respond),
+                                what = std::string(what)](const protocol::ReplyBody& reply) {
     const auto* batch = std::get_if<protocol::BatchReply>(&reply);
     if (batch == nullptr) return respond(refusal_answer(reply));
     if (batch->rejected > 0) return respond(rejected_answer(what, *batch));

@@ -25,6 +25,7 @@
 #include "starling/stream/http/token_gate.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
 #include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/turns/fair_jobs.hpp"
 
 namespace starling::stream {
 
@@ -99,13 +100,16 @@ class HttpApi {
  private:
   void ask(protocol::GetNeighbors question, HttpCall call);
   std::int64_t base_time_us() const;
-  WireGateway& gateway(const HttpCall& call) { return gateway(call.request.head.principal); }
-  void send_one_row(WireGateway& gateway, WireGateway::Make make, std::string_view what,
+  /// Returns the gateway of the call's principal, for requests of the call's client.
+  WireClient client_of(const HttpCall& call);
+  Payer payer_of(const HttpHead& head) const;
+  void send_one_row(const WireClient& client, WireGateway::Make make, std::string_view what,
                     HttpRespond respond);
 
   Parts parts_;
   Gatekeeper gatekeeper_;
   TokenGate tokens_;
+  std::shared_ptr<FairJobs> bodies_;  ///< the bodies of objects that are being carried out
   std::map<PrincipalId, WireGateway> gateways_;  ///< one for each principal that has sent a request
 };
 

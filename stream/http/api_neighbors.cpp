@@ -161,9 +161,9 @@ HttpAnswer neighbors_answer(const protocol::Neighbors& neighbors, const protocol
 /// Answers a question with GeoJSON. Asks for the positions of the neighbours page by page.
 class GeoNeighbors : public std::enable_shared_from_this<GeoNeighbors> {
  public:
-  GeoNeighbors(WireGateway& gateway, std::size_t page_rows_max,
-               const protocol::Neighbors& neighbors, HttpRespond respond)
-      : gateway_(gateway),
+  GeoNeighbors(WireClient client, std::size_t page_rows_max, const protocol::Neighbors& neighbors,
+               HttpRespond respond)
+      : client_(std::move(client)),
         page_rows_max_(page_rows_max),
         head_(neighbors.head),
         ids_(neighbors.lists.object_ids.begin(), neighbors.lists.object_ids.end()),
@@ -174,7 +174,7 @@ class GeoNeighbors : public std::enable_shared_from_this<GeoNeighbors> {
 
   void ask_next() {
     if (written_ == ids_.size()) return finish();
-    gateway_.send(
+    client_.send(
         [self = shared_from_this()] {
           return protocol::GetObjects{.object_ids = self->next_ids()};
         },
@@ -209,7 +209,7 @@ class GeoNeighbors : public std::enable_shared_from_this<GeoNeighbors> {
     respond_(geo_json_answer(json_));
   }
 
-  WireGateway& gateway_;
+  WireClient client_;
   std::size_t page_rows_max_;
   protocol::NeighborsHead head_;
   std::vector<std::uint64_t> ids_;
@@ -241,20 +241,19 @@ void HttpApi::ask(protocol::GetNeighbors question, HttpCall call) {
     throw BadRequest{
         "at has no GeoJSON: the server would have to give the positions of now; ask for "
         "application/json."};
-  WireGateway& gateway = this->gateway(call);
-  gateway.send([question = std::move(question)] { return question; },
-               [this, &gateway, is_geo,
-                respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
-                 const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
-                 if (neighbors == nullptr) return respond(refusal_answer(reply));
-                 if (!neighbors->unknown.empty())
-                   return respond(unknown_object_answer(to_number(neighbors->head.tick),
-                                                        neighbors->head.tau_us));
-                 if (!is_geo)
-                   return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
-                 const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);
-                 std::make_shared<GeoNeighbors>(gateway, rows_max, *neighbors, respond)->ask_next();
-               });
+  const WireClient client = client_of(call);
+  client.send(
+      [question = std::move(question)] { return question; },
+      [this, client, is_geo, respond = std::move(call.respond)](const protocol::ReplyBody& reply) {
+        const auto* neighbors = std::get_if<protocol::Neighbors>(&reply);
+        if (neighbors == nullptr) return respond(refusal_answer(reply));
+        if (!neighbors->unknown.empty())
+          return respond(
+              unknown_object_answer(to_number(neighbors->head.tick), neighbors->head.tau_us));
+        if (!is_geo) return respond(neighbors_answer(*neighbors, parts_.limits, parts_.name_of));
+        const std::size_t rows_max = std::max<std::size_t>(parts_.limits.page_rows_max, 1);
+        std::make_shared<GeoNeighbors>(client, rows_max, *neighbors, respond)->ask_next();
+      });
 }
 
 }  // namespace starling::stream

@@ -65,15 +65,15 @@ void append(JsonText& json, const Stream& stream) {
 /// Answers with all streams. Asks for them page by page, so that no turn of the loop is long.
 class StreamList : public std::enable_shared_from_this<StreamList> {
  public:
-  StreamList(WireGateway& gateway, const protocol::Limits& limits, HttpRespond respond)
-      : gateway_(gateway),
+  StreamList(WireClient client, const protocol::Limits& limits, HttpRespond respond)
+      : client_(std::move(client)),
         rows_max_(std::min(limits.page_rows_max, rows_at_once)),
         respond_(std::move(respond)) {
     json_.begin_object().key("streams").begin_array();
   }
 
   void ask(std::uint64_t page) {
-    gateway_.send(
+    client_.send(
         [page, rows_max = rows_max_] {
           return protocol::ListStreams{.page = page, .rows_max = rows_max};
         },
@@ -90,7 +90,7 @@ class StreamList : public std::enable_shared_from_this<StreamList> {
  private:
   static constexpr std::uint32_t rows_at_once = 512;  // take 0.3 ms, with the longest names
 
-  WireGateway& gateway_;
+  WireClient client_;
   std::uint32_t rows_max_;  ///< the most rows of a page
   HttpRespond respond_;
   JsonText json_;
@@ -158,7 +158,7 @@ protocol::QuerySpec read_query(std::string_view body, const protocol::Limits& li
 
 void HttpApi::get_streams(HttpCall call) {
   const Parameters none(call.query, {});
-  std::make_shared<StreamList>(gateway(call), parts_.limits, std::move(call.respond))->ask(0);
+  std::make_shared<StreamList>(client_of(call), parts_.limits, std::move(call.respond))->ask(0);
 }
 
 void HttpApi::put_stream(HttpCall call) {
@@ -168,7 +168,7 @@ void HttpApi::put_stream(HttpCall call) {
   const JsonFields fields(reader.parse_short(call.request.body, parts_.limits.dimension), known,
                           "The stream");
   StreamDefinition stream{.name = call.names[0], .on = read_on(fields), .with = read_with(fields)};
-  gateway(call).send(
+  client_of(call).send(
       [stream] {
         return protocol::PutStream{.name = stream.name, .on = stream.on, .with = stream.with};
       },
@@ -182,7 +182,7 @@ void HttpApi::put_stream(HttpCall call) {
 
 void HttpApi::delete_stream(HttpCall call) {
   const Parameters none(call.query, {});
-  gateway(call).send(
+  client_of(call).send(
       [stream = call.names[0]] { return protocol::RemoveStream{.name = stream}; },
       [respond = call.respond, stream = call.names[0]](const protocol::ReplyBody& reply) {
         if (!std::holds_alternative<protocol::Done>(reply)) return respond(refusal_answer(reply));
@@ -197,7 +197,7 @@ void HttpApi::put_query(HttpCall call) {
   protocol::QuerySpec query = read_query(call.request.body, parts_.limits);
   query.id = QueryId{to_number(read_object_id("The query's id", call.names[1], parts_.limits))};
   send_one_row(
-      gateway(call),
+      client_of(call),
       [stream = call.names[0], query] {
         return protocol::PutQueries{.stream = stream, .queries = {query}};
       },
@@ -210,7 +210,7 @@ void HttpApi::delete_query(HttpCall call) {
       to_number(read_object_id("The query's id", call.names[1], parts_.limits));
   const auto owned = std::make_shared<std::pair<std::string, std::uint64_t>>(call.names[0], id);
   send_one_row(
-      gateway(call),
+      client_of(call),
       [owned] {
         return protocol::RemoveQueries{.stream = owned->first, .ids = {&owned->second, 1}};
       },

@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "starling/knn/base/clocks.hpp"
 #include "starling/protocol/wire/reply_codec.hpp"
 #include "starling/protocol/wire/request_codec.hpp"
 
@@ -28,8 +29,8 @@ bool is_unknown_session(const protocol::ReplyBody& reply) {
 
 }  // namespace
 
-void WireGateway::send(Make make, Take take) {
-  Exchange exchange{std::move(make), std::move(take)};
+void WireGateway::send(Make make, Take take, WireSender sender) {
+  Exchange exchange{std::move(make), std::move(take), std::move(sender)};
   if (session_ != 0) return begin(std::move(exchange));
   unopened_.push_back(std::move(exchange));
   open_session();
@@ -38,15 +39,36 @@ void WireGateway::send(Make make, Take take) {
 void WireGateway::begin(Exchange exchange) {
   const protocol::RequestBody body = exchange.make();
   if (!protocol::is_sequenced(body)) return transmit(std::move(exchange), body, 0);
-  changes_.push_back(std::move(exchange));
+  const Payer payer = exchange.sender.payer;
+  changes_.push(payer, std::move(exchange));
   begin_next_change();
+  if (changes_.size() > waiting_max) refuse_one_change();
+}
+
+void WireGateway::refuse_one_change() {
+  const auto count = [](const RequestOwner&, std::size_t waiting) { return waiting; };
+  const auto last = changes_.take_last_of_largest(count, 0);
+  asio::post(loop_, [take = last->take] {
+    take(protocol::ErrorReply{
+        {ErrorCode::busy, "Too many changes over HTTP wait; send this one again in a while.", {}}});
+  });
 }
 
 void WireGateway::begin_next_change() {
-  if (changes_.empty() || change_request_ != 0 || session_ == 0) return;
-  Exchange exchange = std::move(changes_.front());
-  changes_.pop_front();
+  if (change_request_ == 0 && session_ != 0 && repeated_)
+    begin_change(*std::exchange(repeated_, std::nullopt));
+  while (change_request_ == 0 && session_ != 0 && changes_.is_ready())
+    changes_.serve_next([this](const Payer&, Exchange& exchange) -> std::optional<std::int64_t> {
+      if (!exchange.sender.wait || !exchange.sender.wait->is_over())
+        begin_change(std::move(exchange));
+      return 0;  // change_ended() charges for the time
+    });
+}
+
+void WireGateway::begin_change(Exchange exchange) {
   change_request_ = next_request_;
+  change_payer_ = exchange.sender.payer;
+  change_since_us_ = steady_now_us();
   const protocol::RequestBody body = exchange.make();
   transmit(std::move(exchange), body, next_sequence_);
 }
@@ -63,8 +85,13 @@ void WireGateway::session_opened(const protocol::ReplyBody& reply) {
   auto waiting = std::exchange(unopened_, {});
   const auto* hello = std::get_if<protocol::HelloReply>(&reply);
   if (hello == nullptr) {
+    if (repeated_) waiting.push_back(*std::exchange(repeated_, std::nullopt));
+    while (changes_.is_ready())
+      changes_.serve_next([&](const Payer&, Exchange& exchange) -> std::optional<std::int64_t> {
+        waiting.push_back(std::move(exchange));
+        return 0;
+      });
     for (const Exchange& each : waiting) each.take(reply);
-    for (const Exchange& each : std::exchange(changes_, {})) each.take(reply);
     return;
   }
   session_ = hello->session;
@@ -77,10 +104,12 @@ void WireGateway::transmit(Exchange exchange, const protocol::RequestBody& body,
                            std::uint64_t sequence) {
   const std::uint64_t request = next_request_++;
   exchange.session = session_;
+  const PeerAddress address = exchange.sender.payer.owner.address;
   const auto frame = std::make_shared<protocol::Frame>(
       protocol::encode_request({request, session_, sequence}, body));
   sent_.emplace(request, std::move(exchange));
-  deliver_(Peer{.in_process = true, .principal = principal_}, ReceivedBytes{frame, frame->bytes()});
+  deliver_(Peer{.in_process = true, .principal = principal_, .address = address},
+           ReceivedBytes{frame, frame->bytes()});
 }
 
 void WireGateway::replied(std::span<const std::byte> frame) {
@@ -100,7 +129,7 @@ void WireGateway::take_reply(const std::shared_ptr<const std::vector<std::byte>>
     const bool is_lost = exchange.session == session_;  // no later session has been opened yet
     if (is_change) {
       change_request_ = 0;
-      changes_.push_front(std::move(exchange));
+      repeated_ = std::move(exchange);
       if (!is_lost) begin_next_change();
     } else if (is_lost || session_ == 0) {
       unopened_.push_back(std::move(exchange));
@@ -119,6 +148,7 @@ void WireGateway::take_reply(const std::shared_ptr<const std::vector<std::byte>>
 
 void WireGateway::change_ended(const protocol::ReplyBody& reply) {
   change_request_ = 0;
+  changes_.charge(change_payer_, steady_now_us() - change_since_us_);
   const auto* error = std::get_if<protocol::ErrorReply>(&reply);
   if (error == nullptr)
     ++next_sequence_;

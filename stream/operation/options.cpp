@@ -157,6 +157,10 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   options.decode_bytes_max = std::min<std::size_t>(
       options.decode_bytes_max,
       std::max<std::size_t>(options.memory_bytes_max / 8, options.limits.frame_bytes_max));
+  // A body that is read takes some times its bytes. One body always fits.
+  options.http_bodies_bytes_max = std::min<std::size_t>(
+      options.http_bodies_bytes_max,
+      std::max<std::size_t>(options.memory_bytes_max / 16, options.http_body_bytes_max));
   complete_journal(options.journal);
   options.journal.wall_now_us = options.wall_now_us;
   check_snapshots(options);

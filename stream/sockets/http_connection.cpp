@@ -4,10 +4,12 @@
 // the system would reset the connection, and the client could lose the answer.
 #include "starling/stream/sockets/http_connection.hpp"
 
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/write.hpp>
+#include <sys/socket.h>
 
 namespace starling::stream {
 
@@ -23,6 +25,8 @@ namespace {
 constexpr int system_bytes_max = 256 * 1024;
 /// The most bytes of one read, so that the loop is soon free again.
 constexpr std::size_t read_bytes_max = 65536;
+/// Shorter bodies need no room.
+constexpr std::size_t uncounted_body_bytes = 4096;
 constexpr std::chrono::milliseconds discard_time{1000};
 constexpr unsigned switching_protocols = 101;
 /// A browser that has seen TLS here uses only TLS for a year.
@@ -69,10 +73,11 @@ std::pair<unsigned, std::string> refusal_of(const beast::error_code& error,
 
 HttpConnection::HttpConnection(asio::ip::tcp::socket socket, HttpOrigin from,
                                const HttpOptions& options, const HttpHandlers& handlers,
-                               std::function<void(HttpConnection*)> ended)
+                               HttpBodies& bodies, std::function<void(HttpConnection*)> ended)
     : from_(std::move(from)),
       options_(options),
       handlers_(handlers),
+      bodies_(bodies),
       ended_(std::move(ended)),
       stream_(std::move(socket)),
       answer_deadline_(stream_.get_executor()),
@@ -82,6 +87,7 @@ HttpConnection::HttpConnection(asio::ip::tcp::socket socket, HttpOrigin from,
 }
 
 HttpConnection::~HttpConnection() {
+  forget_body();
   ended_(this);
 }
 
@@ -99,6 +105,8 @@ void HttpConnection::close() {
   beast::error_code ignored;
   stream_.socket().close(ignored);
   answer_deadline_.cancel();
+  end_wait();
+  forget_body();
 }
 
 void HttpConnection::read_head() {
@@ -116,6 +124,39 @@ void HttpConnection::take_head(const Error& error) {
   if (auto answer = handlers_.admit(head_))
     return write(std::move(*answer), request.keep_alive() && is_body_read());
   if (is_body_read()) return handle();
+  take_room();
+}
+
+/// Reads the body when there is room for it.
+void HttpConnection::take_room() {
+  const std::size_t bytes = parser_->content_length().value_or(options_.body_bytes_max);
+  if (bytes <= uncounted_body_bytes) return begin_body();
+  body_owner_ = head_.payer.owner;
+  if (bodies_.take(body_owner_, bytes)) {
+    body_bytes_ = bytes;
+    return begin_body();
+  }
+  room_granted_ = std::make_shared<const HttpBodies::GoOn>([this, bytes] {
+    const auto self = shared_from_this();
+    room_granted_.reset();
+    body_bytes_ = bytes;
+    answer_deadline_.cancel();
+    stream_.expires_after(options_.timeout);
+    begin_body();
+  });
+  bodies_.wait(body_owner_, bytes, room_granted_);
+  answer_deadline_.expires_after(options_.timeout);
+  answer_deadline_.async_wait([self = shared_from_this()](const Error& error) {
+    if (error || !self->room_granted_) return;
+    self->room_granted_.reset();
+    self->refuse(503, "The bodies of all requests have as many bytes as http-bodies-bytes-max (" +
+                          std::to_string(self->bodies_.bytes_max()) +
+                          ") allows; send this one again in a while, or in smaller parts.");
+  });
+}
+
+void HttpConnection::begin_body() {
+  const auto& request = parser_->get();
   if (request.count(http::field::expect) == 0) return read_body();
   if (!beast::iequals(request[http::field::expect], "100-continue"))
     return refuse(417, "The only Expect is 100-continue.");
@@ -142,29 +183,63 @@ void HttpConnection::take_body(const Error& error) {
   handle();
 }
 
+void HttpConnection::forget_body() {
+  room_granted_.reset();
+  if (body_bytes_ > 0) bodies_.give_back(body_owner_, std::exchange(body_bytes_, 0));
+}
+
 void HttpConnection::handle() {
   const std::uint64_t exchange = ++exchange_;
   waiting_since_.reset();
+  wait_ = std::make_shared<HttpWait>();
   stream_.expires_never();
   answer_deadline_.expires_after(options_.timeout);
   answer_deadline_.async_wait([self = shared_from_this(), exchange](const Error& error) {
     if (error) return;
+    self->end_wait();  // the handler may say more than the sentence below
     self->respond(exchange,
                   self->handlers_.refuse(503,
                                          "The answer was not ready in time. A change may still be "
                                          "made; sending the request again is safe."));
   });
   // The handler may keep `respond` for long, so `respond` must not keep a closed connection alive.
-  handlers_.handle({std::move(head_), std::move(parser_->get().body())},
+  handlers_.handle({std::move(head_), std::move(parser_->get().body()), wait_},
                    [weak = weak_from_this(), exchange](HttpAnswer answer) {
                      if (const auto self = weak.lock()) self->respond(exchange, std::move(answer));
                    });
+  if (wait_ && wait_->is_watched()) wait_for_leave();
+}
+
+/// Ends the wait if the client closes the connection, or its sending side, before the answer. A
+/// client that has sent its next request already is not watched.
+void HttpConnection::wait_for_leave() {
+  stream_.socket().async_wait(asio::socket_base::wait_read,
+                              [weak = weak_from_this(), exchange = exchange_](const Error& error) {
+                                const auto self = weak.lock();
+                                if (error || !self || exchange != self->exchange_) return;
+                                if (self->has_client_left()) self->end_wait();
+                              });
+}
+
+bool HttpConnection::has_client_left() {
+  char next = 0;
+  const auto peeked = ::recv(stream_.socket().native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return peeked == 0 || (peeked < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void HttpConnection::end_wait() {
+  if (const auto wait = std::exchange(wait_, nullptr)) wait->end();
 }
 
 void HttpConnection::respond(std::uint64_t exchange, HttpAnswer answer) {
   if (exchange != exchange_ || is_closed_) return;
   ++exchange_;  // a second answer has no effect
   answer_deadline_.cancel();
+  if (wait_) {
+    if (wait_->is_watched()) stream_.cancel();
+    std::exchange(wait_, nullptr)->answered();
+  }
+  forget_body();
   write(std::move(answer), parser_->get().keep_alive());
 }
 

@@ -16,6 +16,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "starling/stream/sockets/http_bodies.hpp"
 #include "starling/stream/sockets/http_parser.hpp"
 #include "starling/stream/sockets/http_server.hpp"
 
@@ -23,9 +24,10 @@ namespace starling::stream {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  /// The destructor calls `ended`. `options` and `handlers` must live until then.
+  /// The destructor calls `ended`. `options`, `handlers` and `bodies` must live until then.
   HttpConnection(boost::asio::ip::tcp::socket socket, HttpOrigin from, const HttpOptions& options,
-                 const HttpHandlers& handlers, std::function<void(HttpConnection*)> ended);
+                 const HttpHandlers& handlers, HttpBodies& bodies,
+                 std::function<void(HttpConnection*)> ended);
   ~HttpConnection();
 
   void read();
@@ -45,7 +47,13 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void ask_for_body();
   void read_body();
   void take_body(const Error& error);
+  void take_room();
+  void begin_body();
+  void forget_body();
   void handle();
+  void wait_for_leave();
+  bool has_client_left();
+  void end_wait();
   void respond(std::uint64_t exchange, HttpAnswer answer);
   void fail(const Error& error);
   void refuse(const Error& error);
@@ -61,12 +69,17 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   HttpOrigin from_;
   const HttpOptions& options_;
   const HttpHandlers& handlers_;
+  HttpBodies& bodies_;
   std::function<void(HttpConnection*)> ended_;
   boost::beast::tcp_stream stream_;
   boost::asio::steady_timer answer_deadline_;
   boost::beast::flat_buffer buffer_;
   std::optional<HttpParser> parser_;
-  HttpHead head_;  ///< head of the request that is read or answered
+  HttpHead head_;               ///< head of the request that is read or answered
+  RequestOwner body_owner_;     ///< whom bodies_ counts the request's body for
+  std::size_t body_bytes_ = 0;  ///< what bodies_ counts
+  std::shared_ptr<const HttpBodies::GoOn> room_granted_;  ///< null: no body waits for room
+  std::shared_ptr<HttpWait> wait_;  ///< of the request that is being answered; null: none is
   std::optional<Response> response_;
   /// The function that takes the connection when the head of the answer is written.
   std::function<void(HandedOver)> hand_over_;

@@ -10,6 +10,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "starling/stream/sockets/http_bodies.hpp"
 #include "starling/stream/sockets/http_connection.hpp"
 
 namespace starling::stream {
@@ -58,6 +59,7 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   State(asio::io_context& loop, const HttpOptions& the_options, HttpHandlers the_handlers)
       : options(the_options),
         handlers(std::move(the_handlers)),
+        bodies(options.bodies_bytes_max),
         acceptor(listen_on(loop, options)),
         retry(loop) {}
 
@@ -68,6 +70,8 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
 
   HttpOptions options;
   HttpHandlers handlers;
+  HttpBodies bodies;
+  std::uint64_t accepted = 0;
   Tcp::acceptor acceptor;
   asio::steady_timer retry;
   std::unordered_set<HttpConnection*> connections;
@@ -105,13 +109,14 @@ bool HttpServer::State::make_room() {
 void HttpServer::State::serve(Tcp::socket socket) {
   const auto self = shared_from_this();
   HttpOrigin from = origin_of(socket, options.secure != nullptr);
+  from.connection = ++accepted;
   if (options.secure) {
     auto secured = options.secure(std::move(socket));
     if (!secured) return;
     socket = std::move(*secured);
   }
   const auto connection = std::make_shared<HttpConnection>(
-      std::move(socket), std::move(from), options, handlers,
+      std::move(socket), std::move(from), options, handlers, bodies,
       [self](HttpConnection* ended) { self->connections.erase(ended); });
   connections.insert(connection.get());
   connection->read();
@@ -142,6 +147,10 @@ std::string HttpServer::endpoint() const {
 
 std::size_t HttpServer::connection_count() const {
   return state_->connections.size();
+}
+
+std::size_t HttpServer::body_bytes() const {
+  return state_->bodies.bytes();
 }
 
 std::uint64_t HttpServer::refused_count() const {

@@ -18,6 +18,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
@@ -26,6 +27,33 @@ namespace starling::stream {
 /// TlsRelay::secured(). std::nullopt: the connection cannot be served.
 using SecureConnection =
     std::function<std::optional<boost::asio::ip::tcp::socket>(boost::asio::ip::tcp::socket)>;
+
+/// Says whether the client of a request still waits for the answer. Only the loop calls the
+/// functions.
+class HttpWait {
+ public:
+  bool is_over() const { return is_over_; }
+  /// `ended` is called once if the client leaves, or if the time for the answer passes: work that
+  /// has not begun can then be dropped. It may still answer, and a client that has only closed its
+  /// sending side gets that answer.
+  void on_end(std::function<void()> ended) { ended_ = std::move(ended); }
+  bool is_watched() const { return ended_ != nullptr; }
+
+  /// Ends the wait, and calls what on_end() was given.
+  void end() {
+    is_over_ = true;
+    if (const auto ended = std::exchange(ended_, {})) ended();
+  }
+  /// Ends the wait of a client that has its answer.
+  void answered() {
+    is_over_ = true;
+    ended_ = {};
+  }
+
+ private:
+  std::function<void()> ended_;
+  bool is_over_ = false;
+};
 
 struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
@@ -36,6 +64,9 @@ struct HttpOptions {
   unsigned connections_max = 64;
   std::uint32_t header_bytes_max = 8192;
   std::size_t body_bytes_max = std::size_t{1} << 20;
+  /// The most bytes of all bodies that are read and not answered yet (HttpBodies). Bodies of at
+  /// most 4,096 bytes are not counted. A request whose body finds no room in time gets status 503.
+  std::size_t bodies_bytes_max = std::size_t{64} << 20;
   /// The most time for reading a request, for the handler, and for writing the answer, each.
   std::chrono::milliseconds timeout{5000};
   /// If set, each connection passes through it, and answers tell browsers to use only TLS.
@@ -48,6 +79,7 @@ struct HttpOrigin {
   std::string peer_address;   ///< the numeric address of the client
   bool is_local = false;      ///< the client's address is a loopback address
   bool is_tls = false;
+  std::uint64_t connection = 0;  ///< the server counts its connections from 1
 };
 
 /// The head of a request, as far as handlers use it. An absent field is empty.
@@ -70,12 +102,15 @@ struct HttpHead {
   HttpOrigin from;
   /// The principal of the request. HttpHandlers::admit sets it.
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  /// Who pays for the request with turns and room. HttpHandlers::admit sets it.
+  Payer payer{};
   bool has_length = false;  ///< the request has Content-Length or Transfer-Encoding
 };
 
 struct HttpRequest {
   HttpHead head;
   std::string body;
+  std::shared_ptr<HttpWait> wait = std::make_shared<HttpWait>();  ///< not null
 };
 
 /// A connection that is no longer HTTP, for example because it now carries events.
@@ -129,6 +164,8 @@ class HttpServer {
   std::string endpoint() const;
 
   std::size_t connection_count() const;
+  /// Returns the bytes of bodies that are read and not answered yet.
+  std::size_t body_bytes() const;
   /// Returns the number of connections that were closed so far because of connections_max.
   std::uint64_t refused_count() const;
 

@@ -252,6 +252,7 @@ const std::set<std::string_view> tested_elsewhere{
     "subscribers-max",          // connection_limit_test.cpp
     "http-connections-max",     // http_limits_test.cpp
     "http-body-bytes-max",      // hostile_http_test.cpp
+    "http-bodies-bytes-max",    // http_limits_test.cpp
     "http-events-max",          // events_test.cpp
     "http-views-max",           // websocket/sockets_test.cpp
     "journal-tail-bytes-max",   // journal/snapshot_test.cpp

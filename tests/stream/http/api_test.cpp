@@ -93,7 +93,7 @@ std::string objects_text(int count) {
 
 TEST(HttpApi, ALongBodyIsSentInBatchesOneAfterAnother) {
   ApiWorld world;
-  const auto asked = world.ask("POST", "/v1/objects", objects_text(2500));
+  const auto asked = world.ask("POST", "/v1/objects", objects_text(40'000));
   std::uint64_t rows = 0;
   for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
     ASSERT_EQ(world.wire.sent.size(), 1u);
@@ -101,7 +101,7 @@ TEST(HttpApi, ALongBodyIsSentInBatchesOneAfterAnother) {
     EXPECT_EQ(world.wire.sent[0]->head().sequence, sequence);
     EXPECT_EQ(batch.ids.front(), rows);
     rows += batch.ids.size();
-    EXPECT_LE(batch.ids.size(), 1024u);
+    EXPECT_LE(batch.ids.size(), 16'384u);
     EXPECT_THAT(asked->answers, IsEmpty());
     const bool is_last = sequence == 3;
     world.wire.batch({.accepted = batch.ids.size() - (is_last ? 1 : 0),
@@ -110,23 +110,23 @@ TEST(HttpApi, ALongBodyIsSentInBatchesOneAfterAnother) {
                       .first_rejected = {{.index = 7, .reason = RowReason::future}}});
     world.run();
   }
-  EXPECT_EQ(rows, 2500u);
+  EXPECT_EQ(rows, 40'000u);
   EXPECT_EQ(asked->status(), 200u);
-  EXPECT_THAT(asked->body(), HasSubstr("\"accepted\":2499,\"late\":0,\"rejected\":1"));
-  EXPECT_THAT(asked->body(), HasSubstr("{\"index\":2055,\"reason\":\"future\"}"))
+  EXPECT_THAT(asked->body(), HasSubstr("\"accepted\":39999,\"late\":0,\"rejected\":1"));
+  EXPECT_THAT(asked->body(), HasSubstr("{\"index\":32775,\"reason\":\"future\"}"))
       << "the index in the body";
 }
 
 TEST(HttpApi, ARefusalAmidALongBodySaysWhatWasTaken) {
   ApiWorld world;
-  const auto asked = world.ask("POST", "/v1/objects", objects_text(2500));
-  world.wire.batch({.accepted = 1024});
+  const auto asked = world.ask("POST", "/v1/objects", objects_text(40'000));
+  world.wire.batch({.accepted = 16'384});
   world.run();
   world.wire.refuse(ErrorCode::out_of_credit, 2);
   world.run();
   EXPECT_EQ(asked->status(), 429u);
   EXPECT_THAT(asked->body(),
-              HasSubstr("No. Before that, the server took 1024 objects of the body"));
+              HasSubstr("No. Before that, the server took the first 16384 objects of the body"));
   EXPECT_TRUE(world.wire.sent.empty()) << "no further batch";
 }
 

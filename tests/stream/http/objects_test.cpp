@@ -45,6 +45,24 @@ TEST_F(HttpObjects, ArraysSingleObjectsAndLinesAreAccepted) {
             "{\"id\":\"5\",\"distance_m\":5}]}\n");
 }
 
+TEST_F(HttpObjects, RowsOfOneObjectHaveTheEffectOfOneAfterAnother) {
+  // The third row is late, so its tags do not count, and the fourth has none.
+  EXPECT_EQ(http.post("/v1/objects", R"([{"id":"1","x":1,"y":0,"time":10,"tags":1},
+                                         {"id":"1","x":2,"y":0,"time":20},
+                                         {"id":"1","x":3,"y":0,"time":15,"tags":7},
+                                         {"id":"1","x":4,"y":0,"time":20},
+                                         {"id":"2","x":5,"y":0,"time":20,"tags":9},
+                                         {"id":"2","x":1e300,"y":0,"time":20,"tags":8},
+                                         {"id":"2","x":6,"y":0,"time":20}])")
+                .body,
+            "{\"accepted\":5,\"late\":1,\"rejected\":1,\"reasons\":[{\"index\":5,"
+            "\"reason\":\"position_out_of_range\"}]}\n");
+  EXPECT_THAT(http.get("/v1/objects/1").body,
+              HasSubstr("\"x\":4,\"y\":0,\"time_us\":20,\"tags\":1"));
+  EXPECT_THAT(http.get("/v1/objects/2").body,
+              HasSubstr("\"x\":6,\"y\":0,\"time_us\":20,\"tags\":9"));
+}
+
 TEST_F(HttpObjects, AnObjectIsReadAsSoonAsItIsAcknowledged) {
   EXPECT_EQ(http.get("/v1/objects/bus").status, 404u);
   ASSERT_EQ(http.post("/v1/objects", R"({"id":"7","x":-1.25,"y":3,"time":10,"tags":5})").status,

@@ -30,11 +30,12 @@ std::string reply_name(const protocol::ReplyBody& reply) {
 
 class GatewayWorld {
  public:
-  void put(const std::string& stream) {
+  void put(const std::string& stream, const WireSender& sender = {}) {
     gateway.send([stream] { return protocol::PutStream{.name = stream}; },
                  [this, stream](const protocol::ReplyBody& reply) {
                    taken.push_back(stream + " " + reply_name(reply));
-                 });
+                 },
+                 sender);
   }
   void ask(const std::string& name) {
     gateway.send([] { return protocol::GetStats{}; },
@@ -211,6 +212,48 @@ TEST(WireGateway, TheMemoryOfAReplyCanBeKeptWhileItIsTaken) {
   ASSERT_NE(kept, nullptr);
   EXPECT_EQ(kept.use_count(), 1) << "nothing else keeps the reply";
   EXPECT_EQ(name, "a counter");
+}
+
+TEST(WireGateway, AChangeWhoseClientNoLongerWaitsIsNotSent) {
+  GatewayWorld world;
+  world.open();
+  world.put("a");
+  const auto wait = std::make_shared<HttpWait>();
+  world.put("b", {.wait = wait});
+  world.put("c");
+  wait->end();
+  world.wire.done();
+  world.run();
+  EXPECT_EQ(world.wire.sent.back()->as<protocol::PutStream>().name, "c");
+  EXPECT_THAT(world.sequences(), ElementsAre(2)) << "the dropped change has no number";
+  world.wire.done();
+  world.run();
+  EXPECT_THAT(world.taken, ElementsAre("a done", "c done"));
+}
+
+TEST(WireGateway, ChangesOfOneOwnerDelayThoseOfAnotherByOne) {
+  GatewayWorld world;
+  world.open();
+  const auto of = [](std::uint64_t number) {
+    return WireSender{.payer = {.owner = {.number = number}}};
+  };
+  for (const char* name : {"a", "b", "c", "d"}) world.put(name, of(1));
+  world.put("other", of(2));
+  for (int change = 0; change < 5; ++change) {
+    world.wire.done();
+    world.run();
+  }
+  EXPECT_THAT(world.taken, ElementsAre("a done", "other done", "b done", "c done", "d done"));
+}
+
+TEST(WireGateway, TheLastChangeOfTheOwnerWithTheMostIsRefusedIfTooManyWait) {
+  GatewayWorld world;
+  world.open();
+  const WireSender other{.payer = {.owner = {.number = 2}}};
+  for (std::size_t i = 0; i <= WireGateway::waiting_max; ++i) world.put(std::to_string(i));
+  world.put("other", other);
+  world.run();
+  EXPECT_THAT(world.taken, ElementsAre(std::to_string(WireGateway::waiting_max) + " busy"));
 }
 
 }  // namespace

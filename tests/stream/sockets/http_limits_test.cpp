@@ -265,5 +265,97 @@ TEST_F(HttpLimits, AClientThatDoesNotReadIsClosedInTime) {
   EXPECT_EQ(timeouts, 1);
 }
 
+/// A POST whose body has 6,000 bytes. Only the first `sent` of them are sent.
+std::string long_post(std::string_view target, std::size_t sent = 6000) {
+  return "POST " + std::string(target) + " HTTP/1.1\r\nHost: a\r\nContent-Length: 6000\r\n\r\n" +
+         std::string(sent, 'x');
+}
+
+class HttpBodiesLimit : public HttpLimits {
+ protected:
+  /// Each target is an owner of its own.
+  HttpHandlers handlers_of_owners() {
+    HttpHandlers handlers = silent_handlers();
+    handlers.admit = [](HttpHead& head) {
+      head.payer.owner.number = std::hash<std::string>()(head.target);
+      return std::nullopt;
+    };
+    handlers.handle = [this](HttpRequest request, HttpRespond respond) {
+      if (request.head.target == "/kept")
+        kept.push_back({std::move(request), std::move(respond)});
+      else
+        respond({.body = "ok\n"});
+    };
+    return handlers;
+  }
+  struct Kept {
+    HttpRequest request;
+    HttpRespond respond;
+  };
+  std::vector<Kept> kept;
+};
+
+TEST_F(HttpBodiesLimit, ABodyWaitsForRoomUntilAnotherBodyIsAnswered) {
+  HttpServer server(loop, {.bodies_bytes_max = 10'000}, handlers_of_owners());
+  auto first = connect(server);
+  asio::write(first, asio::buffer(long_post("/kept")));
+  run_until([&] { return kept.size() == 1; });
+  auto second = connect(server);
+  asio::write(second, asio::buffer(long_post("/kept")));
+  auto other = connect(server);
+  asio::write(other, asio::buffer(long_post("/other")));
+  EXPECT_TRUE(answer_of(other).starts_with("HTTP/1.1 200"))
+      << "another owner has a part of its own";
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_EQ(server.body_bytes(), 6000u);
+  kept[0].respond({.body = "ok\n"});
+  run_until([&] { return kept.size() == 2; });
+  EXPECT_EQ(kept[1].request.body.size(), 6000u);
+  EXPECT_EQ(server.body_bytes(), 6000u);
+}
+
+TEST_F(HttpBodiesLimit, ABodyThatFindsNoRoomInTimeIsRefused) {
+  HttpOptions options = hurried();
+  options.bodies_bytes_max = 10'000;
+  HttpServer server(loop, options, handlers_of_owners());
+  auto first = connect(server);
+  asio::write(first, asio::buffer(long_post("/other", 100)));
+  auto second = connect(server);
+  run_until([&] { return server.body_bytes() == 6000; });
+  asio::write(second, asio::buffer(long_post("/other", 0)));
+  EXPECT_TRUE(answer_of(second).starts_with("HTTP/1.1 503"));
+  auto third = connect(server);
+  asio::write(third, asio::buffer(long_post("/other", 6000)));
+  EXPECT_TRUE(answer_of(third).starts_with("HTTP/1.1 200")) << "a slow sender keeps no room";
+}
+
+TEST_F(HttpBodiesLimit, AHandlerIsToldThatItsClientHasLeft) {
+  bool has_left = false;
+  std::shared_ptr<HttpWait> wait;
+  HttpHandlers handlers = silent_handlers();
+  handlers.handle = [&](const HttpRequest& request, const HttpRespond&) {
+    wait = request.wait;
+    wait->on_end([&] { has_left = true; });
+  };
+  HttpServer server(loop, {}, handlers);
+  auto client = connect(server);
+  asio::write(client, asio::buffer(long_post("/")));
+  run_until([&] { return wait != nullptr; });
+  EXPECT_FALSE(wait->is_over());
+  client.close();
+  run_until([&] { return has_left; });
+  EXPECT_TRUE(wait->is_over());
+}
+
+TEST_F(HttpBodiesLimit, AHandlerIsToldThatTheTimeHasPassedAndMayStillAnswer) {
+  HttpHandlers handlers = silent_handlers();
+  handlers.handle = [](HttpRequest request, const HttpRespond& respond) {
+    request.wait->on_end([respond] { respond({.status = 503, .body = "half of it"}); });
+  };
+  HttpServer server(loop, hurried(), handlers);
+  EXPECT_TRUE(exchange(server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                  .ends_with("half of it"));
+}
+
 }  // namespace
 }  // namespace starling::stream
