@@ -80,8 +80,9 @@ EventHub::Parts Server::State::event_parts() {
                                                  : core.journal()->found().runs();
               },
           .send =
-              [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take) {
-                api.gateway(principal).send(std::move(make), std::move(take));
+              [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take,
+                     WireSender sender) {
+                api.gateway(principal).send(std::move(make), std::move(take), std::move(sender));
               },
           .reply_owner = [this] { return api.reply_owner(); },
           .fault_of_stream =

@@ -151,7 +151,7 @@ EventHub::~EventHub() {
 void EventHub::get_lists(ListsQuestion question, HttpRespond respond) {
   const std::string stream = question.stream;
   thread_->snapshots.fetch(
-      question.principal, stream, std::move(question.query_ids),
+      std::move(question.reader), stream, std::move(question.query_ids),
       [this, stream, respond](SnapshotFetch::Result result) {
         if (result.problem) return respond(problem_answer(*result.problem));
         thread_->post([this, stream, respond, snapshot = std::move(result.snapshot)] {
@@ -181,15 +181,15 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   // Without this field, nginx would hold events back until its buffer is full.
   HttpAnswer answer{
       .content_type = "text/event-stream", .body = {}, .fields = {{"X-Accel-Buffering", "no"}}};
-  answer.hand_over = [this, slot, principal = question.principal, cuts = cuts_,
+  answer.hand_over = [this, slot, reader = question.reader, cuts = cuts_,
                       stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {
     if (cuts != cuts_) return;  // cut() may have meant this reader; if not, it reconnects
     auto moved = thread_->move(std::move(connection));
     if (!moved) return;
-    thread_->post([this, slot, principal, stream, last_event_id, moved = std::move(moved)] {
+    thread_->post([this, slot, reader, stream, last_event_id, moved = std::move(moved)] {
       const auto held = stream.lock();
-      if (held && !thread_->is_closed) held->add(moved, principal, last_event_id, slot);
+      if (held && !thread_->is_closed) held->add(moved, reader, last_event_id, slot);
     });
   };
   respond(std::move(answer));
@@ -208,23 +208,23 @@ EventHub::Followed& EventHub::follow(const std::string& stream) {
   if (is_full()) forget_longest_idle();
   auto followed = std::make_unique<Followed>();
   followed->stream = std::make_shared<FollowedStream>(
-      stream, FollowedStream::Parts{
-                  .executor = thread_->executor,
-                  .limits = thread_->limits,
-                  .form = thread_->form,
-                  .counts = thread_->counts,
-                  .epoch = parts_.epoch,
-                  .runs = parts_.runs(),
-                  .fetch = [this](const std::weak_ptr<FollowedStream>& of,
-                                  zmtp::PrincipalId principal) { fetch(of, principal); }});
+      stream,
+      FollowedStream::Parts{.executor = thread_->executor,
+                            .limits = thread_->limits,
+                            .form = thread_->form,
+                            .counts = thread_->counts,
+                            .epoch = parts_.epoch,
+                            .runs = parts_.runs(),
+                            .fetch = [this](const std::weak_ptr<FollowedStream>& of,
+                                            const ListsReader& reader) { fetch(of, reader); }});
   thread_->post([this, added = followed->stream] { thread_->add(added); });
   return *followed_.emplace(stream, std::move(followed)).first->second;
 }
 
 /// The thread calls this function.
-void EventHub::fetch(const std::weak_ptr<FollowedStream>& stream, zmtp::PrincipalId principal) {
-  asio::post(parts_.loop, [this, principal, name = stream.lock()->name(), stream] {
-    thread_->snapshots.fetch(principal, name, {}, [this, stream](SnapshotFetch::Result result) {
+void EventHub::fetch(const std::weak_ptr<FollowedStream>& stream, const ListsReader& reader) {
+  asio::post(parts_.loop, [this, reader, name = stream.lock()->name(), stream] {
+    thread_->snapshots.fetch(reader, name, {}, [this, stream](SnapshotFetch::Result result) {
       thread_->post([stream, result = std::move(result)] {
         if (const auto held = stream.lock()) held->take(result);
       });

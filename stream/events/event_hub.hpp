@@ -47,7 +47,7 @@ class EventHub {
     /// The runs of the server's log, the newest first.
     std::function<std::vector<protocol::Run>()> runs = [] { return std::vector<protocol::Run>(); };
     /// WireGateway's functions of the same names. `send` also gets the principal that asks.
-    std::function<void(zmtp::PrincipalId, WireGateway::Make, WireGateway::Take)> send;
+    std::function<void(zmtp::PrincipalId, WireGateway::Make, WireGateway::Take, WireSender)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
     /// Returns the refusal of a request that names this stream; std::nullopt: the stream exists.
     std::function<std::optional<protocol::Problem>(std::string_view)> fault_of_stream;
@@ -97,7 +97,7 @@ class EventHub {
   using Streams = std::map<std::string, std::unique_ptr<Followed>, std::less<>>;
 
   Followed& follow(const std::string& stream);
-  void fetch(const std::weak_ptr<FollowedStream>& stream, zmtp::PrincipalId principal);
+  void fetch(const std::weak_ptr<FollowedStream>& stream, const ListsReader& reader);
   void forget_longest_idle();
   void leave(Streams::iterator entry);
   void forget(Streams::iterator entry);

@@ -25,10 +25,10 @@ FollowedStream::FollowedStream(std::string name, Parts parts)
       ring_(parts_.form, parts_.limits.bytes_max, parts_.limits.ticks_max),
       flush_timer_(parts_.executor.make_timer()) {}
 
-void FollowedStream::add(const PushLink::Make& connection, zmtp::PrincipalId principal,
+void FollowedStream::add(const PushLink::Make& connection, const ListsReader& who,
                          std::string_view last_event_id, std::shared_ptr<const void> slot) {
   const auto reader = std::make_shared<Reader>();
-  reader->principal = principal;
+  reader->who = who;
   reader->slot = std::move(slot);
   if (const auto id = parse_event_id(last_event_id)) {
     reader->has_restarted =
@@ -118,7 +118,7 @@ void FollowedStream::beat(std::int64_t now_us) {
 void FollowedStream::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant) {
   const auto readers = readers_;  // a copy: a connection that ends erases its reader
   for (const auto& [connection, reader] : readers)
-    if (is_meant(reader->principal)) connection->close();
+    if (is_meant(reader->who.principal)) connection->close();
 }
 
 void FollowedStream::close() {
@@ -207,7 +207,7 @@ void FollowedStream::end(Reader& reader, EventText last) {
 void FollowedStream::want_snapshot(const Reader& reader) {
   if (is_fetching_ || parts_.executor.now_us() < retry_us_) return;
   is_fetching_ = true;
-  parts_.fetch(weak_from_this(), reader.principal);
+  parts_.fetch(weak_from_this(), reader.who);
 }
 
 void FollowedStream::forget_old_snapshot() {

@@ -34,8 +34,9 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
     EventCounts& counts;
     std::uint64_t epoch = 0;
     std::vector<protocol::Run> runs{};  ///< the runs of the server's log, the newest first
-    /// Asks for a snapshot with a reader's rights. take() of the stream gets the snapshot later.
-    std::function<void(std::weak_ptr<FollowedStream>, zmtp::PrincipalId)> fetch;
+    /// Asks for a snapshot for a reader, with its rights. take() of the stream gets the snapshot
+    /// later.
+    std::function<void(std::weak_ptr<FollowedStream>, const ListsReader&)> fetch;
   };
 
   FollowedStream(std::string name, Parts parts);
@@ -46,8 +47,8 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
 
   /// Adds a reader whose connection has sent the head of the answer. `slot` is released when the
   /// reader leaves.
-  void add(const PushLink::Make& connection, zmtp::PrincipalId principal,
-           std::string_view last_event_id, std::shared_ptr<const void> slot);
+  void add(const PushLink::Make& connection, const ListsReader& who, std::string_view last_event_id,
+           std::shared_ptr<const void> slot);
   /// Takes the message of the stream's next tick. Without a message, the tick is lost.
   void publish(const protocol::TickHeader& header, std::optional<protocol::TickMessage> message);
   void take(const SnapshotFetch::Result& result);
@@ -61,7 +62,7 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
 
  private:
   struct Reader {
-    zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+    ListsReader who{};
     std::shared_ptr<PushLink> connection{};
     std::shared_ptr<const void> slot{};
     std::optional<std::uint64_t> last{};  ///< number of the last event that it got

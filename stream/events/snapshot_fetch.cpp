@@ -2,12 +2,15 @@
 // Asks for one page after another, and passes each to the thread: see snapshot_fetch.hpp.
 #include "starling/stream/events/snapshot_fetch.hpp"
 
+#include <limits>
 #include <new>
 #include <utility>
 #include <variant>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+
+#include "starling/knn/base/clocks.hpp"
 
 namespace starling::stream {
 
@@ -30,34 +33,41 @@ protocol::Problem problem_of(const protocol::ReplyBody& reply) {
 
 }  // namespace
 
-void SnapshotFetch::fetch(PrincipalId principal, std::string stream,
-                          std::vector<std::uint64_t> query_ids, Done done) {
-  if (waiting_.size() >= waiting_max)
-    return asio::post(parts_.loop, [done = std::move(done)] {
-      done({nullptr,
-            protocol::Problem{ErrorCode::busy, "Too many clients ask for lists; ask again.", {}}});
-    });
-  waiting_.push_back(std::make_shared<Fetch>(
-      Fetch{principal, std::move(stream), std::move(query_ids), std::move(done)}));
-  begin_next();
-}
+SnapshotFetch::SnapshotFetch(Parts parts)
+    : parts_(std::move(parts)),
+      fetches_({.jobs_max = waiting_max + under_way_max,
+                .running_max = under_way_max,
+                .running_us_enough = std::numeric_limits<std::int64_t>::max()}) {}
 
-void SnapshotFetch::begin_next() {
-  if (waiting_.empty() || under_way_ >= under_way_max) return;
-  ++under_way_;
-  const auto next = std::move(waiting_.front());
-  waiting_.pop_front();
-  ask(next, 0);
+void SnapshotFetch::fetch(ListsReader reader, std::string stream,
+                          std::vector<std::uint64_t> query_ids, Done done) {
+  const auto fetch = std::make_shared<Fetch>(
+      Fetch{std::move(reader), std::move(stream), std::move(query_ids), std::move(done)});
+  const auto begin = [this, fetch] {
+    const auto& wait = fetch->reader.sender.wait;
+    if (wait && wait->is_over()) return false;
+    ask(fetch, 0);
+    return true;
+  };
+  const auto refuse = [this, fetch] {
+    asio::post(parts_.loop, [fetch] {
+      fetch->done(
+          {nullptr,
+           protocol::Problem{ErrorCode::busy, "Too many clients ask for lists; ask again.", {}}});
+    });
+  };
+  fetches_.add(fetch->reader.sender.payer, {.begin = begin, .refuse = refuse}, steady_now_us());
 }
 
 void SnapshotFetch::ask(const std::shared_ptr<Fetch>& fetch, std::uint64_t page) {
   parts_.send(
-      fetch->principal,
+      fetch->reader.principal,
       [fetch, page] {
         return protocol::GetSnapshot{
             .stream = fetch->stream, .query_ids = fetch->query_ids, .page = page};
       },
-      [this, fetch](const protocol::ReplyBody& reply) { take(fetch, reply); });
+      [this, fetch](const protocol::ReplyBody& reply) { take(fetch, reply); },
+      fetch->reader.sender);
 }
 
 void SnapshotFetch::take(const std::shared_ptr<Fetch>& fetch, const protocol::ReplyBody& reply) {
@@ -99,12 +109,11 @@ void SnapshotFetch::append(Fetch& fetch, const protocol::ListChunk& lists) const
 }
 
 void SnapshotFetch::end(const std::shared_ptr<Fetch>& fetch) {
-  --under_way_;
   Result result{.snapshot = nullptr, .problem = fetch->problem};
   if (!fetch->problem)
     result.snapshot = std::make_shared<const StreamSnapshot>(std::move(fetch->snapshot));
   std::exchange(fetch->done, {})(std::move(result));
-  begin_next();
+  fetches_.ended(fetch->reader.sender.payer, steady_now_us());
 }
 
 protocol::Problem SnapshotFetch::too_long() const {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,8 +15,10 @@
 #include "starling/protocol/wire/messages.hpp"
 #include "starling/stream/events/list_text.hpp"
 #include "starling/stream/events/stream_snapshot.hpp"
+#include "starling/stream/http/stream_questions.hpp"
 #include "starling/stream/http/wire_gateway.hpp"
 #include "starling/stream/pools/executor.hpp"
+#include "starling/stream/turns/fair_jobs.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -33,7 +34,7 @@ class SnapshotFetch {
     boost::asio::io_context& loop;
     Executor& beside;  ///< the thread that makes the JSON
     /// WireGateway's functions of the same names. `send` also gets the principal that asks.
-    std::function<void(PrincipalId, WireGateway::Make, WireGateway::Take)> send;
+    std::function<void(PrincipalId, WireGateway::Make, WireGateway::Take, WireSender)> send;
     std::function<std::shared_ptr<const void>()> reply_owner;
     const ListForm& form;
     std::size_t bytes_max = 0;  ///< the most bytes of the JSON of one snapshot
@@ -47,17 +48,18 @@ class SnapshotFetch {
   using Done = std::function<void(Result)>;
 
   /// The objects that `parts` names must live as long as the loop and the thread run.
-  explicit SnapshotFetch(Parts parts) : parts_(std::move(parts)) {}
+  explicit SnapshotFetch(Parts parts);
 
-  /// Fetches the lists of these queries, or of all queries if `query_ids` is empty. Calls `done`
-  /// later, on the loop. Refuses if too many fetches wait; fetches of clients that have left wait,
-  /// too.
-  void fetch(PrincipalId principal, std::string stream, std::vector<std::uint64_t> query_ids,
+  /// Fetches the lists of these queries, or of all queries if `query_ids` is empty. Fetches of
+  /// different payers have turns. Calls `done` later, on the loop; not if the client no longer
+  /// waits when its turn comes. If too many fetches wait, refuses the last of the owner with the
+  /// most.
+  void fetch(ListsReader reader, std::string stream, std::vector<std::uint64_t> query_ids,
              Done done);
 
  private:
   struct Fetch {
-    PrincipalId principal;
+    ListsReader reader;
     std::string stream;
     std::vector<std::uint64_t> query_ids;
     Done done;
@@ -65,7 +67,6 @@ class SnapshotFetch {
     std::optional<protocol::Problem> problem{};
   };
 
-  void begin_next();
   void ask(const std::shared_ptr<Fetch>& fetch, std::uint64_t page);
   void take(const std::shared_ptr<Fetch>& fetch, const protocol::ReplyBody& reply);
   void add_page(const std::shared_ptr<Fetch>& fetch, const protocol::SnapshotPage& page);
@@ -74,8 +75,7 @@ class SnapshotFetch {
   protocol::Problem too_long() const;
 
   Parts parts_;
-  std::deque<std::shared_ptr<Fetch>> waiting_;
-  std::size_t under_way_ = 0;
+  FairJobs fetches_;
 };
 
 }  // namespace starling::stream

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -57,7 +58,9 @@ HttpApi::HttpApi(Parts parts)
       gatekeeper_(parts_.gatekeeper),
       tokens_(parts_.tokens),
       bodies_(std::make_shared<FairJobs>(
-          FairJobs::Limits{.jobs_max = bodies_max, .running_max = bodies_at_once})) {}
+          FairJobs::Limits{.jobs_max = bodies_max,
+                           .running_max = bodies_at_once,
+                           .running_us_enough = std::numeric_limits<std::int64_t>::max()})) {}
 
 WireGateway& HttpApi::gateway(PrincipalId principal) {
   return gateways_.try_emplace(principal, parts_.loop, parts_.deliver, principal).first->second;

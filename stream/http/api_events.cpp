@@ -33,10 +33,12 @@ void HttpApi::get_stream(HttpCall call) {
   const Parameters parameters(call.query, known);
   if (auto refusal = tokens_.check_stream(call.request.head.principal, call.names[0]))
     return call.respond(std::move(*refusal));
-  ListsQuestion question{.principal = call.request.head.principal,
-                         .stream = std::move(call.names[0])};
+  ListsQuestion question{
+      .reader = {call.request.head.principal, {call.request.head.payer, call.request.wait}},
+      .stream = std::move(call.names[0])};
   if (const std::string* ids = parameters.find("queries"))
     question.query_ids = read_query_ids(*ids, parts_.limits);
+  call.request.wait->on_end([] {});  // the lists are not fetched if the client leaves before
   parts_.lists(std::move(question), std::move(call.respond));
 }
 
@@ -44,7 +46,7 @@ void HttpApi::get_events(HttpCall call) {
   const Parameters none(call.query, {});
   if (auto refusal = tokens_.check_stream(call.request.head.principal, call.names[0]))
     return call.respond(std::move(*refusal));
-  parts_.events({.principal = call.request.head.principal,
+  parts_.events({.reader = {call.request.head.principal, {.payer = call.request.head.payer}},
                  .stream = std::move(call.names[0]),
                  .last_event_id = std::move(call.request.head.last_event_id)},
                 std::move(call.respond));

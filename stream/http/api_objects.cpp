@@ -149,12 +149,7 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
     send_next();
   }
 
-  void refuse_as_busy() {
-    respond_(problem_answer(
-        503,
-        "The server carries out as many bodies of objects as it can; send this one again in a "
-        "while."));
-  }
+  void refuse(const protocol::Problem& problem) { respond_(problem_answer(problem)); }
 
  private:
   void send_next() {
@@ -270,7 +265,7 @@ class ObjectPost : public std::enable_shared_from_this<ObjectPost> {
   std::uint32_t dimension_;  ///< 0: the objects have positions
   HttpRequest request_;
   HttpRespond respond_;
-  std::weak_ptr<FairJobs> jobs_;  ///< whose job this is; empty: none
+  std::weak_ptr<FairJobs> jobs_;  ///< FairJobs of which this is a job; empty: none
   std::vector<PostedObject> objects_;
   std::size_t first_ = 0;  ///< index in objects_ where the batch under way begins
   std::size_t end_ = 0;
@@ -292,15 +287,24 @@ void HttpApi::post_objects(HttpCall call) {
   post->drop_unsent_in_time();
   const auto begin = [this, post] {
     if (post->is_dropped()) return false;
+    try {
+      parts_.work(post->body_bytes(), [post]() -> std::function<void()> {
+        const auto read = std::make_shared<ReadBody>(post->read());
+        return [post, read] { post->send(std::move(*read)); };
+      });
+    } catch (const std::bad_alloc&) {
+      post->refuse(protocol::out_of_memory());
+      return false;
+    }
     post->begin_as_job_of(bodies_);
-    parts_.work(post->body_bytes(), [post]() -> std::function<void()> {
-      const auto read = std::make_shared<ReadBody>(post->read());
-      return [post, read] { post->send(std::move(*read)); };
-    });
     return true;
   };
-  bodies_->add(payer, {.begin = begin, .refuse = [post] { post->refuse_as_busy(); }},
-               steady_now_us());
+  const auto refuse = [post] {
+    post->refuse({protocol::ErrorCode::busy,
+                  "Too many bodies of objects wait; send this one again in a while.",
+                  {}});
+  };
+  bodies_->add(payer, {.begin = begin, .refuse = refuse}, steady_now_us());
 }
 
 void HttpApi::get_object(HttpCall call) {

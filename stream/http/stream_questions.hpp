@@ -6,18 +6,25 @@
 #include <string>
 #include <vector>
 
+#include "starling/stream/http/wire_gateway.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 
-struct ListsQuestion {
+/// Whom lists are for.
+struct ListsReader {
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  WireSender sender{};  ///< `wait` is null for readers of events
+};
+
+struct ListsQuestion {
+  ListsReader reader;
   std::string stream;
   std::vector<std::uint64_t> query_ids{};  ///< empty: all queries
 };
 
 struct EventsQuestion {
-  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  ListsReader reader;
   std::string stream;
   std::string last_event_id{};  ///< the reader's Last-Event-ID; empty: it has no event yet
 };

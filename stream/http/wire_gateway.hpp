@@ -95,8 +95,8 @@ class WireGateway {
   std::optional<Exchange> repeated_;  ///< the sequenced request that is sent again, before others
   std::unordered_map<std::uint64_t, Exchange> sent_;  ///< the key is the request id
   std::uint64_t change_request_ = 0;  ///< id of the sequenced request without a reply; 0: none
-  Payer change_payer_{};              ///< of that request
-  std::int64_t change_since_us_ = 0;  ///< when it was sent
+  Payer change_payer_{};              ///< payer of that request
+  std::int64_t change_since_us_ = 0;  ///< time at which that request was sent
 };
 
 /// Sends the requests of one client through a gateway, which must outlive it.

@@ -13,9 +13,6 @@ namespace starling::stream {
 
 namespace {
 
-/// While the running jobs are expected to take longer than this, no other job begins: a job that
-/// has begun cannot be overtaken.
-constexpr std::int64_t running_us_enough = 1000;
 /// If the times of more owners than this are known, all are forgotten.
 constexpr std::size_t last_times_max = 4096;
 
@@ -49,7 +46,7 @@ std::size_t FairJobs::count_of(const RequestOwner& owner, std::size_t waiting) c
 
 void FairJobs::begin_some(std::int64_t now_us) {
   while (waiting_.is_ready() && running_.size() < limits_.running_max &&
-         (running_.empty() || running_us_ < running_us_enough))
+         (running_.empty() || running_us_ < limits_.running_us_enough))
     waiting_.serve_next([&](const Payer& payer, Job& job) -> std::optional<std::int64_t> {
       if (!job.begin()) return 0;
       const auto last = last_us_.find(payer.owner);

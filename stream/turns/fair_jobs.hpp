@@ -25,6 +25,9 @@ class FairJobs {
   struct Limits {
     std::size_t jobs_max = 0;  ///< jobs that wait and run together
     std::size_t running_max = std::numeric_limits<std::size_t>::max();
+    /// While the running jobs are expected to take longer than this, no other job begins: a job
+    /// that has begun cannot be overtaken.
+    std::int64_t running_us_enough = 1000;
   };
 
   explicit FairJobs(const Limits& limits) : limits_(limits) {}

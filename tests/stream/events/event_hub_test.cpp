@@ -350,7 +350,7 @@ TEST(EventHub, AfterCloseAReaderIsToldThatTheServerStops) {
 struct ListsAnswer {
   explicit ListsAnswer(EventHubWorld& world, PrincipalId principal = {},
                        std::vector<std::uint64_t> query_ids = {}) {
-    world.hub.get_lists({principal, "cars", std::move(query_ids)},
+    world.hub.get_lists({{principal}, "cars", std::move(query_ids)},
                         [this](HttpAnswer given) { answers.push_back(std::move(given)); });
   }
   std::vector<HttpAnswer> answers;

@@ -124,8 +124,8 @@ class EventHubWorld {
              .limits = limits,
              .epoch = hub_epoch,
              .send =
-                 [this](zmtp::PrincipalId principal, WireGateway::Make make,
-                        WireGateway::Take take) {
+                 [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take,
+                        const WireSender&) {
                    asked.push_back({principal, std::move(make), std::move(take)});
                  },
              .reply_owner = [this] { return reply_; },
@@ -159,7 +159,7 @@ class EventHubWorld {
   HttpAnswer get_events(const std::string& stream = "cars", zmtp::PrincipalId principal = {},
                         const std::string& last_event_id = "") {
     std::vector<HttpAnswer> answers;
-    hub.get_events({principal, stream, last_event_id},
+    hub.get_events({{principal}, stream, last_event_id},
                    [&](HttpAnswer answer) { answers.push_back(std::move(answer)); });
     if (answers.size() != 1) throw std::runtime_error("not one answer");
     return std::move(answers[0]);
