@@ -122,6 +122,13 @@ void add_endpoint_flags(CLI::App& app, ServeFlags& flags) {
          "The private key of the certificate, in PEM, in a file that only its owner and group may "
          "read")
       ->type_name("PATH");
+  app.add_option("--trusted-proxy", server.http_trusted_proxy,
+                 "What is in front of the HTTP endpoint. none: clients connect to it directly, and "
+                 "a request with a field such as X-Forwarded-For has no rights without a token. Or "
+                 "the addresses of proxies, separated by commas: what they say of their clients "
+                 "(Forwarded, X-Forwarded-For, PROXY protocol v2) counts. Needed for a keys file "
+                 "with [anonymous] (docs/security.md)")
+      ->type_name("ADDRESSES");
   app.add_option("--http-allow-host", server.http_hosts,
                  "A further name of this server that HTTP requests may have as their Host. Without "
                  "this flag, localhost and the address to which the client connected")

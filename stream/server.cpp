@@ -41,7 +41,7 @@ Server::State::State(const ServerOptions& the_options, std::unique_ptr<Engine> t
       metrics(options),
       audit_file(options.audit_path.empty() ? nullptr
                                             : std::make_unique<AuditFile>(options.audit_path)),
-      access(options.keys_path, audit_options()),
+      access(options.keys_path, audit_options(), !options.http_trusted_proxy.empty()),
       trace(options.trace_path.empty()
                 ? nullptr
                 : std::make_unique<TickTrace>(options.trace_path, options.trace_ticks_max)),

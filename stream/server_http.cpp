@@ -16,6 +16,9 @@ HttpOptions Server::State::http_options() const {
           .connections_max = options.http_connections_max,
           .body_bytes_max = options.http_body_bytes_max,
           .bodies_bytes_max = options.http_bodies_bytes_max,
+          .proxies = options.http_trusted_proxy.empty()
+                         ? nullptr
+                         : std::make_shared<const TrustedProxies>(options.http_trusted_proxy),
           .secure = tls == nullptr ? SecureConnection() : [this](asio::ip::tcp::socket socket) {
             return tls->secured(std::move(socket));
           }};

@@ -12,8 +12,9 @@
 
 namespace starling::stream {
 
-Access::Access(const std::string& keys_path, AuditOptions audit)
-    : ring_(keys_path.empty() ? std::make_unique<KeyRing>() : std::make_unique<KeyRing>(keys_path)),
+Access::Access(const std::string& keys_path, AuditOptions audit, bool may_have_anonymous)
+    : ring_(keys_path.empty() ? std::make_unique<KeyRing>()
+                              : std::make_unique<KeyRing>(keys_path, may_have_anonymous)),
       audit_(std::move(audit)) {
   if (!has_keys()) return;
   commands_ = authentication_for("commands");

@@ -21,9 +21,9 @@ namespace starling::stream {
 /// All functions may be called by any thread.
 class Access {
  public:
-  /// `keys_path` is the path of the keys file; empty: the server has no keys. Throws as KeyRing
-  /// does.
-  Access(const std::string& keys_path, AuditOptions audit);
+  /// `keys_path` is the path of the keys file; empty: the server has no keys. `may_have_anonymous`
+  /// is for KeyRing. Throws as KeyRing does.
+  Access(const std::string& keys_path, AuditOptions audit, bool may_have_anonymous = true);
   ~Access();
   Access(const Access&) = delete;
   Access& operator=(const Access&) = delete;

@@ -59,6 +59,18 @@ struct KeyRing::State {
     return table;
   }
 
+  KeysFile read(const std::string& from) const {
+    KeysFile file = read_keys_file(from);
+    if (file.anonymous && !may_have_anonymous)
+      throw std::runtime_error(
+          "the keys file " + from +
+          " has a section [anonymous], which gives rights to requests without a token from this "
+          "machine, and a proxy here sends requests of other machines; say what is in front of the "
+          "HTTP endpoint: --trusted-proxy none, or --trusted-proxy ADDRESS of the proxy");
+    return file;
+  }
+
+  bool may_have_anonymous = true;
   std::string path;  ///< empty: a server without keys
   zmtp::Authentication authentication;
   std::mutex reloading;                    ///< guards ids
@@ -73,8 +85,10 @@ KeyRing::KeyRing() : state_(std::make_unique<State>()) {
   state_->table = std::move(table);
 }
 
-KeyRing::KeyRing(const std::string& path) : state_(std::make_unique<State>()) {
-  const KeysFile file = read_keys_file(path);
+KeyRing::KeyRing(const std::string& path, bool may_have_anonymous)
+    : state_(std::make_unique<State>()) {
+  state_->may_have_anonymous = may_have_anonymous;
+  const KeysFile file = state_->read(path);
   const protocol::KeyPair pair = read_server_key(file, path);
   state_->path = path;
   state_->table = state_->table_of(file);
@@ -95,7 +109,7 @@ bool KeyRing::has_keys() const {
 std::vector<PrincipalId> KeyRing::reload(std::vector<std::string>* names) {
   const std::lock_guard reloading(state_->reloading);
   if (!has_keys()) return {};
-  const KeysFile file = read_keys_file(state_->path);
+  const KeysFile file = state_->read(state_->path);
   if (read_server_key(file, state_->path).public_key != state_->authentication.server_public)
     throw std::runtime_error("the keys file " + state_->path +
                              " names another key of the server, and clients know the old one; "

@@ -23,8 +23,9 @@ class KeyRing {
   /// Makes the ring of a server without keys: every client is anonymous and may do everything.
   KeyRing();
   /// Reads a keys file (keys_file.hpp). Throws std::runtime_error with one sentence that names the
-  /// file and the line at fault.
-  explicit KeyRing(const std::string& path);
+  /// file and the line at fault. With `may_have_anonymous` false, a file with the section
+  /// [anonymous] is at fault: it is not known what is in front of the HTTP endpoint.
+  explicit KeyRing(const std::string& path, bool may_have_anonymous = true);
   ~KeyRing();
 
   /// Returns whether the server has a keys file.

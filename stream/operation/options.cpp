@@ -15,6 +15,7 @@
 #include "starling/stream/journal/journal.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/sockets/trusted_proxies.hpp"
 
 namespace starling::stream {
 
@@ -177,6 +178,8 @@ ServerOptions completed(ServerOptions options, const EngineLimits& engine) {
   if (options.encode_threads == 0) options.encode_threads = half_of_cores();
   if (options.tick_period_us && !options.future_max_us) options.future_max_us = wall_future_max_us;
   check_requests(options.limits, space);
+  if (!options.http_trusted_proxy.empty())
+    static_cast<void>(TrustedProxies(options.http_trusted_proxy));
   if (options.tls && (options.tls->certificate.empty() || options.tls->key.empty()))
     throw std::invalid_argument(
         options.tls->key.empty()
@@ -201,7 +204,7 @@ std::vector<std::string> faults_of(const ServerOptions& options, const EngineLim
     faults.emplace_back(error.what());
   }
   try {
-    if (!options.keys_path.empty()) KeyRing{options.keys_path};
+    if (!options.keys_path.empty()) KeyRing{options.keys_path, !options.http_trusted_proxy.empty()};
   } catch (const std::runtime_error& error) {
     faults.emplace_back(error.what());
   }

@@ -101,6 +101,9 @@ struct ServerOptions {
   std::size_t http_body_bytes_max = std::size_t{1} << 20;
   /// The most bytes of all bodies over HTTP that are read and not answered yet.
   std::size_t http_bodies_bytes_max = std::size_t{64} << 20;
+  /// What is in front of the HTTP endpoint: "none", or the addresses of proxies, separated by
+  /// commas (TrustedProxies). Empty: unknown; the keys file must then have no section [anonymous].
+  std::string http_trusted_proxy{};
   /// Further names of this server that the Host of an HTTP request may have, without a port.
   std::vector<std::string> http_hosts{};
   /// Further origins whose pages may send changes over HTTP, such as "https://map.example.org".

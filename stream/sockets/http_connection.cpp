@@ -4,6 +4,7 @@
 // the system would reset the connection, and the client could lose the answer.
 #include "starling/stream/sockets/http_connection.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -336,6 +337,33 @@ bool HttpConnection::is_body_read() const {
   return parser_->is_done();
 }
 
+/// Returns whether a proxy that is not trusted has sent the request for a client.
+bool HttpConnection::is_forwarded() const {
+  return options_.proxies != nullptr && !from_.is_proxy &&
+         std::ranges::any_of(parser_->get().base(), [](const auto& field) {
+           const auto name = field.name_string();
+           return is_forwarding_field({name.data(), name.size()});
+         });
+}
+
+/// Returns the two ends of the connection, with the client for which a trusted proxy sends the
+/// request. A client that the proxy does not name is not local.
+HttpOrigin HttpConnection::client() const {
+  HttpOrigin from = from_;
+  if (!from.is_proxy) return from;
+  const auto joined = [this](boost::string_view name) {
+    std::string values;
+    for (auto [field, end] = parser_->get().equal_range(name); field != end; ++field)
+      values.append(values.empty() ? "" : ",").append(text_of(field->value()));
+    return values;
+  };
+  const auto client = options_.proxies->client_of(joined("Forwarded"), joined("X-Forwarded-For"));
+  if (!client) return from;
+  from.peer_address = *client;
+  from.is_local = asio::ip::make_address(*client).is_loopback();
+  return from;
+}
+
 HttpHead HttpConnection::read_fields() const {
   const auto& request = parser_->get();
   const auto field = [&](http::field name) { return text_of(request[name]); };
@@ -353,10 +381,8 @@ HttpHead HttpConnection::read_fields() const {
           .websocket_version = field(http::field::sec_websocket_version),
           .websocket_protocol = field(http::field::sec_websocket_protocol),
           .authorization = field(http::field::authorization),
-          .is_forwarded = request.count(http::field::forwarded) > 0 ||
-                          request.count(http::field::via) > 0 ||
-                          request.count("X-Forwarded-For") > 0,
-          .from = from_,
+          .is_forwarded = is_forwarded(),
+          .from = client(),
           .has_length = request.count(http::field::content_length) > 0 ||
                         request.count(http::field::transfer_encoding) > 0};
 }

@@ -63,6 +63,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void hand_over();
   void discard();
   HttpHead read_fields() const;
+  bool is_forwarded() const;
+  HttpOrigin client() const;
   void set_fields(const HttpAnswer& answer);
   bool is_body_read() const;
 
@@ -76,10 +78,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::beast::flat_buffer buffer_;
   std::optional<HttpParser> parser_;
   HttpHead head_;               ///< head of the request that is read or answered
-  RequestOwner body_owner_;     ///< whom bodies_ counts the request's body for
+  RequestOwner body_owner_;     ///< owner that bodies_ counts the body for
   std::size_t body_bytes_ = 0;  ///< what bodies_ counts
   std::shared_ptr<const HttpBodies::GoOn> room_granted_;  ///< null: no body waits for room
-  std::shared_ptr<HttpWait> wait_;  ///< of the request that is being answered; null: none is
+  std::shared_ptr<HttpWait> wait_;  ///< wait for the answer under way; null: no answer is
   std::optional<Response> response_;
   /// The function that takes the connection when the head of the answer is written.
   std::function<void(HandedOver)> hand_over_;

@@ -6,9 +6,11 @@
 #include <stdexcept>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <sys/socket.h>
 
 #include "starling/stream/sockets/http_bodies.hpp"
 #include "starling/stream/sockets/http_connection.hpp"
@@ -33,15 +35,41 @@ asio::ip::address address_of(const std::string& host) {
   return address;
 }
 
-HttpOrigin origin_of(const Tcp::socket& socket, bool is_tls) {
+HttpOrigin origin_of(const Tcp::socket& socket, const HttpOptions& options) {
   boost::system::error_code ignored;
   const auto local = socket.local_endpoint(ignored);
   const auto peer = socket.remote_endpoint(ignored);
-  return {.local_address = local.address().to_string(),
-          .peer_address = peer.address().to_string(),
-          .is_local = reach_of(*peer.data()) == Reach::machine,
-          .is_tls = is_tls};
+  HttpOrigin from{.local_address = local.address().to_string(),
+                  .peer_address = peer.address().to_string(),
+                  .is_tls = options.secure != nullptr};
+  from.is_proxy = options.proxies && options.proxies->has(from.peer_address);
+  from.is_local = !from.is_proxy && reach_of(*peer.data()) == Reach::machine;
+  return from;
 }
+
+/// A connection of a trusted proxy, which may begin with a header of the PROXY protocol. The bytes
+/// of something else stay in the socket.
+struct Introduction {
+  Tcp::socket socket;
+  HttpOrigin from;
+  asio::steady_timer deadline;
+  std::vector<unsigned char> header = std::vector<unsigned char>(proxy_head_bytes);
+
+  /// Calls `received` when the whole header can be read.
+  template <class Received>
+  void wait(Received received) {
+    boost::system::error_code ignored;
+    const auto bytes = static_cast<int>(header.size());
+    socket.set_option(asio::socket_base::receive_low_watermark(bytes), ignored);
+    socket.async_wait(Tcp::socket::wait_read, std::move(received));
+  }
+  /// Reads the header. Returns false if it has not come.
+  bool read(int flags) {
+    const auto got =
+        ::recv(socket.native_handle(), header.data(), header.size(), flags | MSG_DONTWAIT);
+    return got == static_cast<ssize_t>(header.size());
+  }
+};
 
 Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
   const Tcp::endpoint endpoint(address_of(options.host), options.port);
@@ -65,7 +93,10 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
 
   void accept();
   void accept_later();
-  void serve(Tcp::socket socket);
+  void introduce(Tcp::socket socket, HttpOrigin from);
+  void end_introduction(const std::shared_ptr<Introduction>& made);
+  void serve_introduced(const std::shared_ptr<Introduction>& made);
+  void serve(Tcp::socket socket, HttpOrigin from);
   bool make_room();
 
   HttpOptions options;
@@ -75,6 +106,7 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   Tcp::acceptor acceptor;
   asio::steady_timer retry;
   std::unordered_set<HttpConnection*> connections;
+  std::unordered_set<std::shared_ptr<Introduction>> introductions;
   std::uint64_t refused = 0;
   bool closed = false;
 };
@@ -84,7 +116,11 @@ void HttpServer::State::accept() {
       [self = shared_from_this()](const boost::system::error_code& error, Tcp::socket socket) {
         if (self->closed) return;
         if (error) return self->accept_later();
-        if (self->make_room()) self->serve(std::move(socket));
+        HttpOrigin from = origin_of(socket, self->options);
+        if (from.is_proxy)
+          self->introduce(std::move(socket), std::move(from));
+        else
+          self->serve(std::move(socket), std::move(from));
         self->accept();
       });
 }
@@ -106,9 +142,56 @@ bool HttpServer::State::make_room() {
   return true;
 }
 
-void HttpServer::State::serve(Tcp::socket socket) {
+/// Serves a proxy's connection once it is known whether it begins with the PROXY protocol.
+void HttpServer::State::introduce(Tcp::socket socket, HttpOrigin from) {
+  if (introductions.size() >= options.connections_max) {
+    ++refused;
+    return;
+  }
+  const auto made = std::make_shared<Introduction>(
+      Introduction{std::move(socket), std::move(from), asio::steady_timer(retry.get_executor())});
+  introductions.insert(made);
+  made->deadline.expires_after(options.timeout);
+  made->deadline.async_wait([made](const boost::system::error_code& error) {
+    boost::system::error_code ignored;
+    if (!error) made->socket.close(ignored);
+  });
+  made->wait([self = shared_from_this(), made](const boost::system::error_code& error) {
+    const bool has_head = !error && made->read(MSG_PEEK);
+    const auto bytes = has_head ? proxy_header_bytes(made->header) : std::nullopt;
+    if (!bytes) return self->end_introduction(made);
+    if (*bytes == 0) return self->serve_introduced(made);
+    made->header.resize(*bytes);
+    made->wait([self, made](const boost::system::error_code& second) {
+      if (second || !made->read(0)) return self->end_introduction(made);
+      const auto client = proxy_header_client(made->header);
+      if (!client) return self->end_introduction(made);
+      if (!client->empty()) {
+        made->from.peer_address = *client;
+        made->from.is_proxy = self->options.proxies->has(*client);
+        made->from.is_local = !made->from.is_proxy && asio::ip::make_address(*client).is_loopback();
+      }
+      self->serve_introduced(made);
+    });
+  });
+}
+
+void HttpServer::State::end_introduction(const std::shared_ptr<Introduction>& made) {
+  made->deadline.cancel();
+  introductions.erase(made);
+}
+
+void HttpServer::State::serve_introduced(const std::shared_ptr<Introduction>& made) {
+  end_introduction(made);
+  if (closed) return;
+  boost::system::error_code ignored;
+  made->socket.set_option(asio::socket_base::receive_low_watermark(1), ignored);
+  serve(std::move(made->socket), std::move(made->from));
+}
+
+void HttpServer::State::serve(Tcp::socket socket, HttpOrigin from) {
+  if (!make_room()) return;
   const auto self = shared_from_this();
-  HttpOrigin from = origin_of(socket, options.secure != nullptr);
   from.connection = ++accepted;
   if (options.secure) {
     auto secured = options.secure(std::move(socket));
@@ -163,6 +246,7 @@ void HttpServer::close() {
   state_->acceptor.close(ignored);
   state_->retry.cancel();
   for (HttpConnection* connection : state_->connections) connection->close();
+  for (const auto& made : state_->introductions) made->socket.close(ignored);
 }
 
 std::string fault_of_http_host(const std::string& host) {

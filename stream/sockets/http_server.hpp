@@ -18,6 +18,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "starling/stream/sockets/reach.hpp"
+#include "starling/stream/sockets/trusted_proxies.hpp"
 #include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
@@ -65,19 +66,23 @@ struct HttpOptions {
   std::uint32_t header_bytes_max = 8192;
   std::size_t body_bytes_max = std::size_t{1} << 20;
   /// The most bytes of all bodies that are read and not answered yet (HttpBodies). Bodies of at
-  /// most 4,096 bytes are not counted. A request whose body finds no room in time gets status 503.
+  /// most 4,096 bytes are not counted. A request that waits too long for this room gets status 503.
   std::size_t bodies_bytes_max = std::size_t{64} << 20;
+  /// What is in front of the endpoint; null: it is not known.
+  std::shared_ptr<const TrustedProxies> proxies{};
   /// The most time for reading a request, for the handler, and for writing the answer, each.
   std::chrono::milliseconds timeout{5000};
   /// If set, each connection passes through it, and answers tell browsers to use only TLS.
   SecureConnection secure{};
 };
 
-/// The two ends of a connection.
+/// The two ends of a connection. If a trusted proxy names the client for which it sends, that is
+/// the client.
 struct HttpOrigin {
   std::string local_address;  ///< the numeric address to which the client has connected
   std::string peer_address;   ///< the numeric address of the client
-  bool is_local = false;      ///< the client's address is a loopback address
+  bool is_local = false;      ///< the client's address is a loopback address, and not a proxy's
+  bool is_proxy = false;      ///< the address is a trusted proxy's
   bool is_tls = false;
   std::uint64_t connection = 0;  ///< the server counts its connections from 1
 };
@@ -98,7 +103,7 @@ struct HttpHead {
   std::string websocket_version;
   std::string websocket_protocol;
   std::string authorization;
-  bool is_forwarded = false;  ///< a proxy says that it sends the request for another client
+  bool is_forwarded = false;  ///< a proxy that is not trusted has sent the request for a client
   HttpOrigin from;
   /// The principal of the request. HttpHandlers::admit sets it.
   zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;

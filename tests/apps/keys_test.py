@@ -175,6 +175,27 @@ class ServerFolderTest(ServerCase):
         connection.request(method, target, headers={"Authorization": f"Bearer {token}"})
         return connection.getresponse().status
 
+    def test_anonymous_rights_need_to_know_what_is_in_front(self):
+        self.run_program("keygen", "server", "--out", self.folder / "server.key")
+        keys = self.write("keys.toml", '[server]\nkey = "server.key"\n[anonymous]\nroles = ["stats"]\n')
+        keys.chmod(0o600)
+        for check in ([], ["--check-config"]):
+            done = self.run_program("serve", "--keys", keys, *check, status=1)
+            self.assertIn("[anonymous]", done.stderr)
+            self.assertIn("--trusted-proxy none", done.stderr)
+        self.run_program("serve", "--keys", keys, "--check-config", "--trusted-proxy", "none")
+        done = self.run_program("serve", "--check-config", "--trusted-proxy", "nginx", status=1)
+        self.assertIn('"nginx" is neither', done.stderr)
+        self.serve("--keys", keys, "--trusted-proxy", "none")
+        host, _, port = self.endpoints["http"].rpartition(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
+        self.addCleanup(connection.close)
+        for fields, status in (({}, 200), ({"X-Real-IP": "127.0.0.1"}, 401)):
+            connection.request("GET", "/v1/stats", headers=fields)
+            answer = connection.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, status)
+
     def test_a_folder_with_one_of_the_files_stays_as_it_is(self):
         for name in ("server.key", "client.key", "dashboard.token", "keys.toml"):
             folder = self.folder / f"with {name}"

@@ -104,7 +104,7 @@ class NginxTest(ServerCase):
         self.run_program("keygen", "server", "--out", self.folder / "server.key")
         keys = self.write("keys.toml", KEYS.format(hash=tomllib.loads(board)["principal"][0]["token_sha256"]))
         keys.chmod(0o600)
-        self.start("--keys", keys)
+        self.start("--keys", keys, "--trusted-proxy", "127.0.0.2")
         direct = int(self.endpoints["http"].rpartition(":")[2])
         self.assertEqual(self.ask("/metrics", port=direct).status, 200)
         self.assertEqual(self.ask("/metrics").status, 401)

@@ -231,5 +231,29 @@ TEST_F(HttpRights, WithoutATokenOnlyHealthIsAnswered) {
   }
 }
 
+/// Returns the status of a request without a token to a server whose keys file has [anonymous].
+unsigned anonymous_status(const std::string& trusted_proxy, const HttpClient::Fields& fields) {
+  KeysFolder folder;
+  folder.write("[anonymous]\nroles = [\"stats\"]\n");
+  ServerOptions options = manual_options();
+  options.keys_path = folder.path();
+  options.http_trusted_proxy = trusted_proxy;
+  RunningServer server(options);
+  return HttpClient(server.endpoints().http).get("/metrics", fields).status;
+}
+
+TEST(AnonymousRights, AreForClientsOfThisMachineThatNoProxyHasSent) {
+  EXPECT_EQ(anonymous_status("none", {}), 200u);
+  for (const char* field : {"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Proto", "X-Real-IP",
+                            "CF-Connecting-IP", "True-Client-IP"})
+    EXPECT_EQ(anonymous_status("none", {{field, "127.0.0.1"}}), 401u) << field;
+}
+
+TEST(AnonymousRights, BehindATrustedProxyAreForClientsThatItNamesAndThatAreOfThisMachine) {
+  EXPECT_EQ(anonymous_status("127.0.0.1", {{"X-Forwarded-For", "127.0.0.2"}}), 200u);
+  EXPECT_EQ(anonymous_status("127.0.0.1", {{"X-Forwarded-For", "127.0.0.2, 192.0.2.1"}}), 401u);
+  EXPECT_EQ(anonymous_status("127.0.0.1", {}), 401u) << "the proxy does not say for whom it asks";
+}
+
 }  // namespace
 }  // namespace starling::stream

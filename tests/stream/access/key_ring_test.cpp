@@ -11,6 +11,7 @@ namespace starling::stream {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // The SHA-256 of "open sesame".
@@ -63,6 +64,19 @@ TEST_F(KeyRingOfAFile, NobodyIsAnonymousUnlessTheFileSaysSo) {
   ASSERT_TRUE(ring->principal(PrincipalId::anonymous));
   EXPECT_TRUE(ring->principal(PrincipalId::anonymous)->has(Role::stats));
   EXPECT_FALSE(ring->principal(PrincipalId::anonymous)->has(Role::query));
+}
+
+TEST_F(KeyRingOfAFile, AnonymousClientsNeedToKnowWhatIsInFront) {
+  KeyRing careful(folder.path(), false);
+  folder.write("[anonymous]\n" + stats);
+  try {
+    careful.reload();
+    ADD_FAILURE() << "it was read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--trusted-proxy none"));
+  }
+  EXPECT_EQ(careful.principal(PrincipalId::anonymous), nullptr);
+  EXPECT_THROW(KeyRing(folder.path(), false), std::runtime_error);
 }
 
 TEST_F(KeyRingOfAFile, ATokenBelongsToThePrincipalWithItsHash) {
