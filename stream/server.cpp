@@ -125,11 +125,11 @@ zmtp::IoThreadRange Server::State::commands_threads() const {
   return {0, options.io_threads == 1 ? 1 : options.io_threads - options.results_io_threads};
 }
 
-std::function<std::optional<std::uint64_t>(PrincipalId)> Server::State::reply_quotas() const {
+zmtp::PlaceQuota Server::State::quota(std::optional<std::uint64_t> Quotas::*which) const {
   if (!access.has_keys()) return {};
-  return [this](PrincipalId id) -> std::optional<std::uint64_t> {
+  return [this, which](PrincipalId id) -> std::optional<std::uint64_t> {
     const auto principal = access.ring().principal(id);
-    return principal ? principal->quotas.reply_bytes : std::nullopt;
+    return principal ? principal->quotas.*which : std::nullopt;
   };
 }
 
@@ -140,10 +140,12 @@ CommandSocketOptions Server::State::command_options() const {
           .receive_bytes_max = 2 * options.decode_bytes_max,
           .peer_reply_bytes_max = options.peer_reply_bytes_max,
           .reply_bytes_max = options.reply_bytes_max,
-          .principal_reply_bytes_max = reply_quotas(),
+          .principal_reply_bytes_max = quota(&Quotas::reply_bytes),
           .linger_ms = options.linger_ms,
           .io_threads = commands_threads(),
           .connections_max = options.connections_max,
+          .connection_quota = quota(&Quotas::connections),
+          .handshakes_max = options.handshakes_max,
           .authentication = access.for_commands()};
 }
 
@@ -167,6 +169,8 @@ ResultsSocketOptions Server::State::results_options() {
                             .linger_ms = options.linger_ms,
                             .io_threads = results_threads(),
                             .connections_max = options.subscribers_max,
+                            .connection_quota = quota(&Quotas::subscribers),
+                            .handshakes_max = options.handshakes_max,
                             .authentication = access.for_results()};
   if (access.has_keys())
     made.may_subscribe = [this](PrincipalId id, std::string_view topic) {

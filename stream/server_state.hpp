@@ -47,7 +47,8 @@ struct Server::State {
   /// I/O thread serves both.
   zmtp::IoThreadRange results_threads() const;
   zmtp::IoThreadRange commands_threads() const;
-  std::function<std::optional<std::uint64_t>(PrincipalId)> reply_quotas() const;
+  /// Returns how much each principal may have by this quota.
+  zmtp::PlaceQuota quota(std::optional<std::uint64_t> Quotas::*which) const;
 
   CommandSocketOptions command_options() const;
   CommandSocket::Handlers command_handlers();

@@ -50,6 +50,10 @@ using QuotaField = std::optional<std::uint64_t> Quotas::*;
 
 const std::map<std::string_view, QuotaField>& quota_fields() {
   static const std::map<std::string_view, QuotaField> fields{
+      {"connections", &Quotas::connections},
+      {"subscribers", &Quotas::subscribers},
+      {"websockets", &Quotas::websockets},
+      {"event_readers", &Quotas::event_readers},
       {"sessions", &Quotas::sessions},
       {"queries", &Quotas::queries},
       {"neighbors", &Quotas::neighbors},

@@ -41,6 +41,12 @@ struct IdRange {
 
 /// How much of the server a principal may use. std::nullopt: only the server's own limits count.
 struct Quotas {
+  // Connections that are open at the same time: to the commands endpoint, to the results endpoint,
+  // as WebSockets and as readers of events
+  std::optional<std::uint64_t> connections;
+  std::optional<std::uint64_t> subscribers;
+  std::optional<std::uint64_t> websockets;
+  std::optional<std::uint64_t> event_readers;
   std::optional<std::uint64_t> sessions;   ///< sessions that are open at the same time
   std::optional<std::uint64_t> queries;    ///< standing queries
   std::optional<std::uint64_t> neighbors;  ///< the sum of k of its standing queries

@@ -88,6 +88,8 @@ struct ServerOptions {
   std::size_t searches_max = 64;       ///< the most GetNeighbors requests without an answer
   std::size_t connections_max = 4096;  ///< the most connections to the commands endpoint
   std::size_t subscribers_max = 4096;  ///< the most connections to the results endpoint
+  /// The most unfinished handshakes of each endpoint.
+  std::size_t handshakes_max = 4096;
   unsigned http_connections_max = 64;
   std::string page_folder{};  ///< folder of the files at / over HTTP; empty: there is no page
   /// The answer of /v1/network: the roads on the page's map, as JSON; null: there are no roads.

@@ -71,7 +71,9 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
                  {.session = {.role = zmtp::Role::router,
                               .message_bytes_max = options.message_bytes_max,
                               .authentication = options.authentication},
-                  .connections_max = options.connections_max},
+                  .connections_max = options.connections_max,
+                  .connection_quota = options.connection_quota,
+                  .handshakes_max = options.handshakes_max},
                  *this) {
     for (std::size_t lane = 0; lane < listener.lane_count(); ++lane)
       outboxes.push_back(std::make_unique<Outbox>(*this, listener.lane(lane).loop));
@@ -257,7 +259,15 @@ const std::string& CommandSocket::endpoint() const {
 }
 
 std::size_t CommandSocket::connection_count() const {
-  return state_->listener.connection_count();
+  return state_->listener.connections().count();
+}
+
+std::size_t CommandSocket::handshake_count() const {
+  return state_->listener.handshakes().count();
+}
+
+zmtp::Places::GaveWay CommandSocket::gave_way() const {
+  return state_->listener.connections().gave_way();
 }
 
 std::uint64_t CommandSocket::refused_count() const {

@@ -21,6 +21,7 @@
 #include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/zmtp/fault.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
+#include "starling/stream/zmtp/places.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -43,8 +44,10 @@ struct CommandSocketOptions {
   std::function<std::optional<std::uint64_t>(zmtp::PrincipalId)> principal_reply_bytes_max{};
   int linger_ms = 0;
   zmtp::IoThreadRange io_threads{};
-  /// Connections beyond this number are closed at once.
+  // See ListenerOptions.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
+  zmtp::PlaceQuota connection_quota{};
+  std::size_t handshakes_max = 4096;
   const zmtp::Authentication* authentication = nullptr;  ///< null: all peers are anonymous
 };
 
@@ -74,7 +77,11 @@ class CommandSocket {
   const std::string& endpoint() const;
 
   std::size_t connection_count() const;
-  /// Returns the number of connections closed so far because of connections_max.
+  /// Returns the number of unfinished handshakes.
+  std::size_t handshake_count() const;
+  /// Returns which connections gave way to those of others (Places).
+  zmtp::Places::GaveWay gave_way() const;
+  /// Returns the number of connections that were closed so far because they got no place.
   std::uint64_t refused_count() const;
   /// Returns how often peers were cut because they broke a rule, by the rule.
   const zmtp::FaultCounts& faults() const;

@@ -104,7 +104,9 @@ struct ResultsSocket::State final : zmtp::Traffic {
         listener(
             threads, options.io_threads, bound.release(),
             {.session = {.role = zmtp::Role::publisher, .authentication = options.authentication},
-             .connections_max = options.connections_max},
+             .connections_max = options.connections_max,
+                  .connection_quota = options.connection_quota,
+                  .handshakes_max = options.handshakes_max},
             *this) {
     for (std::size_t lane = 0; lane < listener.lane_count(); ++lane)
       desks.push_back(std::make_unique<Desk>(*this, listener.lane(lane).loop));
@@ -254,7 +256,15 @@ void ResultsSocket::send(std::vector<protocol::TickMessage> messages) {
 }
 
 std::size_t ResultsSocket::connection_count() const {
-  return state_->listener.connection_count();
+  return state_->listener.connections().count();
+}
+
+std::size_t ResultsSocket::handshake_count() const {
+  return state_->listener.handshakes().count();
+}
+
+zmtp::Places::GaveWay ResultsSocket::gave_way() const {
+  return state_->listener.connections().gave_way();
 }
 
 std::uint64_t ResultsSocket::refused_count() const {

@@ -24,7 +24,7 @@ constexpr std::size_t buffer_bytes = std::size_t{16} << 10;
 // After this many bytes, other connections of the thread get their turn.
 constexpr std::size_t turn_bytes = std::size_t{1} << 20;
 
-constexpr std::int64_t handshake_us = 2'000'000;
+constexpr std::int64_t handshake_us = 5'000'000;
 constexpr std::int64_t ping_us = 10'000'000;
 constexpr std::int64_t silent_us = 30'000'000;
 // The most time for which an unfinished request may keep room that other connections wait for, and
@@ -96,6 +96,7 @@ void Connection::read() {
     if (received <= 0) return end(std::nullopt);
     const auto count = static_cast<std::size_t>(received);
     heard_us_ = steady_now_us();
+    if (!std::exchange(is_heard_, true)) owner_.heard(*this);
     turn += count;
     const std::size_t in_place = std::min(count, place.size());
     if (in_place > 0) session_.filled(in_place);
@@ -268,9 +269,9 @@ void Connection::return_room(std::size_t bytes) {
 }
 
 void Connection::established() {
+  link_->principal = session_.principal();
   if (!owner_.may_establish(*this)) return end(std::nullopt);
   is_counted_ = true;
-  link_->principal = session_.principal();
   owner_.traffic().established(*this);
 }
 

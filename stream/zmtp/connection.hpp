@@ -52,7 +52,9 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
     virtual ~Owner() = default;
     virtual const SessionOptions& session_options() const = 0;
     virtual Traffic& traffic() = 0;
-    /// Returns false if there are too many connections.
+    /// Called when the first bytes of the handshake have come.
+    virtual void heard(Connection& connection) = 0;
+    /// Returns false if the connection gets no place.
     virtual bool may_establish(Connection& connection) = 0;
     virtual void ended(Connection& connection, std::optional<Fault> fault) = 0;
   };
@@ -116,6 +118,7 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   bool is_paused_ = false;
   bool is_reading_ = false;
   bool is_writing_ = false;
+  bool is_heard_ = false;
   bool is_counted_ = false;
   std::size_t room_ = 0;  ///< room of the unfinished message
   std::int64_t begun_us_;

@@ -17,7 +17,7 @@ enum class Fault : std::uint8_t {
   socket_type,  ///< the peer's socket type does not fit the endpoint
   key,          ///< the peer's key is not admitted
   too_late,     ///< the handshake took too long
-  gave_way,     ///< too many handshakes were under way, and this one was the oldest
+  gave_way,     ///< its handshake, or its connection, gave its place to another one (Places)
   frame,        ///< reserved bits of a frame are set, or a command has parts
   too_long,     ///< a frame or an unfinished message is longer than the limit
   too_many_parts,

@@ -2,10 +2,9 @@
 // The first lane's thread accepts; each connection stays with one lane: see listener.hpp.
 #include "starling/stream/zmtp/listener.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <future>
-#include <map>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <unordered_map>
@@ -30,6 +29,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// One address has at most one of this many parts of the places of handshakes.
+constexpr std::size_t handshake_shares = 4;
 constexpr int accepts_per_turn = 64;
 constexpr milliseconds check_period{250};
 // How long nothing is accepted after the process has run out of descriptors or memory.
@@ -39,6 +40,13 @@ constexpr milliseconds close_period{2};
 /// Returns true if accept() failed only because of the connection that it would have returned.
 bool concerns_one(int error) {
   return error == EINTR || error == ECONNABORTED || error == EPROTO;
+}
+
+PlacesOptions handshake_places(std::size_t handshakes_max) {
+  const std::uint64_t of_address = std::max<std::uint64_t>(handshakes_max / handshake_shares, 1);
+  return {.places_max = handshakes_max,
+          .quota = [of_address](PrincipalId) { return of_address; },
+          .are_brief = true};
 }
 
 int domain_of(int descriptor) {
@@ -73,6 +81,8 @@ struct Listener::State final : Connection::Owner {
       : options(the_options),
         own_traffic(the_traffic),
         domain(domain_of(descriptor)),
+        connections({.places_max = options.connections_max, .quota = options.connection_quota}),
+        handshakes(handshake_places(options.handshakes_max)),
         acceptor(threads.loop(range.first), descriptor),
         shortage(threads.loop(range.first)) {
     if (options.session.authentication != nullptr)
@@ -84,33 +94,39 @@ struct Listener::State final : Connection::Owner {
   // Connection::Owner
   const SessionOptions& session_options() const override { return options.session; }
   Traffic& traffic() override { return own_traffic; }
+  void heard(Connection& connection) override {
+    handshakes.set_idle(connection.link()->number, false);
+  }
   bool may_establish(Connection& connection) override {
-    forget_handshake(connection.link()->number);
-    if (established.fetch_add(1) < options.connections_max) return true;
-    --established;
+    const Link& link = *connection.link();
+    handshakes.give_back(link.number);
+    const Places::Taken place =
+        connections.take(link.number, holder_of(link.principal, link.address));
+    if (place.gave_way) cut_later(*place.gave_way, true);
+    if (place.outcome == Places::Outcome::taken) return true;
     ++refused;
     return false;
   }
   void ended(Connection& connection, std::optional<Fault> fault) override {
     const std::uint64_t number = connection.link()->number;
-    if (connection.is_established()) --established;
-    forget_handshake(number);
+    connections.give_back(number);
+    handshakes.give_back(number);
     if (fault) faults.add(*fault);
     lanes[connection.link()->lane.index]->connections.erase(number);
   }
 
-  void forget_handshake(std::uint64_t number) {
-    const std::lock_guard lock(mutex);
-    handshakes.erase(number);
-  }
+  OwnLane& lane_of(std::uint64_t number) { return *lanes[number % lanes.size()]; }
 
-  /// Adds a connection that begins its handshake. If there are too many unfinished handshakes,
-  /// removes the oldest one and returns its connection.
-  std::shared_ptr<Link> add_handshake(const std::shared_ptr<Link>& link) {
-    const std::lock_guard lock(mutex);
-    handshakes.emplace(link->number, link);
-    if (handshakes.size() <= options.handshakes_max) return nullptr;
-    return handshakes.extract(handshakes.begin()).mapped();
+  /// Cuts the connection that gave way. `is_established` says which place it lost: a handshake may
+  /// have ended meanwhile.
+  void cut_later(std::uint64_t number, bool is_established) {
+    OwnLane& lane = lane_of(number);
+    asio::post(lane.lane.loop, [&lane, number, is_established] {
+      const auto found = lane.connections.find(number);
+      if (found == lane.connections.end()) return;
+      const auto connection = found->second;
+      if (connection->is_established() == is_established) connection->cut(Fault::gave_way);
+    });
   }
 
   void wait_to_accept() {
@@ -150,7 +166,7 @@ struct Listener::State final : Connection::Owner {
   }
 
   void add(int descriptor, const PeerAddress& address) {
-    OwnLane& lane = *lanes[last_number++ % lanes.size()];
+    OwnLane& lane = lane_of(++last_number);
     try {
       Connection::Socket socket(lane.lane.loop);
       boost::system::error_code error;
@@ -163,22 +179,26 @@ struct Listener::State final : Connection::Owner {
       }
       add(lane, std::move(socket), address);
     } catch (const std::exception&) {
-      forget_handshake(last_number);
+      handshakes.give_back(last_number);
       faults.add(Fault::memory);
     }
   }
 
   void add(OwnLane& lane, Connection::Socket socket, const PeerAddress& address) {
-    if (established >= options.connections_max) {
+    // With keys, only the handshake shows whose place the connection would take.
+    if (options.session.authentication == nullptr &&
+        !connections.has_place_for(holder_of(PrincipalId::anonymous, address))) {
       ++refused;
       return;
     }
     const auto link = std::make_shared<Link>(last_number, address, lane.lane);
-    if (const auto oldest = add_handshake(link))
-      asio::post(oldest->lane.loop, [oldest] {
-        if (oldest->connection != nullptr && !oldest->connection->is_established())
-          oldest->connection->cut(Fault::gave_way);
-      });
+    const Places::Taken place =
+        handshakes.take(link->number, holder_of(PrincipalId::anonymous, address), true);
+    if (place.gave_way) cut_later(*place.gave_way, false);
+    if (place.outcome != Places::Outcome::taken) {
+      ++refused;
+      return;
+    }
     asio::post(lane.lane.loop,
                [this, &lane, link,
                 socket = std::make_shared<Connection::Socket>(std::move(socket))]() mutable {
@@ -192,7 +212,7 @@ struct Listener::State final : Connection::Owner {
     if (is_closing) return connection->close();
     connection->start();
   } catch (const std::exception&) {
-    forget_handshake(link->number);
+    handshakes.give_back(link->number);
     faults.add(Fault::memory);
   }
 
@@ -222,16 +242,15 @@ struct Listener::State final : Connection::Owner {
   ListenerOptions options;
   Traffic& own_traffic;
   int domain;
+  Places connections;
+  Places handshakes;
   asio::posix::stream_descriptor acceptor;
   asio::steady_timer shortage;
   std::vector<std::unique_ptr<OwnLane>> lanes;
   std::uint64_t last_number = 0;
-  std::atomic<std::size_t> established{0};
   std::atomic<std::uint64_t> refused{0};
   std::atomic<bool> is_closing{false};
   FaultCounts faults;
-  std::mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<Link>> handshakes;  ///< unfinished, the oldest first
 };
 
 Listener::Listener(IoThreads& threads, IoThreadRange range, int descriptor,
@@ -258,8 +277,12 @@ Lane& Listener::lane(std::size_t index) {
   return state_->lanes[index]->lane;
 }
 
-std::size_t Listener::connection_count() const {
-  return state_->established;
+const Places& Listener::connections() const {
+  return state_->connections;
+}
+
+const Places& Listener::handshakes() const {
+  return state_->handshakes;
 }
 
 std::uint64_t Listener::refused_count() const {

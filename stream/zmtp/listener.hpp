@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepts the connections of an endpoint and spreads them over I/O threads. It limits the number of
-// connections and of unfinished handshakes, and counts why connections were cut. CommandSocket and
+// Accepts the connections of an endpoint and spreads them over I/O threads. It shares the places of
+// connections and of unfinished handshakes (places.hpp), and counts why connections were cut. CommandSocket and
 // ResultsSocket each own a Listener.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "starling/stream/zmtp/fault.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
 #include "starling/stream/zmtp/link.hpp"
+#include "starling/stream/zmtp/places.hpp"
 #include "starling/stream/zmtp/session.hpp"
 
 namespace starling::stream::zmtp {
@@ -28,11 +29,12 @@ struct Lane {
 
 struct ListenerOptions {
   SessionOptions session;
-  /// Connections beyond this number are closed at once.
+  /// The places of connections. A connection that gets none is closed.
   std::size_t connections_max = 0;
-  /// If this many connections have not finished their handshake, the oldest of them gives way to a
-  /// new connection. They do not count towards connections_max.
-  std::size_t handshakes_max = 2048;
+  PlaceQuota connection_quota{};
+  /// The places of unfinished handshakes, which do not count towards connections_max. One address
+  /// has at most a quarter of them. A peer that has sent nothing is idle (places.hpp).
+  std::size_t handshakes_max = 4096;
 };
 
 class Listener {
@@ -49,9 +51,9 @@ class Listener {
   std::size_t lane_count() const;
   Lane& lane(std::size_t index);
 
-  std::size_t connection_count() const;
-  /// Returns the number of connections closed so far because of connections_max, or because the
-  /// kernel could not watch them.
+  const Places& connections() const;
+  const Places& handshakes() const;
+  /// Returns the number of connections that got no place, or that the kernel could not watch.
   std::uint64_t refused_count() const;
   const FaultCounts& faults() const;
 

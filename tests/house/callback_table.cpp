@@ -331,6 +331,7 @@ const std::vector<Callback>& stream_callbacks() {
       {"sockets/push_link.hpp", "ended", Kind::continuation},
       {"sockets/push_link.hpp", "sent", Kind::continuation},
       {"sockets/receive_budget.hpp", "granted_", Kind::inside},
+      {"sockets/results_socket.hpp", "connection_quota", Kind::seam, "stream/access"},
       {"sockets/results_socket.hpp", "may_subscribe", Kind::seam, "stream/access"},
       {"state/cached_text.hpp", "make_", Kind::seam, "stream"},
       {"state/memory_budget.hpp", "read_use_", Kind::clock},

@@ -103,13 +103,22 @@ struct EchoServer {
 /// A connection without ZeroMQ.
 class PlainConnection {
  public:
-  explicit PlainConnection(const std::string& endpoint) {
+  /// `from` is the peer's own address.
+  explicit PlainConnection(const std::string& endpoint, const char* from = "127.0.0.1") {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port =
         htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
     descriptor_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    ::inet_pton(AF_INET, from, &own.sin_addr);
+    // Without this, bind() chooses the port, and the ports of one address run out.
+    const int on = 1;
+    ::setsockopt(descriptor_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+    if (::bind(descriptor_, reinterpret_cast<sockaddr*>(&own), sizeof(own)) != 0)
+      ADD_FAILURE() << from << " is no address of this machine";
     if (::connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
       ADD_FAILURE() << "the server does not listen";
   }

@@ -73,6 +73,84 @@ TEST(Listener, AThousandHonestClientsWithALongWayComeInAtOnce) {
   EXPECT_EQ(server.socket->connection_count(), 1000u);
 }
 
+/// Returns whether the server answers a question of the peer.
+bool answers(PlainConnection& peer, const std::string& question) {
+  return peer.send(long_frame(0, question)) && peer.receive(question.size() + 2).ends_with(question);
+}
+
+PlainConnection joined(const EchoServer& server, const char* from) {
+  PlainConnection peer(server.socket->endpoint(), from);
+  peer.send(plain_greeting() + plain_ready("DEALER"));
+  peer.receive(64 + 2 + 28);  // the server's greeting and READY
+  return peer;
+}
+
+TEST(Listener, AnAddressThatHasAllPlacesGivesTheNewestToAnother) {
+  CommandSocketOptions options;
+  options.connections_max = 8;
+  EchoServer server(options);
+  std::vector<PlainConnection> peers;
+  for (int count = 0; count < 8; ++count) {
+    peers.push_back(joined(server, "127.0.0.1"));
+    ASSERT_TRUE(answers(peers.back(), "held"));
+  }
+  PlainConnection refused(server.socket->endpoint());
+  EXPECT_TRUE(refused.is_closed_within(30'000)) << "no other address has more";
+  PlainConnection other = joined(server, "127.0.0.2");
+  EXPECT_TRUE(answers(other, "question"));
+  EXPECT_TRUE(peers.back().is_closed_within(30'000));
+  for (std::size_t index = 0; index + 1 < peers.size(); ++index)
+    EXPECT_TRUE(answers(peers[index], "still here")) << index;
+  EXPECT_TRUE(comes_true([&] { return server.cuts(Fault::gave_way) == 1; }));
+  EXPECT_EQ(server.socket->gave_way().last.address, zmtp::address_of("127.0.0.1"));
+  EXPECT_EQ(server.socket->connection_count(), 8u);
+  EXPECT_EQ(server.socket->refused_count(), 1u);
+}
+
+TEST(Listener, APrincipalHasAsManyConnectionsAsItsQuotaAllows) {
+  const Keys keys;
+  CommandSocketOptions options;
+  options.authentication = &keys.server;
+  options.connection_quota = [](zmtp::PrincipalId id) -> std::optional<std::uint64_t> {
+    return id == zmtp::PrincipalId{7} ? 2 : 0;
+  };
+  EchoServer server(options);
+  zmq::context_t context;
+  std::vector<zmq::socket_t> sockets;
+  for (int count = 0; count < 3; ++count) {
+    zmq::socket_t& socket = sockets.emplace_back(context, zmq::socket_type::dealer);
+    socket.set(zmq::sockopt::linger, 0);
+    keys.apply(socket);
+    socket.connect(server.socket->endpoint());
+    socket.send(zmq::str_buffer("question"), zmq::send_flags::none);
+    if (count == 2) break;
+    ASSERT_TRUE(comes_true([&] { return server.requests == count + 1; }));
+  }
+  ASSERT_TRUE(comes_true([&] { return server.socket->refused_count() > 0; }));
+  EXPECT_EQ(server.requests, 2);
+  sockets.erase(sockets.begin());
+  EXPECT_TRUE(comes_true([&] { return server.requests == 3; })) << "its ZeroMQ connects again";
+}
+
+TEST(Listener, PeersThatSendNothingTakeNoPlaceFromAHandshakeUnderWay) {
+  CommandSocketOptions options;
+  options.handshakes_max = 16;  // four of each address
+  EchoServer server(options);
+  PlainConnection slow(server.socket->endpoint());
+  slow.send(plain_greeting().substr(0, 10));
+  PlainConnection away(server.socket->endpoint(), "127.0.0.2");
+  PlainConnection third = joined(server, "127.0.0.1");  // of the thread that serves `slow`
+  ASSERT_TRUE(answers(third, "has read slow's bytes"));
+  std::vector<PlainConnection> silent;
+  for (int count = 0; count < 40; ++count) silent.emplace_back(server.socket->endpoint());
+  ASSERT_TRUE(comes_true([&] { return server.cuts(Fault::gave_way) == 37; }));
+  EXPECT_EQ(server.socket->handshake_count(), 5u);
+  for (PlainConnection* const peer : {&slow, &away})
+    peer->send((peer == &slow ? plain_greeting().substr(10) : plain_greeting()) +
+               plain_ready("DEALER") + long_frame(0, "question"));
+  EXPECT_TRUE(comes_true([&] { return server.requests == 3; }));
+}
+
 TEST(Listener, ThePausedConnectionOfAPeerThatIsGoneIsNoticed) {
   CommandSocketOptions options;
   options.message_bytes_max = 4096;

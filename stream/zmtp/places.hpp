@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The places of one kind of connections, shared fairly between their holders. One holder may have
+// all places while no other holder wants any. When all places are taken, a newcomer takes a place
+// from the holder that has the most, if it has fewer itself even then. A holder with few places
+// therefore never loses one to a holder with many, and two holders cannot take a place from each
+// other in turns. Listener, HttpServer, EventHub and SocketHub have Places.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "starling/stream/zmtp/authentication.hpp"
+#include "starling/stream/zmtp/peer_address.hpp"
+
+namespace starling::stream::zmtp {
+
+/// The principal of a connection; the address, if the connection has no principal.
+struct PlaceHolder {
+  PrincipalId principal = PrincipalId::anonymous;
+  PeerAddress address{};
+  auto operator<=>(const PlaceHolder&) const = default;
+};
+
+PlaceHolder holder_of(PrincipalId principal, const PeerAddress& address);
+
+/// Returns the most places that one holder with this principal may have; std::nullopt: all.
+using PlaceQuota = std::function<std::optional<std::uint64_t>(PrincipalId)>;
+
+struct PlacesOptions {
+  std::size_t places_max = 0;
+  PlaceQuota quota{};  ///< empty: a holder may have all places
+  /// Whether each place is held only for a moment, as those of handshakes are. Then the oldest
+  /// connection gives way instead of the newest, and no newcomer is refused: refusals would let a
+  /// peer that never finishes keep others out until its time is over.
+  bool are_brief = false;
+};
+
+/// Any thread may call the functions.
+class Places {
+ public:
+  explicit Places(PlacesOptions options) : options_(std::move(options)) {}
+
+  enum class Outcome : std::uint8_t {
+    taken,
+    quota,  ///< refused: the holder has as many places as its quota allows
+    full,   ///< refused: all places are taken, and no other holder has more than its share
+  };
+  struct Taken {
+    Outcome outcome = Outcome::taken;
+    /// The connection that has lost its place. The caller must close it.
+    std::optional<std::uint64_t> gave_way{};
+  };
+  /// Takes a place for the connection `number`. Later connections must have larger numbers. If
+  /// places are short, the oldest idle connection gives way: of the holder itself, if its quota is
+  /// reached, and else of the holder that has the most places. If none is idle, the newest connection
+  /// of the holder that has the most gives way, or the newcomer is refused.
+  Taken take(std::uint64_t number, const PlaceHolder& holder, bool is_idle = false);
+  /// Returns whether take() would take a place for a connection of this holder.
+  bool has_place_for(const PlaceHolder& holder) const;
+  /// Sets whether the connection is idle, so that it gives way first. Does nothing if it has no
+  /// place.
+  void set_idle(std::uint64_t number, bool is_idle);
+  /// Does nothing if the connection has no place, for example because it gave way.
+  void give_back(std::uint64_t number);
+
+  std::size_t count() const;
+
+  /// How many connections gave way so far, and the holder of the last one.
+  struct GaveWay {
+    std::uint64_t count = 0;
+    PlaceHolder last{};
+  };
+  GaveWay gave_way() const;
+
+ private:
+  struct Held {
+    std::set<std::uint64_t> all;
+    std::set<std::uint64_t> idle;
+  };
+  using Holders = std::map<PlaceHolder, Held>;
+
+  bool is_within_quota(const PlaceHolder& holder) const;
+  std::size_t count_of(const PlaceHolder& holder) const;
+  std::optional<std::uint64_t> to_replace(const PlaceHolder& newcomer) const;
+  void remove(std::uint64_t number);
+
+  const PlacesOptions options_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, PlaceHolder> holders_;  ///< by the number of the connection
+  Holders held_;
+  GaveWay gave_way_;
+};
+
+}  // namespace starling::stream::zmtp
