@@ -48,6 +48,7 @@ void SessionRequests::hello(const Caller& caller, const protocol::Hello& request
   const auto opened = sessions_.open(
       connection, resumed, request.first_sequence, now_us,
       {.principal = principal,
+       .address = caller.peer.address,
        .sessions_max = caller.principal->quotas.sessions.value_or(options_.sessions.sessions_max),
        .has_connection = caller.peer.has_connection()});
   if (!opened) return replies_.refuse(caller, beyond_sessions(caller));
@@ -142,6 +143,13 @@ protocol::Problem SessionRequests::beyond_sessions(const Caller& caller) const {
             std::move(limit)};
   }
   auto limit = reached("sessions-max", options_);
+  if (sessions_.count() < options_.sessions.sessions_max)
+    return {ErrorCode::too_many_sessions,
+            "You have more than three times as many sessions as are left of " + to_string(limit) +
+                ", and all are in use; what is left is for others. End one with EndSession, "
+                "continue one with resume_session, or start the server with a larger "
+                "--sessions-max.",
+            std::move(limit)};
   return {ErrorCode::too_many_sessions,
           "There are as many sessions as " + to_string(limit) +
               " allows, and all are in use; send Hello again later (a session "

@@ -21,14 +21,16 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                                                        const SessionOwner& owner) {
   const std::int64_t awake_us = awake_.read(now_us);
   const bool resumes = has(owner.principal, resume_session);
+  const zmtp::PlaceHolder holder = zmtp::holder_of(owner.principal, owner.address);
   GivingWay whose;
+  if (!resumes && has_its_share(holder)) whose.holder = holder;
   if (!resumes && count_of(owner.principal) >= owner.sessions_max)
     whose.principal = owner.principal;
   if (owner.has_connection && !(resumes && owns(connection, resume_session)) &&
       count_of(connection) >= limits_.connection_sessions_max)
     whose.connection = connection;
   std::optional<Forgotten> replaced;
-  if (whose.principal || whose.connection ||
+  if (whose.principal || whose.holder || whose.connection ||
       (!resumes && sessions_.size() >= limits_.sessions_max)) {
     const auto replace = session_to_replace(awake_us, whose);
     if (replace == sessions_.end()) return std::nullopt;
@@ -39,7 +41,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
   };
   if (resumes) {
     Session& resumed = sessions_.at(resume_session);
-    move_to(connection, resumed);
+    move_to(connection, holder, resumed);
     touch(connection, resume_session, now_us);
     forget_replaced();
     return Opened{resume_session, true, last_answered(resumed), replaced};
@@ -48,6 +50,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
   while (id == 0 || sessions_.contains(id)) id = random_();
   add(id, {.connection = connection,
            .principal = owner.principal,
+           .holder = holder,
            .heard_us = awake_us,
            .last_sequence = first_sequence - 1,
            .is_used = false});
@@ -59,6 +62,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
 void SessionTable::add(std::uint64_t id, Session session) {
   std::list<std::uint64_t> entry{id};
   std::size_t& of_principal = counts_[session.principal];
+  std::size_t& of_holder = holder_counts_[session.holder];
   std::size_t& of_connection = connection_counts_[session.connection];
   session.number = last_number_ + 1;
   session.place = entry.begin();
@@ -67,6 +71,7 @@ void SessionTable::add(std::uint64_t id, Session session) {
   list.splice(list.end(), entry);
   ++last_number_;
   ++of_principal;
+  ++of_holder;
   ++of_connection;
 }
 
@@ -91,6 +96,18 @@ std::size_t SessionTable::count_of(std::uint64_t connection) const {
   return found == connection_counts_.end() ? 0 : found->second;
 }
 
+std::size_t SessionTable::count_of(const zmtp::PlaceHolder& holder) const {
+  const auto found = holder_counts_.find(holder);
+  return found == holder_counts_.end() ? 0 : found->second;
+}
+
+bool SessionTable::has_its_share(const zmtp::PlaceHolder& holder) const {
+  constexpr std::size_t times_free = 3;
+  const std::size_t free =
+      limits_.sessions_max - std::min<std::size_t>(sessions_.size(), limits_.sessions_max);
+  return count_of(holder) > times_free * free;
+}
+
 std::size_t SessionTable::most_of_connection() const {
   std::size_t most = 0;
   for (const auto& [connection, count] : connection_counts_)
@@ -102,14 +119,25 @@ void SessionTable::forget(Sessions::iterator session) {
   list_of(session->second).erase(session->second.place);
   const auto count = counts_.find(session->second.principal);
   if (--count->second == 0) counts_.erase(count);
+  count_out(session->second.holder);
   count_out(session->second.connection);
   sessions_.erase(session);
 }
 
-void SessionTable::move_to(std::uint64_t connection, Session& session) {
+void SessionTable::move_to(std::uint64_t connection, const zmtp::PlaceHolder& holder,
+                           Session& session) {
+  std::size_t& of_holder = holder_counts_[holder];
   ++connection_counts_[connection];
+  ++of_holder;
   count_out(session.connection);
+  count_out(session.holder);
   session.connection = connection;
+  session.holder = holder;
+}
+
+void SessionTable::count_out(const zmtp::PlaceHolder& holder) {
+  const auto count = holder_counts_.find(holder);
+  if (--count->second == 0) holder_counts_.erase(count);
 }
 
 void SessionTable::count_out(std::uint64_t connection) {
@@ -128,6 +156,7 @@ SessionTable::Sessions::iterator SessionTable::session_to_replace(std::int64_t a
                                                                   const GivingWay& whose) {
   const auto may_give_way = [&](const Sessions::iterator& session) {
     return (!whose.principal || session->second.principal == *whose.principal) &&
+           (!whose.holder || session->second.holder == *whose.holder) &&
            (!whose.connection || session->second.connection == *whose.connection);
   };
   for (const std::uint64_t id : unused_)
@@ -192,6 +221,7 @@ void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, 
   if (sessions_.contains(session)) return;
   add(session, {.connection = no_connection,
                 .principal = principal,
+                .holder = zmtp::holder_of(principal, {}),
                 .heard_us = awake_.read(now_us),
                 .last_sequence = first_sequence - 1,
                 .is_used = true});

@@ -261,6 +261,57 @@ TEST_F(ConnectionSessions, TheServersOwnEndpointsHaveNoSuchBound) {
   EXPECT_EQ(table.count(), 4u);
 }
 
+class HolderSessions : public testing::Test {
+ protected:
+  static SessionOwner owner_at(const char* address) {
+    return {.address = zmtp::address_of(address)};
+  }
+  /// Opens sessions of one address, and uses them, until one is refused.
+  std::size_t open_all(const char* address, std::int64_t now_us) {
+    std::size_t count = 0;
+    while (count < 100) {
+      const auto opened = table.open(++connection, 0, 1, now_us, owner_at(address));
+      if (!opened) return count;
+      table.touch(connection, opened->session, now_us);
+      ++count;
+    }
+    return count;
+  }
+
+  SessionTable table{{.sessions_max = 16, .gives_way_us = 200},
+                     [next = std::uint64_t{1}]() mutable { return next++; }};
+  std::uint64_t connection = 0;
+};
+
+TEST_F(HolderSessions, OneAddressLeavesSessionsToOthers) {
+  EXPECT_EQ(open_all("192.0.2.1", 0), 13u);
+  EXPECT_EQ(open_all("192.0.2.2", 0), 3u) << "one, and more while some are free";
+  EXPECT_EQ(table.count(), 16u);
+  EXPECT_FALSE(table.open(100, 0, 1, 100, owner_at("192.0.2.3"))) << "all are in use";
+  EXPECT_TRUE(table.open(100, 0, 1, 300, owner_at("192.0.2.3"))) << "one was silent";
+}
+
+TEST_F(HolderSessions, AnAddressBeyondItsShareReplacesOnlyItsOwn) {
+  const auto others = table.open(50, 0, 1, 0, owner_at("192.0.2.2"));  // never used
+  open_all("192.0.2.1", 0);
+  const auto unused = table.open(60, 0, 1, 0, owner_at("192.0.2.1"));
+  EXPECT_FALSE(unused);
+  const auto late = table.open(61, 0, 1, 300, owner_at("192.0.2.1"));
+  ASSERT_TRUE(late);
+  EXPECT_NE(late->replaced->session, others->session);
+  EXPECT_TRUE(table.contains(others->session));
+}
+
+TEST_F(HolderSessions, AResumedSessionCountsForTheAddressThatResumesIt) {
+  const auto opened = table.open(1, 0, 1, 0, owner_at("192.0.2.1"));
+  ASSERT_TRUE(table.open(2, opened->session, 1, 0, owner_at("192.0.2.2"))->resumed);
+  const auto count_at = [this](const char* address) {
+    return table.count_of(zmtp::holder_of({}, zmtp::address_of(address)));
+  };
+  EXPECT_EQ(count_at("192.0.2.1"), 0u);
+  EXPECT_EQ(count_at("192.0.2.2"), 1u);
+}
+
 TEST(SessionIds, AreDrawnAgainWhenTheyAreZeroOrTaken) {
   const std::vector<std::uint64_t> drawn{0, 9, 9, 0, 9, 4};
   SessionTable table({.sessions_max = 3},
