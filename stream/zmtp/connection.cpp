@@ -31,6 +31,12 @@ constexpr std::int64_t silent_us = 30'000'000;
 // the most time without a byte of the request meanwhile.
 constexpr std::int64_t room_us = 5'000'000;
 constexpr std::int64_t stalled_us = 1'000'000;
+// A subscriber sends little but subscriptions, and each costs about a microsecond. So the thread
+// reads few bytes of it at a time, and after a burst that has room for subscriber_topics_max
+// topics, only as many bytes a second.
+constexpr std::size_t subscriber_turn_bytes = 4096;
+constexpr std::int64_t subscriber_us_per_byte = 10;
+constexpr std::int64_t subscriber_burst_us = (std::int64_t{512} << 10) * subscriber_us_per_byte;
 // The most answers that wait for a peer that sends PINGs and does not read.
 constexpr std::size_t answers_max = 16;
 // The memory that a short request takes besides its bytes, until the loop has taken it. The number
@@ -82,11 +88,21 @@ void Connection::wait_to_read() {
                      });
 }
 
+/// Returns whether a subscriber has used its allowance up. check() then lets it go on.
+bool Connection::must_rest() {
+  is_resting_ = owner_.session_options().role == Role::publisher &&
+                allowance_full_us_ > steady_now_us() + subscriber_burst_us;
+  return is_resting_;
+}
+
 void Connection::read() {
-  for (std::size_t turn = 0; turn < turn_bytes && !is_closed();) {
+  if (must_rest()) return;
+  const bool is_subscriber = owner_.session_options().role == Role::publisher;
+  const std::size_t turn_max = is_subscriber ? subscriber_turn_bytes : turn_bytes;
+  const std::size_t buffer_max = is_subscriber ? subscriber_turn_bytes : buffer.size();
+  for (std::size_t turn = 0; turn < turn_max && !is_closed();) {
     const std::span place = session_.rest_of_body();
-    std::array<iovec, 2> views{iovec{place.data(), place.size()},
-                               iovec{buffer.data(), buffer.size()}};
+    std::array<iovec, 2> views{iovec{place.data(), place.size()}, iovec{buffer.data(), buffer_max}};
     msghdr message{};
     message.msg_iov = place.empty() ? &views[1] : views.data();
     message.msg_iovlen = place.empty() ? 1 : 2;
@@ -98,10 +114,13 @@ void Connection::read() {
     heard_us_ = steady_now_us();
     if (!std::exchange(is_heard_, true)) owner_.heard(*this);
     turn += count;
+    if (is_subscriber)
+      allowance_full_us_ = std::max(allowance_full_us_, heard_us_) +
+                           static_cast<std::int64_t>(count) * subscriber_us_per_byte;
     const std::size_t in_place = std::min(count, place.size());
     if (in_place > 0) session_.filled(in_place);
     if (!feed(std::span(buffer).first(count - in_place))) return;
-    if (count < place.size() + buffer.size()) break;  // the socket is empty
+    if (count < place.size() + buffer_max) break;  // the socket is empty
   }
   flush();
   wait_to_read();
@@ -207,6 +226,7 @@ void Connection::check(std::int64_t now_us) {
   // A paused connection is not read, so reading does not notice a reset.
   if (is_paused_ && is_reset(socket_.native_handle())) return end(std::nullopt);
   guard([&] { check_established(now_us); });
+  if (is_resting_ && !is_closed() && !must_rest()) guard([this] { wait_to_read(); });
   // post_go_on() does nothing if memory has run out.
   if (!is_paused_) return;
   go_on(false);

@@ -101,6 +101,7 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   void check_established(std::int64_t now_us);
   void wait_to_read();
   void read();
+  bool must_rest();
   /// Returns false if the session takes no more bytes now.
   bool feed(std::span<const std::byte> bytes);
   void write();
@@ -119,6 +120,8 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   bool is_reading_ = false;
   bool is_writing_ = false;
   bool is_heard_ = false;
+  bool is_resting_ = false;  ///< a subscriber has sent too much lately, and is read later
+  std::int64_t allowance_full_us_ = 0;  ///< time when the subscriber has its whole allowance again
   bool is_counted_ = false;
   std::size_t room_ = 0;  ///< room of the unfinished message
   std::int64_t begun_us_;

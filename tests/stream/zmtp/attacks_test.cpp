@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests attacks on the commands and results endpoints by peers without a key: claimed identities,
 // unfinished messages, half-open connections, endless topics, and replies that are never read.
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -147,6 +149,29 @@ TEST(Attacks, ThousandsOfHalfOpenConnectionsKeepNobodyOut) {
   EXPECT_TRUE(comes_true([&] {
     return server.cuts(Fault::gave_way) + server.cuts(Fault::too_late) == 4096;
   })) << "each of them is gone in the end";
+}
+
+TEST(Attacks, ASubscriberThatSubscribesWithoutEndIsReadMoreSlowlyAfterABurst) {
+  zmtp::IoThreads threads(1);
+  ResultsSocketOptions options;
+  options.endpoint = "tcp://127.0.0.1:*";
+  ResultsSocket results(threads, options);
+  PlainConnection peer = shaken(results.endpoint(), "SUB");
+  const std::string joins = long_frame(0, std::string("\1topic"));
+  const std::string leaves = long_frame(0, std::string("\0topic", 6));
+  std::string all;
+  for (int count = 0; count < 30'000; ++count) all += joins + leaves;
+  const auto begun = std::chrono::steady_clock::now();
+  std::thread churn([&] { EXPECT_TRUE(peer.send(all)); });
+  ASSERT_TRUE(comes_true([&] { return results.join_count() >= 10'000; }));
+  PlainConnection other = shaken(results.endpoint(), "SUB");
+  other.send(long_frame(0, std::string("\1other")));
+  EXPECT_TRUE(comes_true([&] { return results.subscriber_count("other") == 1; }));
+  EXPECT_LT(results.join_count(), 30'001u) << "the other had its turn before the end";
+  EXPECT_TRUE(comes_true([&] { return results.join_count() == 30'001; }));
+  // The burst is 512 KiB of these 900 kB. The rest comes at 100 kB a second.
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3));
+  churn.join();
 }
 
 TEST(Attacks, RepliesThatNobodyReadsAreDroppedBeyondTheirBudget) {
