@@ -113,6 +113,15 @@ constexpr auto metric_rows = std::to_array<MetricRow>({
        return as_double(from.server.commands->refused_count() +
                         from.server.results->refused_count() + from.server.http->refused_count());
      }},
+    {"starling_http_gave_way_total",
+     "Requests over HTTP, readers of events and WebSockets that were closed because another client "
+     "had fewer, and all places were taken.",
+     MetricKind::counter,
+     [](From from) {
+       return as_double(from.server.http->requests().gave_way().count +
+                        from.server.events.places().gave_way().count +
+                        from.server.views.places().gave_way().count);
+     }},
     {"starling_clock_steps_total", "How often the wall clock was set by more than a second.",
      MetricKind::counter,
      [](From from) { return as_double(from.core.tables().time().clock_steps()); }},
@@ -244,13 +253,20 @@ constexpr auto metric_rows = std::to_array<MetricRow>({
      .limit = "connections-max"},
     {.source = [](From from) { return as_double(from.server.results->connection_count()); },
      .limit = "subscribers-max"},
-    {.source = [](From from) { return as_double(from.server.http->connection_count()); },
+    {.source =
+         [](From from) {
+           return as_double(std::max({from.server.commands->handshake_count(),
+                                      from.server.results->handshake_count(),
+                                      from.server.http->handshakes().count()}));
+         },
+     .limit = "handshakes-max"},
+    {.source = [](From from) { return as_double(from.server.http->requests().count()); },
      .limit = "http-connections-max"},
     {.source = [](From from) { return as_double(from.server.http->body_bytes()); },
      .limit = "http-bodies-bytes-max"},
-    {.source = [](From from) { return as_double(from.server.events.reader_count()); },
+    {.source = [](From from) { return as_double(from.server.events.places().count()); },
      .limit = "http-events-max"},
-    {.source = [](From from) { return as_double(from.server.views.counts().sockets.load()); },
+    {.source = [](From from) { return as_double(from.server.views.places().count()); },
      .limit = "http-views-max"},
 });
 

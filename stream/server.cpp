@@ -3,12 +3,14 @@
 #include "starling/stream/server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <boost/asio/post.hpp>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
@@ -16,6 +18,7 @@
 #include "starling/knn/base/clocks.hpp"
 #include "starling/stream/server_state.hpp"
 #include "starling/stream/sockets/exposure.hpp"
+#include "starling/stream/sockets/file_limit.hpp"
 
 namespace starling::stream {
 
@@ -133,6 +136,19 @@ zmtp::PlaceQuota Server::State::quota(std::optional<std::uint64_t> Quotas::*whic
   };
 }
 
+std::size_t Server::State::handshakes_max() const {
+  constexpr std::size_t other_files = 256;  // of the log, of threads, and libraries
+  const std::size_t kept = options.connections_max + options.subscribers_max +
+                           3 * (options.http_connections_max + options.http_events.readers_max +
+                                options.http_sockets.sockets_max) +
+                           other_files;
+  // A handshake takes a file on two endpoints and, with TLS, three on the third.
+  constexpr std::size_t files_each = 5;
+  constexpr std::size_t least = 64;
+  const std::size_t spare = std::max(open_files_max(), kept) - kept;
+  return std::min(options.handshakes_max, std::max(spare / files_each, least));
+}
+
 CommandSocketOptions Server::State::command_options() const {
   return {.endpoint = options.commands_endpoint,
           .reach_allowed = zmtp_reach_allowed(options),
@@ -145,7 +161,7 @@ CommandSocketOptions Server::State::command_options() const {
           .io_threads = commands_threads(),
           .connections_max = options.connections_max,
           .connection_quota = quota(&Quotas::connections),
-          .handshakes_max = options.handshakes_max,
+          .handshakes_max = handshakes_max(),
           .authentication = access.for_commands()};
 }
 
@@ -170,7 +186,7 @@ ResultsSocketOptions Server::State::results_options() {
                             .io_threads = results_threads(),
                             .connections_max = options.subscribers_max,
                             .connection_quota = quota(&Quotas::subscribers),
-                            .handshakes_max = options.handshakes_max,
+                            .handshakes_max = handshakes_max(),
                             .authentication = access.for_results()};
   if (access.has_keys())
     made.may_subscribe = [this](PrincipalId id, std::string_view topic) {
@@ -202,6 +218,34 @@ void Server::State::return_memory() {
   });
 }
 
+std::string Server::State::text_of(const zmtp::PlaceHolder& holder) const {
+  const auto principal = access.ring().principal(holder.principal);
+  if (holder.principal != PrincipalId::anonymous)
+    return principal ? "\"" + principal->name + "\"" : "a former principal";
+  if (holder.address == zmtp::PeerAddress()) return "a local socket";
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, holder.address.bytes.data(), text.data(), text.size());
+  return text.data();
+}
+
+void Server::State::tell_gave_way() {
+  const std::array<std::pair<const char*, zmtp::Places::GaveWay>, 5> kinds{
+      {{"connections-max", commands->gave_way()},
+       {"subscribers-max", results->gave_way()},
+       {"http-connections-max", http->requests().gave_way()},
+       {"http-events-max", events.places().gave_way()},
+       {"http-views-max", views.places().gave_way()}}};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const auto& [limit, gave_way] = kinds[kind];
+    const std::uint64_t told = std::exchange(gave_way_told[kind], gave_way.count);
+    if (gave_way.count > told)
+      spdlog::warn(
+          "{} connections gave way to other clients, because all places of {} were taken; "
+          "{} had the most",
+          gave_way.count - told, limit, text_of(gave_way.last));
+  }
+}
+
 void Server::State::expire_later() {
   expiry.expires_after(expiry_period);
   expiry.async_wait([this](const boost::system::error_code& error) {
@@ -210,6 +254,7 @@ void Server::State::expire_later() {
     if (core.tables().growth().is_short()) return_memory();
     events.expire(steady_now_us());
     access.audit().expire();
+    tell_gave_way();
     expire_later();
   });
 }

@@ -14,6 +14,7 @@ HttpOptions Server::State::http_options() const {
           .port = options.http_port,
           .reach_allowed = http_reach_allowed(options),
           .connections_max = options.http_connections_max,
+          .handshakes_max = handshakes_max(),
           .body_bytes_max = options.http_body_bytes_max,
           .bodies_bytes_max = options.http_bodies_bytes_max,
           .proxies = options.http_trusted_proxy.empty()
@@ -25,7 +26,7 @@ HttpOptions Server::State::http_options() const {
 }
 
 TlsLimits Server::State::tls_limits() const {
-  return {.connections_max = 2 * std::size_t{options.http_connections_max} +
+  return {.connections_max = handshakes_max() + 2 * std::size_t{options.http_connections_max} +
                              options.http_events.readers_max + options.http_sockets.sockets_max};
 }
 
@@ -75,6 +76,7 @@ HttpApi::Parts Server::State::api_parts() {
 EventHub::Parts Server::State::event_parts() {
   return {.loop = loop,
           .limits = options.http_events,
+          .quota = quota(&Quotas::event_readers),
           .space = options.processor.space.space,
           .epoch = core.publisher().epoch(),
           .runs =
@@ -96,6 +98,7 @@ EventHub::Parts Server::State::event_parts() {
 SocketHub::Parts Server::State::socket_parts() {
   return {.loop = loop,
           .limits = options.http_sockets,
+          .quota = quota(&Quotas::websockets),
           .space = options.processor.space,
           .epoch = core.publisher().epoch(),
           .deliver =

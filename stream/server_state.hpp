@@ -3,12 +3,14 @@
 // HTTP, and metric_table.cpp reads what the metrics show. No other file includes this one.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -50,6 +52,8 @@ struct Server::State {
   /// Returns how much each principal may have by this quota.
   zmtp::PlaceQuota quota(std::optional<std::uint64_t> Quotas::*which) const;
 
+  /// Returns options.handshakes_max, or fewer if the system allows too few open files.
+  std::size_t handshakes_max() const;
   CommandSocketOptions command_options() const;
   CommandSocket::Handlers command_handlers();
   ResultsSocketOptions results_options();
@@ -75,6 +79,9 @@ struct Server::State {
   /// Returns free memory of the process to the system, on a decode worker, at most once in ten
   /// seconds.
   void return_memory();
+  std::string text_of(const zmtp::PlaceHolder& holder) const;
+  /// Logs whose connections gave way since the last call.
+  void tell_gave_way();
   void expire_later();
   /// Warns now and from time to time, if other machines can reach an endpoint.
   void warn_if_insecure();
@@ -132,6 +139,7 @@ struct Server::State {
   SocketHub views;
   CachedText metrics_page{options.metrics_period_us, [this] { return metrics.text(gauges()); }};
   std::int64_t memory_returned_us = 0;
+  std::array<std::uint64_t, 5> gave_way_told{};  ///< Places::GaveWay::count of each kind
   asio::steady_timer expiry;
   asio::steady_timer insecure_warning;
   asio::steady_timer alive_timer;

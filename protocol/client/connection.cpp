@@ -116,7 +116,8 @@ void Client::Connection::refuse_key(HandshakeWatch::Seen why) const {
                    " has no keys, and would not encrypt; start it with --keys, or connect " +
                    "without " + key + ".");
   throw KeyError(server + " ends each handshake with " + key +
-                 "; it may have no room, but probably its public key is not \"" +
+                 "; it may have no room, or quota.connections of this key may be used up, but "
+                 "probably its public key is not \"" +
                  to_z85(*options_.key->server_key) +
                  "\", which the key file or --server-key names.");
 }

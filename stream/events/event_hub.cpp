@@ -25,22 +25,25 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Counts a reader, among all readers and among those of its stream, until it is destroyed.
+constexpr PlaceWords place_words{"readers of events", "http-events-max", "event_readers"};
+
+std::shared_ptr<zmtp::Places> places_of(const EventHub::Parts& parts) {
+  return std::make_shared<zmtp::Places>(
+      zmtp::PlacesOptions{.places_max = parts.limits.readers_max, .quota = parts.quota});
+}
+
+/// Counts a reader among those of its stream, and holds its place, until it is destroyed.
 struct Slot {
   using Count = std::shared_ptr<std::atomic<unsigned>>;
-  Slot(Count all_readers, Count stream_readers)
-      : all(std::move(all_readers)), of_stream(std::move(stream_readers)) {
-    ++*all;
+  Slot(std::shared_ptr<const zmtp::HeldPlace> held, Count stream_readers)
+      : place(std::move(held)), of_stream(std::move(stream_readers)) {
     ++*of_stream;
   }
-  ~Slot() {
-    --*all;
-    --*of_stream;
-  }
+  ~Slot() { --*of_stream; }
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  Count all;
+  std::shared_ptr<const zmtp::HeldPlace> place;
   Count of_stream;
 };
 
@@ -132,7 +135,7 @@ struct EventHub::Thread {
   SnapshotFetch snapshots;  ///< only the loop calls its functions
 };
 
-EventHub::EventHub(Parts parts) : parts_(std::move(parts)) {
+EventHub::EventHub(Parts parts) : parts_(std::move(parts)), places_(places_of(parts_)) {
   auto own = std::make_unique<OwnThread>();
   const Beside beside{.thread = own->executor(),
                       .move = [thread = own.get()](HandedOver connection) {
@@ -142,7 +145,9 @@ EventHub::EventHub(Parts parts) : parts_(std::move(parts)) {
 }
 
 EventHub::EventHub(Parts parts, Beside beside)
-    : parts_(std::move(parts)), thread_(std::make_unique<Thread>(parts_, std::move(beside))) {}
+    : parts_(std::move(parts)),
+      places_(places_of(parts_)),
+      thread_(std::make_unique<Thread>(parts_, std::move(beside))) {}
 
 EventHub::~EventHub() {
   close();
@@ -167,29 +172,31 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   if (const auto fault = parts_.fault_of_stream(question.stream))
     return respond(problem_answer(*fault));
   if (is_closed_) return respond(stopping_answer());
-  if (*readers_ >= parts_.limits.readers_max) {
-    const protocol::ReachedLimit limit{"http-events-max", parts_.limits.readers_max};
-    return respond(problem_answer(protocol::Problem{
-        protocol::ErrorCode::busy,
-        "There are as many readers of events as " + to_string(limit) +
-            " allows; try again when one has left, or start the server with a larger "
-            "--http-events-max.",
-        limit}));
-  }
+  const std::uint64_t number = ++last_reader_;
+  const zmtp::Places::Taken taken =
+      places_->take(number, zmtp::holder_of(question.principal, question.address));
+  if (taken.outcome != zmtp::Places::Outcome::taken)
+    return respond(no_place_answer(place_words, taken));
+  auto place = std::make_shared<const zmtp::HeldPlace>(places_, number);
+  if (taken.gave_way)
+    thread_->post([thread = thread_.get(), reader = *taken.gave_way] {
+      for (const auto& stream : thread->streams) stream->cut(reader);
+    });
   const Followed& followed = follow(question.stream);
-  const auto slot = std::make_shared<const Slot>(readers_, followed.readers);
+  const auto slot = std::make_shared<const Slot>(std::move(place), followed.readers);
   // Without this field, nginx would hold events back until its buffer is full.
   HttpAnswer answer{
       .content_type = "text/event-stream", .body = {}, .fields = {{"X-Accel-Buffering", "no"}}};
-  answer.hand_over = [this, slot, reader = question.reader, cuts = cuts_,
+  answer.hand_over = [this, slot, number, reader = question.reader, cuts = cuts_,
                       stream = std::weak_ptr(followed.stream),
                       last_event_id = question.last_event_id](HandedOver connection) {
     if (cuts != cuts_) return;  // cut() may have meant this reader; if not, it reconnects
     auto moved = thread_->move(std::move(connection));
     if (!moved) return;
-    thread_->post([this, slot, reader, stream, last_event_id, moved = std::move(moved)] {
+    thread_->post([this, slot, number, reader, stream, last_event_id, moved = std::move(moved)] {
       const auto held = stream.lock();
-      if (held && !thread_->is_closed) held->add(moved, reader, last_event_id, slot);
+      if (held && !thread_->is_closed && places_->has(number))
+        held->add(moved, number, reader, last_event_id, slot);
     });
   };
   respond(std::move(answer));
@@ -305,10 +312,6 @@ void EventHub::close() {
 
 const EventCounts& EventHub::counts() const {
   return thread_->counts;
-}
-
-std::size_t EventHub::reader_count() const {
-  return *readers_;
 }
 
 }  // namespace starling::stream

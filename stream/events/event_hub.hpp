@@ -42,6 +42,7 @@ class EventHub {
   struct Parts {
     boost::asio::io_context& loop;
     EventLimits limits;
+    zmtp::PlaceQuota quota;  ///< the most readers of a principal; may be empty
     Space space = Space::planar2;
     std::uint64_t epoch = 0;
     /// The runs of the server's log, the newest first.
@@ -71,7 +72,7 @@ class EventHub {
 
   /// Answers with the lists that the stream holds now.
   void get_lists(ListsQuestion question, HttpRespond respond);
-  /// Answers with the stream's events. Refuses the reader if there are readers_max of them already.
+  /// Answers with the stream's events. Refuses the reader if it gets no place (Places).
   void get_events(EventsQuestion question, HttpRespond respond);
 
   /// Returns whether publish() has anything to do.
@@ -89,7 +90,7 @@ class EventHub {
   void close();
 
   const EventCounts& counts() const;
-  std::size_t reader_count() const;
+  const zmtp::Places& places() const { return *places_; }
 
  private:
   struct Thread;
@@ -103,7 +104,9 @@ class EventHub {
   void forget(Streams::iterator entry);
 
   Parts parts_;
-  std::shared_ptr<std::atomic<unsigned>> readers_ = std::make_shared<std::atomic<unsigned>>(0);
+  /// Shared, because an answer that the loop still holds may outlive the hub.
+  std::shared_ptr<zmtp::Places> places_;
+  std::uint64_t last_reader_ = 0;  ///< number of the last reader
   std::unique_ptr<Thread> thread_;
   Streams followed_;
   std::uint64_t cuts_ = 0;  ///< number of calls of cut()

@@ -2,6 +2,7 @@
 // Decides what each reader gets next: see followed_stream.hpp.
 #include "starling/stream/events/followed_stream.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace starling::stream {
@@ -25,9 +26,11 @@ FollowedStream::FollowedStream(std::string name, Parts parts)
       ring_(parts_.form, parts_.limits.bytes_max, parts_.limits.ticks_max),
       flush_timer_(parts_.executor.make_timer()) {}
 
-void FollowedStream::add(const PushLink::Make& connection, const ListsReader& who,
-                         std::string_view last_event_id, std::shared_ptr<const void> slot) {
+void FollowedStream::add(const PushLink::Make& connection, std::uint64_t number,
+                         const ListsReader& who, std::string_view last_event_id,
+                         std::shared_ptr<const void> slot) {
   const auto reader = std::make_shared<Reader>();
+  reader->number = number;
   reader->who = who;
   reader->slot = std::move(slot);
   if (const auto id = parse_event_id(last_event_id)) {
@@ -119,6 +122,14 @@ void FollowedStream::cut(const std::function<bool(zmtp::PrincipalId)>& is_meant)
   const auto readers = readers_;  // a copy: a connection that ends erases its reader
   for (const auto& [connection, reader] : readers)
     if (is_meant(reader->who.principal)) connection->close();
+}
+
+void FollowedStream::cut(std::uint64_t number) {
+  const auto found = std::ranges::find_if(
+      readers_, [number](const auto& each) { return each.second->number == number; });
+  if (found == readers_.end()) return;
+  const auto held = found->second;  // a connection that ends erases its reader
+  held->connection->close();
 }
 
 void FollowedStream::close() {

@@ -47,8 +47,8 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
 
   /// Adds a reader whose connection has sent the head of the answer. `slot` is released when the
   /// reader leaves.
-  void add(const PushLink::Make& connection, const ListsReader& who, std::string_view last_event_id,
-           std::shared_ptr<const void> slot);
+  void add(const PushLink::Make& connection, std::uint64_t number, const ListsReader& who,
+           std::string_view last_event_id, std::shared_ptr<const void> slot);
   /// Takes the message of the stream's next tick. Without a message, the tick is lost.
   void publish(const protocol::TickHeader& header, std::optional<protocol::TickMessage> message);
   void take(const SnapshotFetch::Result& result);
@@ -57,11 +57,14 @@ class FollowedStream : public std::enable_shared_from_this<FollowedStream> {
   void beat(std::int64_t now_us);
   /// Ends the connections of the principals for which `is_meant` returns true.
   void cut(const std::function<bool(zmtp::PrincipalId)>& is_meant);
+  /// Ends the connection of the reader with this number. Does nothing if it is of another stream.
+  void cut(std::uint64_t number);
   /// Ends all connections.
   void close();
 
  private:
   struct Reader {
+    std::uint64_t number = 0;
     ListsReader who{};
     std::shared_ptr<PushLink> connection{};
     std::shared_ptr<const void> slot{};

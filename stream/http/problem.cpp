@@ -80,6 +80,27 @@ HttpAnswer problem_answer(const protocol::Problem& problem) {
                       });
 }
 
+HttpAnswer no_place_answer(const PlaceWords& words, const zmtp::Places::Taken& taken) {
+  const std::string connections(words.connections);
+  if (taken.outcome == zmtp::Places::Outcome::quota) {
+    const protocol::ReachedLimit quota{"quota." + std::string(words.quota), taken.bound};
+    return problem_answer(
+        protocol::Problem{ErrorCode::busy,
+                          "You have as many " + connections + " as " + to_string(quota) +
+                              " allows; end one of them, or ask the server's owner to raise " +
+                              quota.name + " in the keys file.",
+                          quota});
+  }
+  const protocol::ReachedLimit limit{std::string(words.limit), taken.bound};
+  return problem_answer(protocol::Problem{
+      ErrorCode::busy,
+      "There are as many " + connections + " as " + to_string(limit) +
+          " allows, and no other client has more than you; try again when one has ended, or start "
+          "the server with a larger --" +
+          limit.name + ".",
+      limit});
+}
+
 HttpAnswer stopping_answer() {
   return problem_answer(protocol::Problem{
       ErrorCode::shutting_down,

@@ -7,6 +7,7 @@
 
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/stream/sockets/http_server.hpp"
+#include "starling/stream/zmtp/places.hpp"
 
 namespace starling::stream {
 
@@ -16,6 +17,15 @@ HttpAnswer problem_answer(unsigned status, std::string_view sentence, std::strin
 /// Returns the answer for a refusal of the server, with the limit that was reached, if there is
 /// one.
 HttpAnswer problem_answer(const protocol::Problem& problem);
+/// The words of no_place_answer(), for one kind of connections.
+struct PlaceWords {
+  std::string_view connections;  ///< their name in the plural, such as "WebSockets"
+  std::string_view limit;        ///< name of the limit of all places
+  std::string_view quota;        ///< name of the quota in the keys file
+};
+/// Returns the answer to a request for a connection of which `taken` says that it gets no place.
+HttpAnswer no_place_answer(const PlaceWords& words, const zmtp::Places::Taken& taken);
+
 /// Returns the answer to a request that comes while the server stops.
 HttpAnswer stopping_answer();
 

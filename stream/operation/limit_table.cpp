@@ -297,15 +297,25 @@ constexpr auto all_limits = std::to_array<Limit>({
      .field = field([](auto& options) -> auto& { return options.reply_bytes_max; })},
     {.name = "connections-max",
      .bounds = "Connections to the commands endpoint",
-     .reached = "a new connection is closed at once; the client's ZeroMQ tries again",
+     .reached = "a new connection takes the newest of the client that has the most, or is closed; "
+                "the client's ZeroMQ tries again",
      .field = field([](auto& options) -> auto& { return options.connections_max; })},
     {.name = "subscribers-max",
      .bounds = "Connections to the results endpoint",
-     .reached = "a new connection is closed at once; the client's ZeroMQ tries again",
+     .reached = "as with connections-max",
      .field = field([](auto& options) -> auto& { return options.subscribers_max; })},
+    {.name = "handshakes-max",
+     .bounds =
+         "Connections to one endpoint whose client has not ended its handshake, or waits with "
+         "its next HTTP request; one address has at most a quarter of them",
+     .reached =
+         "the oldest connection that has sent nothing is closed, else the oldest one: of the "
+         "address with the most",
+     .field = field([](auto& options) -> auto& { return options.handshakes_max; })},
     {.name = "http-connections-max",
-     .bounds = "Connections to the HTTP endpoint",
-     .reached = "the connection that has waited longest for a request is closed",
+     .bounds = "Requests over HTTP whose body is read, or that are answered",
+     .reached = "a new request takes the place of the newest of the client that has the most, or "
+                "gets status 503",
      .field = field([](auto& options) -> auto& { return options.http_connections_max; })},
     {.name = "http-bodies-bytes-max",
      .bounds = "Bytes of all bodies over HTTP that are read and not answered yet",
@@ -313,11 +323,14 @@ constexpr auto all_limits = std::to_array<Limit>({
      .field = field([](auto& options) -> auto& { return options.http_bodies_bytes_max; })},
     {.name = "http-events-max",
      .bounds = "Readers of events over HTTP, which do not count as connections",
-     .reached = "status 503",
+     .reached =
+         "a new reader takes the place of the newest of the client that has the most, or gets "
+         "status 503",
      .field = field([](auto& options) -> auto& { return options.http_events.readers_max; })},
     {.name = "http-views-max",
      .bounds = "WebSockets, which do not count as connections",
-     .reached = "status 503",
+     .reached = "a new WebSocket takes the place of the newest of the client that has the most, or "
+                "gets status 503",
      .field = field([](auto& options) -> auto& { return options.http_sockets.sockets_max; })},
 });
 

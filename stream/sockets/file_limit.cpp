@@ -13,4 +13,10 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, opening a file reports an error later
 }
 
+std::size_t open_files_max() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
 }  // namespace starling::stream

@@ -73,13 +73,12 @@ std::pair<unsigned, std::string> refusal_of(const beast::error_code& error,
 }  // namespace
 
 HttpConnection::HttpConnection(asio::ip::tcp::socket socket, HttpOrigin from,
-                               const HttpOptions& options, const HttpHandlers& handlers,
-                               HttpBodies& bodies, std::function<void(HttpConnection*)> ended)
+                               std::shared_ptr<Owner> owner)
     : from_(std::move(from)),
-      options_(options),
-      handlers_(handlers),
-      bodies_(bodies),
-      ended_(std::move(ended)),
+      owner_(std::move(owner)),
+      options_(owner_->http_options()),
+      handlers_(owner_->http_handlers()),
+      bodies_(owner_->http_bodies()),
       stream_(std::move(socket)),
       answer_deadline_(stream_.get_executor()),
       buffer_(read_bytes_max) {
@@ -89,15 +88,14 @@ HttpConnection::HttpConnection(asio::ip::tcp::socket socket, HttpOrigin from,
 
 HttpConnection::~HttpConnection() {
   forget_body();
-  ended_(this);
+  owner_->ended(*this);
 }
 
-void HttpConnection::read() {
+void HttpConnection::read(Time until) {
   parser_.emplace();
   parser_->header_limit(options_.header_bytes_max);
   parser_->body_limit(options_.body_bytes_max);
-  stream_.expires_after(options_.timeout);  // for the head and the body together
-  waiting_since_ = std::chrono::steady_clock::now();
+  stream_.expires_at(until);
   read_head();
 }
 
@@ -122,8 +120,15 @@ void HttpConnection::take_head(const Error& error) {
   if (const std::string_view why = ambiguity_of(request.base()); !why.empty())
     return refuse(400, why);
   head_ = read_fields();
-  if (auto answer = handlers_.admit(head_))
-    return write(std::move(*answer), request.keep_alive() && is_body_read());
+  auto answer = handlers_.admit(head_);
+  principal_ = head_.principal;
+  if (!owner_->may_serve(*this))
+    return refuse(503,
+                  "As many requests are being answered as http-connections-max (" +
+                      std::to_string(options_.connections_max) +
+                      ") allows, and no other client has more of them than you; send the request "
+                      "again in a moment.");
+  if (answer) return write(std::move(*answer), request.keep_alive() && is_body_read());
   if (is_body_read()) return handle();
   take_room();
 }
@@ -190,8 +195,8 @@ void HttpConnection::forget_body() {
 }
 
 void HttpConnection::handle() {
+  owner_->handles(*this);
   const std::uint64_t exchange = ++exchange_;
-  waiting_since_.reset();
   wait_ = std::make_shared<HttpWait>();
   stream_.expires_never();
   answer_deadline_.expires_after(options_.timeout);
@@ -265,7 +270,6 @@ void HttpConnection::refuse(unsigned status, std::string_view sentence) {
 
 void HttpConnection::write(HttpAnswer answer, bool keep_alive) {
   handlers_.answered(answer.status);
-  waiting_since_.reset();
   const auto& request = parser_->get();
   if (answer.hand_over && answer.is_headless) {
     hand_over_ = std::move(answer.hand_over);
@@ -307,12 +311,14 @@ void HttpConnection::set_fields(const HttpAnswer& answer) {
 void HttpConnection::finish(bool keep_alive) {
   if (is_closed_) return;
   if (hand_over_) return hand_over();
-  if (keep_alive) return read();
+  if (keep_alive) {
+    owner_->waits(*this);
+    return read(std::chrono::steady_clock::now() + options_.timeout);
+  }
   if (is_body_read()) return close();
   Error ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   stream_.expires_after(discard_time);
-  waiting_since_ = std::chrono::steady_clock::now();
   discard();
 }
 

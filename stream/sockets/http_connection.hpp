@@ -24,19 +24,38 @@ namespace starling::stream {
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  /// The destructor calls `ended`. `options`, `handlers` and `bodies` must live until then.
-  HttpConnection(boost::asio::ip::tcp::socket socket, HttpOrigin from, const HttpOptions& options,
-                 const HttpHandlers& handlers, HttpBodies& bodies,
-                 std::function<void(HttpConnection*)> ended);
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// The functions of an HttpServer that its connections call.
+  struct Owner {
+    virtual ~Owner() = default;
+    virtual const HttpOptions& http_options() const = 0;
+    virtual const HttpHandlers& http_handlers() const = 0;
+    virtual HttpBodies& http_bodies() = 0;
+    /// Called when the head of a request has come. Returns false if the request gets no place.
+    virtual bool may_serve(HttpConnection& connection) = 0;
+    /// Called when the whole request has come.
+    virtual void handles(HttpConnection& connection) = 0;
+    /// Called when the request is answered, and the connection waits for another one.
+    virtual void waits(HttpConnection& connection) = 0;
+    /// Called by the destructor.
+    virtual void ended(HttpConnection& connection) = 0;
+  };
+
+  HttpConnection(boost::asio::ip::tcp::socket socket, HttpOrigin from,
+                 std::shared_ptr<Owner> owner);
   ~HttpConnection();
 
-  void read();
+  /// Reads a request. The head and the body must have come at `until`.
+  void read(Time until);
   void close();
-  /// Returns since when the connection has waited for a complete request, or for its client to
-  /// close it after a refusal; std::nullopt: a request is being answered.
-  std::optional<std::chrono::steady_clock::time_point> waiting_since() const {
-    return waiting_since_;
-  }
+  const HttpOrigin& from() const { return from_; }
+  /// The principal and the client's address of the request that was read last.
+  zmtp::PrincipalId principal() const { return principal_; }
+  zmtp::PeerAddress client_address() const { return zmtp::address_of(head_.from.peer_address); }
+
+  /// The owner's number of the connection.
+  std::uint64_t number = 0;
 
  private:
   using Error = boost::beast::error_code;
@@ -69,10 +88,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool is_body_read() const;
 
   HttpOrigin from_;
+  std::shared_ptr<Owner> owner_;
   const HttpOptions& options_;
   const HttpHandlers& handlers_;
   HttpBodies& bodies_;
-  std::function<void(HttpConnection*)> ended_;
+  zmtp::PrincipalId principal_ = zmtp::PrincipalId::anonymous;
   boost::beast::tcp_stream stream_;
   boost::asio::steady_timer answer_deadline_;
   boost::beast::flat_buffer buffer_;
@@ -86,7 +106,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   /// The function that takes the connection when the head of the answer is written.
   std::function<void(HandedOver)> hand_over_;
   std::uint64_t exchange_ = 0;  ///< number of requests and answers so far
-  std::optional<std::chrono::steady_clock::time_point> waiting_since_;
   bool is_closed_ = false;
 };
 

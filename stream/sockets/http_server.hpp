@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An HTTP/1.1 server on the loop. HttpServer limits the bytes of a request's head and body, the
-// number of connections, and the time for a request and its answer. It refuses requests whose
-// length is ambiguous. The handlers know the paths. Server owns an HttpServer.
+// number of connections, and the time for a request and its answer. It shares the places of
+// connections fairly (places.hpp), and refuses requests whose length is ambiguous. The handlers
+// know the paths. Server owns an HttpServer.
 #pragma once
 
 #include <chrono>
@@ -21,6 +22,7 @@
 #include "starling/stream/sockets/trusted_proxies.hpp"
 #include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
+#include "starling/stream/zmtp/places.hpp"
 
 namespace starling::stream {
 
@@ -60,9 +62,12 @@ struct HttpOptions {
   std::string host = "127.0.0.1";  ///< a numeric address or localhost
   std::uint16_t port = 0;          ///< 0: any free port
   Reach reach_allowed = Reach::machine;
-  /// At this number, a new connection replaces the connection that has waited longest for a
-  /// complete request. If all connections are being answered, the new connection is closed.
+  /// The places of connections whose request is read beyond its head, or answered. A request that
+  /// gets none is refused.
   unsigned connections_max = 64;
+  /// The places of all other connections, as in ListenerOptions. A connection that has sent nothing
+  /// takes only a file descriptor.
+  std::size_t handshakes_max = 4096;
   std::uint32_t header_bytes_max = 8192;
   std::size_t body_bytes_max = std::size_t{1} << 20;
   /// The most bytes of all bodies that are read and not answered yet (HttpBodies). Bodies of at
@@ -70,7 +75,8 @@ struct HttpOptions {
   std::size_t bodies_bytes_max = std::size_t{64} << 20;
   /// What is in front of the endpoint; null: it is not known.
   std::shared_ptr<const TrustedProxies> proxies{};
-  /// The most time for reading a request, for the handler, and for writing the answer, each.
+  /// The most time for reading a request, for the handler, and for writing the answer, each. The
+  /// time for the first request begins with the connection.
   std::chrono::milliseconds timeout{5000};
   /// If set, each connection passes through it, and answers tell browsers to use only TLS.
   SecureConnection secure{};
@@ -168,10 +174,12 @@ class HttpServer {
   /// Returns the bound endpoint, for example "127.0.0.1:7413", with the port that is in use.
   std::string endpoint() const;
 
-  std::size_t connection_count() const;
+  /// The places of requests, and of connections that wait for one.
+  const zmtp::Places& requests() const;
+  const zmtp::Places& handshakes() const;
   /// Returns the bytes of bodies that are read and not answered yet.
   std::size_t body_bytes() const;
-  /// Returns the number of connections that were closed so far because of connections_max.
+  /// Returns the number of connections that gave way, and of requests that got no place.
   std::uint64_t refused_count() const;
 
   /// Accepts no further connections, and closes all open connections.

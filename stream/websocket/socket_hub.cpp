@@ -27,6 +27,7 @@ namespace beast = boost::beast;
 
 namespace {
 
+constexpr PlaceWords place_words{"WebSockets", "http-views-max", "websockets"};
 constexpr std::size_t key_bytes = 24;  // 16 bytes in base64: RFC 6455, section 4.1
 
 bool is_websocket(const HttpHead& head) {
@@ -43,14 +44,10 @@ std::string head_text(const HttpHead& head) {
          head.websocket_key + "\r\n\r\n";
 }
 
-/// Counts a socket until it is destroyed.
-struct SocketPlace {
-  explicit SocketPlace(SocketCounts& of) : counts(of) { ++counts.sockets; }
-  ~SocketPlace() { --counts.sockets; }
-  SocketPlace(const SocketPlace&) = delete;
-  SocketPlace& operator=(const SocketPlace&) = delete;
-  SocketCounts& counts;
-};
+std::shared_ptr<zmtp::Places> places_of(const SocketHub::Parts& parts) {
+  return std::make_shared<zmtp::Places>(
+      zmtp::PlacesOptions{.places_max = parts.limits.sockets_max, .quota = parts.quota});
+}
 
 /// Returns what makes a WebSocket of `socket` on the thread.
 MessageLink::Make connection_of(OwnThread& thread, asio::ip::tcp::socket socket) {
@@ -85,7 +82,7 @@ struct SocketHub::State {
   SocketThread thread;
 };
 
-SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
+SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)), places_(places_of(parts_)) {
   auto own = std::make_unique<OwnThread>();
   const Beside beside{.thread = own->executor(),
                       .move = [thread = own.get()](HandedOver connection) {
@@ -94,7 +91,8 @@ SocketHub::SocketHub(Parts parts) : parts_(std::move(parts)) {
   begin(beside, std::move(own));
 }
 
-SocketHub::SocketHub(Parts parts, Beside beside) : parts_(std::move(parts)) {
+SocketHub::SocketHub(Parts parts, Beside beside)
+    : parts_(std::move(parts)), places_(places_of(parts_)) {
   begin(std::move(beside), nullptr);
 }
 
@@ -107,10 +105,9 @@ void SocketHub::begin(Beside beside, std::unique_ptr<OwnThread> own) {
           .epoch = parts_.epoch,
           .name_of = parts_.name_of,
           .request =
-              [this, to_loop](std::uint64_t reader, zmtp::PrincipalId principal,
-                              std::vector<std::byte> message) {
-                to_loop([this, reader, principal, message = std::move(message)]() mutable {
-                  deliver(reader, principal, std::move(message));
+              [this, to_loop](const Peer& peer, std::vector<std::byte> message) {
+                to_loop([this, peer, message = std::move(message)]() mutable {
+                  deliver(peer, std::move(message));
                 });
               },
           .follow =
@@ -153,21 +150,22 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
     return respond(std::move(answer));
   }
   if (is_closed_) return respond(stopping_answer());
-  if (counts().sockets >= parts_.limits.sockets_max) {
-    const protocol::ReachedLimit limit{"http-views-max", parts_.limits.sockets_max};
-    return respond(problem_answer(protocol::Problem{
-        protocol::ErrorCode::busy,
-        "There are as many WebSockets as " + to_string(limit) +
-            " allows; try again when one has ended, or start the server with a larger "
-            "--http-views-max.",
-        limit}));
-  }
-  const auto place = std::make_shared<const SocketPlace>(state_->thread.counts());
+  const Peer peer{.connection = new_reader(),
+                  .in_process = true,
+                  .principal = head.principal,
+                  .address = zmtp::address_of(head.from.peer_address)};
+  const zmtp::Places::Taken taken =
+      places_->take(peer.connection, zmtp::holder_of(peer.principal, peer.address));
+  if (taken.outcome != zmtp::Places::Outcome::taken)
+    return respond(no_place_answer(place_words, taken));
+  if (taken.gave_way)
+    state_->thread.post([this, reader = *taken.gave_way] { state_->thread.give_way(reader); });
+  const auto place = std::make_shared<const zmtp::HeldPlace>(places_, peer.connection);
   HttpAnswer answer{.status = 101, .body = {}};
   answer.is_headless = true;
   const bool names_protocol =
       beast::http::token_list(head.websocket_protocol).exists(std::string(socket_protocol));
-  answer.hand_over = [this, place, principal = head.principal, cuts = cuts_, names_protocol,
+  answer.hand_over = [this, place, peer, cuts = cuts_, names_protocol,
                       text = head_text(head)](HandedOver connection) {
     if (cuts != cuts_) return;  // cut() may have meant it; if not, the client reconnects
     const std::string received = connection.received;
@@ -175,11 +173,10 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
     if (!moved) return;
     state_->thread.post(
         [this, place, moved = std::move(moved),
-         opening = SocketOpening{.reader = new_reader(),
-                                 .principal = principal,
+         opening = SocketOpening{.peer = peer,
                                  .head = text + received,
                                  .protocol = names_protocol ? socket_protocol : ""}] {
-          state_->thread.add(opening, moved, place);
+          if (places_->has(opening.peer.connection)) state_->thread.add(opening, moved, place);
         });
   };
   respond(std::move(answer));
@@ -192,12 +189,10 @@ std::uint64_t SocketHub::new_reader() {
   return first + readers_++;
 }
 
-void SocketHub::deliver(std::uint64_t reader, zmtp::PrincipalId principal,
-                        std::vector<std::byte> message) {
+void SocketHub::deliver(const Peer& peer, std::vector<std::byte> message) {
   if (is_closed_) return;
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(message));
-  parts_.deliver(Peer{.connection = reader, .in_process = true, .principal = principal},
-                 ReceivedBytes{owner, *owner});
+  parts_.deliver(peer, ReceivedBytes{owner, *owner});
 }
 
 void SocketHub::replied(std::uint64_t reader, const protocol::Frame& frame) {

@@ -28,6 +28,7 @@
 #include "starling/stream/state/peer.hpp"
 #include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
+#include "starling/stream/zmtp/places.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -44,6 +45,7 @@ class SocketHub {
   struct Parts {
     boost::asio::io_context& loop;
     SocketLimits limits;
+    zmtp::PlaceQuota quota;  ///< the most sockets of a principal; may be empty
     SpaceOptions space;
     std::uint64_t epoch = 0;
     /// Passes an encoded request to the server, as CommandSocket::Handlers::request does. The
@@ -98,19 +100,22 @@ class SocketHub {
   void close();
 
   const SocketCounts& counts() const;
+  const zmtp::Places& places() const { return *places_; }
 
  private:
   struct State;
 
   void begin(Beside beside, std::unique_ptr<OwnThread> own);
   std::uint64_t new_reader();
-  void deliver(std::uint64_t reader, zmtp::PrincipalId principal, std::vector<std::byte> message);
+  void deliver(const Peer& peer, std::vector<std::byte> message);
   void follow(std::uint64_t reader, std::uint64_t request_id, const std::string& stream);
   void unfollow(const std::string& stream);
   void feed(std::uint64_t number);
   void send_rows(bool then_shows);
 
   Parts parts_;
+  /// Shared, because an answer that the loop still holds may outlive the hub.
+  std::shared_ptr<zmtp::Places> places_;
   std::unique_ptr<State> state_;
   /// Number of sockets that follow each stream.
   std::map<std::string, unsigned, std::less<>> followed_;

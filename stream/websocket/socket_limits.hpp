@@ -34,7 +34,6 @@ struct SocketLimits {
 
 /// Counts from the start of the server. Any thread may read and change them.
 struct SocketCounts {
-  std::atomic<unsigned> sockets{0};        ///< number of open sockets
   std::atomic<unsigned> views{0};          ///< number of views that are shown
   std::atomic<std::uint64_t> messages{0};  ///< number of messages sent
   std::atomic<std::uint64_t> bytes{0};     ///< bytes of the sent messages

@@ -80,6 +80,9 @@ class SocketReader {
   void show();
   void beat(std::int64_t now_us) { socket_->beat(now_us); }
   void close() { socket_->close(MessageLink::Code::going_away, "the server stops"); }
+  void give_way() {
+    socket_->close(MessageLink::Code::try_again_later, "another client takes this place");
+  }
   void cut() { socket_->close(MessageLink::Code::policy_error, "the token or its rights changed"); }
 
  private:

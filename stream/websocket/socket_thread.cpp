@@ -28,7 +28,8 @@ SocketReader* SocketThread::find(std::uint64_t reader) {
   return found == readers_.end() ? nullptr : found->second.reader.get();
 }
 
-SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId principal) {
+SocketReader::Parts SocketThread::reader_parts(const Peer& peer) {
+  const std::uint64_t reader = peer.connection;
   return {.executor = executor_,
           .limits = parts_.limits,
           .counts = counts_,
@@ -36,16 +37,15 @@ SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId
           .views = views_.get(),
           .epoch = parts_.epoch,
           .name_of = parts_.name_of,
-          .request = [this, reader, principal](
-                         auto message) { parts_.request(reader, principal, std::move(message)); },
+          .request = [this, peer](auto message) { parts_.request(peer, std::move(message)); },
           .follow =
               [this, reader](std::uint64_t request_id, std::string stream) {
                 parts_.follow(reader, request_id, std::move(stream));
               },
           .unfollow = [this](const std::string& stream) { parts_.unfollow(stream); },
           .refusal_of =
-              [this, reader, principal](const protocol::SocketBody& body) {
-                return parts_.refusal_of(reader, principal, body);
+              [this, peer](const protocol::SocketBody& body) {
+                return parts_.refusal_of(peer.connection, peer.principal, body);
               },
           .views_changed = [this] { views_changed(); },
           .ended =
@@ -58,10 +58,10 @@ SocketReader::Parts SocketThread::reader_parts(std::uint64_t reader, PrincipalId
 void SocketThread::add(const SocketOpening& opening, const MessageLink::Make& socket,
                        std::shared_ptr<const void> place) {
   if (is_closed_) return;
-  const auto added = readers_.emplace(
-      opening.reader, Reader{opening.principal, std::move(place),
-                             std::make_unique<SocketReader>(
-                                 socket, reader_parts(opening.reader, opening.principal))});
+  const auto added =
+      readers_.emplace(opening.peer.connection,
+                       Reader{opening.peer.principal, std::move(place),
+                              std::make_unique<SocketReader>(socket, reader_parts(opening.peer))});
   if (readers_.size() == 1) beat_later();
   added.first->second.reader->start(opening.head, opening.protocol);
 }
@@ -144,6 +144,10 @@ void SocketThread::cut(const std::function<bool(PrincipalId)>& is_meant) {
   for (const auto& [name, reader] : readers_)
     if (is_meant(reader.principal)) meant.push_back(reader.reader.get());
   for (SocketReader* const reader : meant) reader->cut();
+}
+
+void SocketThread::give_way(std::uint64_t reader) {
+  if (SocketReader* const found = find(reader)) found->give_way();
 }
 
 void SocketThread::close() {

@@ -17,6 +17,7 @@
 #include "starling/knn/words/space.hpp"
 #include "starling/stream/pools/executor.hpp"
 #include "starling/stream/pools/own_thread.hpp"
+#include "starling/stream/state/peer.hpp"
 #include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/socket_reader.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
@@ -25,8 +26,7 @@ namespace starling::stream {
 
 /// What the loop passes to the thread with a connection.
 struct SocketOpening {
-  std::uint64_t reader = 0;
-  zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
+  Peer peer;                  ///< its number of the connection is that of the reader
   std::string head;           ///< head of its HTTP request, and the bytes after it
   std::string_view protocol;  ///< subprotocol for WebSocket::start()
 };
@@ -41,7 +41,7 @@ class SocketThread {
     SpaceOptions space;
     std::uint64_t epoch = 0;
     std::function<std::string_view(ObjectId)> name_of;
-    std::function<void(std::uint64_t reader, PrincipalId, std::vector<std::byte>)> request;
+    std::function<void(const Peer&, std::vector<std::byte>)> request;
     std::function<void(std::uint64_t reader, std::uint64_t request_id, std::string stream)> follow;
     /// Returns why the principal may not send the request; std::nullopt: it may.
     std::function<std::optional<protocol::Problem>(std::uint64_t reader, PrincipalId,
@@ -70,6 +70,8 @@ class SocketThread {
   void add(const SocketOpening& opening, const MessageLink::Make& socket,
            std::shared_ptr<const void> place);
   void cut(const std::function<bool(PrincipalId)>& is_meant);
+  /// Closes the reader, because another one has taken its place.
+  void give_way(std::uint64_t reader);
   void take_reply(std::uint64_t reader, const protocol::Frame& frame);
   void followed(std::uint64_t reader, std::uint64_t request_id, const std::string& stream,
                 const std::optional<protocol::Problem>& problem);
@@ -91,7 +93,7 @@ class SocketThread {
   };
 
   SocketReader* find(std::uint64_t reader);
-  SocketReader::Parts reader_parts(std::uint64_t reader, PrincipalId principal);
+  SocketReader::Parts reader_parts(const Peer& peer);
   void show_now();
   void views_changed();
   void beat_later();

@@ -2,7 +2,6 @@
 // The first lane's thread accepts; each connection stays with one lane: see listener.hpp.
 #include "starling/stream/zmtp/listener.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <future>
 #include <new>
@@ -29,8 +28,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// One address has at most one of this many parts of the places of handshakes.
-constexpr std::size_t handshake_shares = 4;
 constexpr int accepts_per_turn = 64;
 constexpr milliseconds check_period{250};
 // How long nothing is accepted after the process has run out of descriptors or memory.
@@ -40,13 +37,6 @@ constexpr milliseconds close_period{2};
 /// Returns true if accept() failed only because of the connection that it would have returned.
 bool concerns_one(int error) {
   return error == EINTR || error == ECONNABORTED || error == EPROTO;
-}
-
-PlacesOptions handshake_places(std::size_t handshakes_max) {
-  const std::uint64_t of_address = std::max<std::uint64_t>(handshakes_max / handshake_shares, 1);
-  return {.places_max = handshakes_max,
-          .quota = [of_address](PrincipalId) { return of_address; },
-          .are_brief = true};
 }
 
 int domain_of(int descriptor) {

@@ -2,11 +2,22 @@
 // Finds the connection that gives way: see places.hpp.
 #include "starling/stream/zmtp/places.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace starling::stream::zmtp {
 
 PlaceHolder holder_of(PrincipalId principal, const PeerAddress& address) {
   if (principal != PrincipalId::anonymous) return {principal, {}};
   return {PrincipalId::anonymous, address};
+}
+
+PlacesOptions handshake_places(std::size_t handshakes_max) {
+  constexpr std::size_t shares = 4;
+  const std::uint64_t of_address = std::max<std::size_t>(handshakes_max / shares, 1);
+  return {.places_max = handshakes_max,
+          .quota = [of_address](PrincipalId) { return of_address; },
+          .are_brief = true};
 }
 
 Places::Taken Places::take(std::uint64_t number, const PlaceHolder& holder, bool is_idle) {
@@ -15,7 +26,8 @@ Places::Taken Places::take(std::uint64_t number, const PlaceHolder& holder, bool
   const bool may_have_more = is_within_quota(holder);
   if (!may_have_more || holders_.size() >= options_.places_max) {
     taken.gave_way = to_replace(holder);
-    if (!taken.gave_way) return {may_have_more ? Outcome::full : Outcome::quota};
+    if (!taken.gave_way && may_have_more) return {Outcome::full, options_.places_max, {}};
+    if (!taken.gave_way) return {Outcome::quota, quota_of(holder), {}};
   }
   holders_.emplace(number, holder);
   try {
@@ -49,15 +61,17 @@ std::optional<std::uint64_t> Places::to_replace(const PlaceHolder& newcomer) con
   }
   const Held* most = nullptr;
   const Held* most_with_idle = nullptr;
+  const std::size_t newcomer_count = count_of(newcomer);
   for (const auto& [holder, held] : held_) {
     if (most == nullptr || held.all.size() > most->all.size()) most = &held;
-    if (!held.idle.empty() &&
+    const bool may_lose_one = holder == newcomer || held.all.size() > newcomer_count;
+    if (may_lose_one && !held.idle.empty() &&
         (most_with_idle == nullptr || held.all.size() > most_with_idle->all.size()))
       most_with_idle = &held;
   }
   if (most_with_idle != nullptr) return *most_with_idle->idle.begin();
   if (most != nullptr && options_.are_brief) return *most->all.begin();
-  if (most == nullptr || count_of(newcomer) + 1 >= most->all.size()) return std::nullopt;
+  if (most == nullptr || newcomer_count + 1 >= most->all.size()) return std::nullopt;
   return *most->all.rbegin();
 }
 
@@ -70,6 +84,11 @@ void Places::set_idle(std::uint64_t number, bool is_idle) {
     held.idle.insert(number);
   else
     held.idle.erase(number);
+}
+
+bool Places::has(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return holders_.contains(number);
 }
 
 void Places::give_back(std::uint64_t number) {
@@ -88,9 +107,13 @@ void Places::remove(std::uint64_t number) {
   if (held->second.all.empty()) held_.erase(held);
 }
 
-bool Places::is_within_quota(const PlaceHolder& holder) const {
+std::uint64_t Places::quota_of(const PlaceHolder& holder) const {
   const auto quota = options_.quota ? options_.quota(holder.principal) : std::nullopt;
-  return !quota || count_of(holder) < *quota;
+  return quota.value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+bool Places::is_within_quota(const PlaceHolder& holder) const {
+  return count_of(holder) < quota_of(holder);
 }
 
 std::size_t Places::count_of(const PlaceHolder& holder) const {

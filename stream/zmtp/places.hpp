@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -43,6 +44,10 @@ struct PlacesOptions {
   bool are_brief = false;
 };
 
+/// Returns the options for places of connections whose handshake is not finished. One address has
+/// at most a quarter of them.
+PlacesOptions handshake_places(std::size_t handshakes_max);
+
 /// Any thread may call the functions.
 class Places {
  public:
@@ -55,19 +60,23 @@ class Places {
   };
   struct Taken {
     Outcome outcome = Outcome::taken;
+    std::uint64_t bound = 0;  ///< the quota, or the number of places, that refuses the connection
     /// The connection that has lost its place. The caller must close it.
     std::optional<std::uint64_t> gave_way{};
   };
   /// Takes a place for the connection `number`. Later connections must have larger numbers. If
   /// places are short, the oldest idle connection gives way: of the holder itself, if its quota is
-  /// reached, and else of the holder that has the most places. If none is idle, the newest connection
-  /// of the holder that has the most gives way, or the newcomer is refused.
+  /// reached, and else of the one that has the most places, among the holder and those with more.
+  /// If none of these is idle, the newest connection of the holder that has the most gives way, or
+  /// the newcomer is refused.
   Taken take(std::uint64_t number, const PlaceHolder& holder, bool is_idle = false);
   /// Returns whether take() would take a place for a connection of this holder.
   bool has_place_for(const PlaceHolder& holder) const;
   /// Sets whether the connection is idle, so that it gives way first. Does nothing if it has no
   /// place.
   void set_idle(std::uint64_t number, bool is_idle);
+  /// Returns whether the connection still has its place.
+  bool has(std::uint64_t number) const;
   /// Does nothing if the connection has no place, for example because it gave way.
   void give_back(std::uint64_t number);
 
@@ -87,6 +96,7 @@ class Places {
   };
   using Holders = std::map<PlaceHolder, Held>;
 
+  std::uint64_t quota_of(const PlaceHolder& holder) const;
   bool is_within_quota(const PlaceHolder& holder) const;
   std::size_t count_of(const PlaceHolder& holder) const;
   std::optional<std::uint64_t> to_replace(const PlaceHolder& newcomer) const;
@@ -94,9 +104,24 @@ class Places {
 
   const PlacesOptions options_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, PlaceHolder> holders_;  ///< by the number of the connection
+  /// The holder of each connection; the key is the connection's number.
+  std::unordered_map<std::uint64_t, PlaceHolder> holders_;
   Holders held_;
   GaveWay gave_way_;
+};
+
+/// Gives the place of a connection back when it is destroyed.
+class HeldPlace {
+ public:
+  HeldPlace(std::shared_ptr<Places> places, std::uint64_t number)
+      : places_(std::move(places)), number_(number) {}
+  ~HeldPlace() { places_->give_back(number_); }
+  HeldPlace(const HeldPlace&) = delete;
+  HeldPlace& operator=(const HeldPlace&) = delete;
+
+ private:
+  std::shared_ptr<Places> places_;
+  std::uint64_t number_;
 };
 
 }  // namespace starling::stream::zmtp

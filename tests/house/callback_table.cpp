@@ -234,6 +234,7 @@ const std::vector<Callback>& stream_callbacks() {
       {"events/event_hub.hpp", "fault_of_stream", Kind::seam, "stream/requests"},
       {"events/event_hub.hpp", "move", Kind::below, "stream/sockets"},
       {"events/event_hub.hpp", "name_of", Kind::seam, "stream/tables"},
+      {"events/event_hub.hpp", "quota", Kind::below, "stream/access"},
       {"events/event_hub.hpp", "reply_owner", Kind::below, "stream/http"},
       {"events/event_hub.hpp", "runs", Kind::seam, "stream/journal"},
       {"events/event_hub.hpp", "send", Kind::below, "stream/http"},
@@ -313,11 +314,11 @@ const std::vector<Callback>& stream_callbacks() {
       {"server_core.hpp", "send", Kind::inside},
       {"server_core.hpp", "stopped", Kind::inside},
       {"server_core.hpp", "stopped_", Kind::inside},
+      {"sockets/command_socket.hpp", "connection_quota", Kind::seam, "stream/access"},
       {"sockets/command_socket.hpp", "malformed", Kind::seam, "stream"},
       {"sockets/command_socket.hpp", "principal_reply_bytes_max", Kind::seam, "stream/access"},
       {"sockets/command_socket.hpp", "request", Kind::seam, "stream"},
       {"sockets/http_bodies.hpp", "go_on", Kind::inside},
-      {"sockets/http_connection.hpp", "ended_", Kind::inside},
       {"sockets/http_connection.hpp", "hand_over_", Kind::continuation},
       {"sockets/http_connection.hpp", "room_granted_", Kind::inside},
       {"sockets/http_server.hpp", "admit", Kind::seam, "stream/http"},
@@ -359,6 +360,7 @@ const std::vector<Callback>& stream_callbacks() {
       {"websocket/socket_hub.hpp", "move", Kind::inside},
       {"websocket/socket_hub.hpp", "name_of", Kind::seam, "stream/tables"},
       {"websocket/socket_hub.hpp", "objects", Kind::seam, "stream/tables"},
+      {"websocket/socket_hub.hpp", "quota", Kind::below, "stream/access"},
       {"websocket/socket_hub.hpp", "refusal_of", Kind::below, "stream/access"},
       {"websocket/socket_reader.hpp", "ended", Kind::inside},
       {"websocket/socket_reader.hpp", "follow", Kind::inside},
@@ -374,7 +376,9 @@ const std::vector<Callback>& stream_callbacks() {
       {"websocket/socket_thread.hpp", "request", Kind::inside},
       {"websocket/socket_thread.hpp", "unfollow", Kind::inside},
       {"zmtp/authentication.hpp", "admit", Kind::seam, "stream/access"},
+      {"zmtp/listener.hpp", "connection_quota", Kind::seam, "stream/access"},
       {"zmtp/mailbox.hpp", "arrived_", Kind::seam, "stream/sockets"},
+      {"zmtp/places.hpp", "quota", Kind::seam, "stream/access"},
   };
   return callbacks;
 }

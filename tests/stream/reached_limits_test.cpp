@@ -250,6 +250,7 @@ const std::set<std::string_view> tested_elsewhere{
     "decode-bytes-max",         // hostile_test.cpp: the server pauses reading
     "connections-max",          // connection_limit_test.cpp
     "subscribers-max",          // connection_limit_test.cpp
+    "handshakes-max",           // zmtp/listener_test.cpp, http_limits_test.cpp
     "http-connections-max",     // http_limits_test.cpp
     "http-body-bytes-max",      // hostile_http_test.cpp
     "http-bodies-bytes-max",    // http_limits_test.cpp

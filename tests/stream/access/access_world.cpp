@@ -42,6 +42,10 @@ std::string rights_text(const Principal& principal) {
   write_list(text, "queries", text_of(principal.queries));
   const Quotas& quotas = principal.quotas;
   const std::pair<const char*, std::optional<std::uint64_t>> members[] = {
+      {"connections", quotas.connections},
+      {"subscribers", quotas.subscribers},
+      {"websockets", quotas.websockets},
+      {"event_readers", quotas.event_readers},
       {"sessions", quotas.sessions},
       {"queries", quotas.queries},
       {"neighbors", quotas.neighbors},

@@ -41,7 +41,9 @@ TEST(KeysFile, AWholeFileIsReadAsItSays) {
                              "roles = [\"publish\", \"query\"]\nstreams = [\"rider*\"]\n"
                              "objects = [\"0-999999\", \"18446744073709551615\"]\n"
                              "queries = [\"5000-5999\"]\n"
-                             "[principal.quota]\nqueries = 1000\nloop_ms_per_second = 250\n") +
+                             "[principal.quota]\nqueries = 1000\nloop_ms_per_second = 250\n"
+                             "connections = 1\nsubscribers = 2\nwebsockets = 3\n"
+                             "event_readers = 4\n") +
           "[anonymous]\nroles = [\"stats\"]\n",
       "keys.toml");
   EXPECT_EQ(file.server_key, "server.key");
@@ -59,6 +61,10 @@ TEST(KeysFile, AWholeFileIsReadAsItSays) {
   EXPECT_THAT(entry.principal.queries, testing::ElementsAre(IdRange{5000, 5999}));
   EXPECT_EQ(entry.principal.quotas.queries, 1000u);
   EXPECT_EQ(entry.principal.quotas.loop_ms_per_second, 250u);
+  EXPECT_EQ(entry.principal.quotas.connections, 1u);
+  EXPECT_EQ(entry.principal.quotas.subscribers, 2u);
+  EXPECT_EQ(entry.principal.quotas.websockets, 3u);
+  EXPECT_EQ(entry.principal.quotas.event_readers, 4u);
   EXPECT_EQ(entry.principal.quotas.sessions, std::nullopt);
   ASSERT_TRUE(file.anonymous);
   EXPECT_TRUE(file.anonymous->has(Role::stats));

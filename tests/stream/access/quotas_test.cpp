@@ -99,6 +99,21 @@ TEST(Quotas, NamesBeyondTheQuotaAreRejected) {
   EXPECT_EQ(rejected(*reply, RowReason::too_many_names_of_principal), 1U);
 }
 
+TEST(Quotas, AConnectionBeyondTheQuotaWaitsUntilAnotherEnds) {
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.connections = 1; })));
+  auto first = std::make_unique<Somebody>(world, "geo");
+  Somebody root(world, "root");
+  const auto second = world.connect("geo");
+  EXPECT_TRUE(happens([&] {
+    const auto reply = root.ask(protocol::GetStats{});
+    for (const auto& counter : std::get<protocol::Stats>(reply->decoded.body).counters)
+      if (counter.name == "starling_connections_refused_total") return counter.value > 0;
+    return false;
+  }));
+  first.reset();
+  EXPECT_NE(second->hello(), 0U);
+}
+
 TEST(Quotas, AFurtherSessionReplacesAnUnusedOneOfTheSamePrincipalOnly) {
   AccessWorld world(with_others(with([](Principal& p) { p.quotas.sessions = 1; })));
   Somebody other(world, "other");  // the oldest session, and never used

@@ -128,7 +128,7 @@ TEST(EventHub, AReaderThatReadsNothingIsCutAfterItsTime) {
   EXPECT_TRUE(slow.is_closed);
   EXPECT_FALSE(quick.is_closed);
   EXPECT_EQ(world.hub.counts().stalled, 1u);
-  EXPECT_EQ(world.hub.reader_count(), 1u);
+  EXPECT_EQ(world.hub.places().count(), 1u);
 }
 
 TEST(EventHub, AnIdleReaderGetsHeartbeats) {
@@ -165,9 +165,42 @@ TEST(EventHub, ReadersBeyondTheLimitAreRefusedUntilAPlaceIsFree) {
   EXPECT_FALSE(refusal.hand_over);
   first.close();
   EXPECT_EQ(world.get_events().status, 200u) << "its connection ends before it is handed over";
-  EXPECT_EQ(world.hub.reader_count(), 1u);
+  EXPECT_EQ(world.hub.places().count(), 1u);
   world.join();
   EXPECT_EQ(world.get_events().status, 503u);
+}
+
+TEST(EventHub, AClientWithFewerTakesTheNewestPlaceOfTheOneThatHasTheMost) {
+  EventLimits limits = EventHubWorld::prompt();
+  limits.readers_max = 4;
+  EventHubWorld world(limits);
+  constexpr zmtp::PrincipalId ann{1};
+  constexpr zmtp::PrincipalId bob{2};
+  const FakeReader& oldest = world.join("cars", ann);
+  world.join("bikes", ann);
+  const FakeReader& third = world.join("bikes", ann);
+  const HttpAnswer on_its_way = world.get_events("cars", ann);
+  world.join("cars", bob);
+  world.hand_over(on_its_way);
+  world.run();
+  EXPECT_EQ(world.readers.size(), 4u) << "it gave way before it was handed over";
+  world.join("cars", bob);
+  EXPECT_TRUE(third.is_closed);
+  EXPECT_FALSE(oldest.is_closed);
+  EXPECT_EQ(world.get_events("cars", ann).status, 503u) << "each has two";
+  EXPECT_EQ(world.hub.places().gave_way().count, 2u);
+}
+
+TEST(EventHub, APrincipalHasAsManyReadersAsItsQuotaAllows) {
+  EventHubWorld world;
+  constexpr zmtp::PrincipalId ann{1};
+  world.quotas[ann] = 1;
+  world.join("cars", ann);
+  const HttpAnswer refusal = world.get_events("bikes", ann);
+  EXPECT_EQ(refusal.status, 503u);
+  EXPECT_THAT(refusal.body,
+              HasSubstr("You have as many readers of events as quota.event_readers (1) allows"));
+  EXPECT_EQ(world.get_events("bikes").status, 200u) << "another principal";
 }
 
 TEST(EventHub, EventsOfAnUnknownStreamAreRefusedAndNothingIsFollowed) {
@@ -176,7 +209,7 @@ TEST(EventHub, EventsOfAnUnknownStreamAreRefusedAndNothingIsFollowed) {
   EXPECT_EQ(refusal.status, 404u);
   EXPECT_THAT(refusal.body, HasSubstr("There is no such stream."));
   EXPECT_FALSE(world.hub.is_following());
-  EXPECT_EQ(world.hub.reader_count(), 0u);
+  EXPECT_EQ(world.hub.places().count(), 0u);
 }
 
 TEST(EventHub, ACutEndsThePrincipalsReadersAlsoThoseOnTheirWay) {
@@ -207,7 +240,7 @@ TEST(EventHub, ReadersOfARemovedStreamGetItsLastTickAndThenTheEndAtOnce) {
   EXPECT_THAT(reader.events, ElementsAre("snapshot 0", "tick 1", "tick 2", "removed"));
   EXPECT_TRUE(reader.is_closed);
   EXPECT_FALSE(world.hub.is_following());
-  EXPECT_EQ(world.hub.reader_count(), 0u);
+  EXPECT_EQ(world.hub.places().count(), 0u);
   FakeReader& next = world.join();
   world.reply({.sequence = 1});
   EXPECT_THAT(next.events, ElementsAre("snapshot 1")) << "a new stream has the name";
@@ -306,7 +339,7 @@ TEST(EventHub, ASnapshotThatIsTooLongRefusesItsReadersWithTheLimit) {
   EXPECT_THAT(reader.last_text, HasSubstr("http-stream-bytes-max (1000)"));
   EXPECT_THAT(reader.last_text, HasSubstr("retry: 60000\n")) << "it must not ask again at once";
   EXPECT_TRUE(reader.is_closed);
-  EXPECT_EQ(world.hub.reader_count(), 0u);
+  EXPECT_EQ(world.hub.places().count(), 0u);
 }
 
 TEST(EventHub, AReplyAfterItsReaderHasLeftIsNotKeptForOthers) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -122,6 +123,11 @@ class EventHubWorld {
   explicit EventHubWorld(const EventLimits& limits = prompt())
       : hub({.loop = loop,
              .limits = limits,
+             .quota = [this](zmtp::PrincipalId id) -> std::optional<std::uint64_t> {
+               const auto found = quotas.find(id);
+               if (found == quotas.end()) return std::nullopt;
+               return found->second;
+             },
              .epoch = hub_epoch,
              .send =
                  [this](zmtp::PrincipalId principal, WireGateway::Make make, WireGateway::Take take,
@@ -159,7 +165,7 @@ class EventHubWorld {
   HttpAnswer get_events(const std::string& stream = "cars", zmtp::PrincipalId principal = {},
                         const std::string& last_event_id = "") {
     std::vector<HttpAnswer> answers;
-    hub.get_events({{principal}, stream, last_event_id},
+    hub.get_events({{principal}, {}, stream, last_event_id},
                    [&](HttpAnswer answer) { answers.push_back(std::move(answer)); });
     if (answers.size() != 1) throw std::runtime_error("not one answer");
     return std::move(answers[0]);
@@ -260,6 +266,7 @@ class EventHubWorld {
 
   boost::asio::io_context loop;
   ManualExecutor thread;
+  std::map<zmtp::PrincipalId, std::uint64_t> quotas;
   std::set<std::string> streams{"cars", "bikes", "boats"};
   std::deque<AskedOfHub> asked;
   std::vector<std::shared_ptr<FakeReader>> readers;

@@ -119,37 +119,35 @@ class HttpLimits : public testing::Test {
   int timeouts = 0;
 };
 
-TEST_F(HttpLimits, AtTheLimitTheConnectionThatHasWaitedLongestIsClosed) {
-  HttpServer server(loop, {.connections_max = 3}, answering_handlers());
-  auto first = connect(server);
-  run_until([&] { return server.connection_count() == 1; });
-  auto second = connect(server);
-  run_until([&] { return server.connection_count() == 2; });
-  EXPECT_TRUE(ask(first).starts_with("HTTP/1.1 200"));  // `first` then waits for a shorter time
-  asio::write(second, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\nSlow:")));
-  auto third = connect(server);
-  run_until([&] { return server.connection_count() == 3; });
-  auto fourth = connect(server);
-  EXPECT_TRUE(is_closed_by_server(second));
-  EXPECT_TRUE(ask(fourth).starts_with("HTTP/1.1 200"));
-  EXPECT_TRUE(ask(first).starts_with("HTTP/1.1 200"));
-  EXPECT_TRUE(ask(third).starts_with("HTTP/1.1 200"));
-  EXPECT_EQ(server.connection_count(), 3u);
-  EXPECT_EQ(server.refused_count(), 1u);
+TEST_F(HttpLimits, AConnectionThatHasSentNothingGivesWayBeforeOneThatHas) {
+  HttpServer server(loop, {.handshakes_max = 16}, answering_handlers());  // four of each address
+  auto slow = connect(server);
+  asio::write(slow, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\n")));
+  run_until([&] { return server.handshakes().count() == 1; });
+  auto next = connect(server);
+  EXPECT_TRUE(ask(next).starts_with("HTTP/1.1 200")) << "the server has heard the first one, too";
+  std::vector<asio::ip::tcp::socket> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(connect(server));
+  run_until([&] { return server.refused_count() == 38; });
+  EXPECT_EQ(server.handshakes().count(), 4u);
+  asio::write(slow, asio::buffer(std::string_view("\r\n")));
+  EXPECT_TRUE(answer_of(slow).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(ask(next).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(is_closed_by_server(silent.front()));
 }
 
 TEST_F(HttpLimits, ManySilentConnectionsDoNotShutOthersOut) {
-  HttpServer server(loop, {.connections_max = 4, .timeout = std::chrono::hours(1)},
+  HttpServer server(loop, {.handshakes_max = 16, .timeout = std::chrono::hours(1)},
                     answering_handlers());
   std::vector<asio::ip::tcp::socket> silent;
   for (int i = 0; i < 40; ++i) silent.push_back(connect(server));
   auto late = connect(server);
   EXPECT_TRUE(ask(late).starts_with("HTTP/1.1 200"));
-  EXPECT_EQ(server.connection_count(), 4u);
+  EXPECT_EQ(server.handshakes().count(), 4u);
   EXPECT_EQ(server.refused_count(), 37u);
 }
 
-TEST_F(HttpLimits, AConnectionWhoseRequestIsBeingAnsweredIsKept) {
+TEST_F(HttpLimits, ARequestThatIsBeingAnsweredGivesNoPlaceToItsOwnClient) {
   HttpRespond held;
   HttpHandlers handlers = silent_handlers();
   handlers.handle = [&](HttpRequest, HttpRespond respond) { held = std::move(respond); };
@@ -157,11 +155,51 @@ TEST_F(HttpLimits, AConnectionWhoseRequestIsBeingAnsweredIsKept) {
   auto first = connect(server);
   asio::write(first, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\n")));
   run_until([&] { return static_cast<bool>(held); });
-  auto second = connect(server);
-  EXPECT_TRUE(is_closed_by_server(second));
+  const std::string refused =
+      exchange(server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 503")) << refused;
+  EXPECT_NE(refused.find("http-connections-max (1)"), std::string::npos);
   held({.body = "late, but here"});
   EXPECT_NE(answer_of(first).find("late, but here"), std::string::npos);
   EXPECT_EQ(server.refused_count(), 1u);
+}
+
+TEST_F(HttpLimits, ARequestOfAClientWithFewerTakesThePlaceOfTheNewestOfAnother) {
+  std::vector<HttpRespond> held;
+  HttpHandlers handlers = silent_handlers();
+  handlers.admit = [](HttpHead& head) -> std::optional<HttpAnswer> {
+    head.principal = zmtp::PrincipalId{static_cast<std::uint32_t>(head.target.size())};
+    return std::nullopt;
+  };
+  handlers.handle = [&](const HttpRequest& request, HttpRespond respond) {
+    if (request.head.target == "/") return respond({.body = "ok\n"});
+    held.push_back(std::move(respond));
+  };
+  HttpServer server(loop, {.connections_max = 2}, handlers);
+  auto first = connect(server);
+  auto second = connect(server);
+  for (auto* const socket : {&first, &second}) {
+    const std::size_t before = held.size();
+    asio::write(*socket, asio::buffer(std::string_view("GET /other HTTP/1.1\r\nHost: a\r\n\r\n")));
+    run_until([&] { return held.size() == before + 1; });
+  }
+  auto third = connect(server);
+  EXPECT_TRUE(ask(third).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(is_closed_by_server(second));
+  held[0]({.body = "still here"});
+  EXPECT_NE(answer_of(first).find("still here"), std::string::npos);
+  EXPECT_EQ(server.requests().gave_way().count, 1u);
+}
+
+TEST_F(HttpLimits, ABodyThatIsStillToComeGivesWayToAWholeRequest) {
+  HttpServer server(loop, {.connections_max = 1}, answering_handlers());
+  auto slow = connect(server);
+  asio::write(slow, asio::buffer(std::string_view(
+                        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nslow")));
+  run_until([&] { return server.requests().count() == 1; });
+  auto whole = connect(server);
+  EXPECT_TRUE(ask(whole).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(is_closed_by_server(slow));
 }
 
 TEST_F(HttpLimits, AConnectionThatSaysNothingIsClosedInTime) {
@@ -174,7 +212,7 @@ TEST_F(HttpLimits, AConnectionThatSaysNothingIsClosedInTime) {
 TEST_F(HttpLimits, AHeadThatDoesNotEndIsClosedInTime) {
   HttpServer server(loop, hurried(), counting_handlers());
   EXPECT_EQ(exchange(server, "GET / HTTP/1.1\r\nHost: a\r\nSlow:"), "");
-  EXPECT_EQ(server.connection_count(), 0u);
+  EXPECT_EQ(server.handshakes().count(), 0u);
   EXPECT_EQ(timeouts, 1);
 }
 
@@ -184,7 +222,7 @@ TEST_F(HttpLimits, ABodyThatDoesNotEndIsClosedInTime) {
   EXPECT_EQ(
       exchange(server, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab"),
       "");
-  EXPECT_EQ(server.connection_count(), 0u);
+  EXPECT_EQ(server.requests().count(), 0u);
   EXPECT_EQ(timeouts, 2);
 }
 
@@ -220,7 +258,7 @@ TEST_F(HttpLimits, AConnectionIsHandedOverAndNoLongerCounted) {
     loop.restart();
     loop.run_for(std::chrono::seconds(30));
     ASSERT_EQ(handed_over.size(), 1u);
-    EXPECT_EQ(server.connection_count(), 0u);
+    EXPECT_EQ(server.requests().count(), 0u);
     handed_over.clear();
     std::string answer;
     boost::system::error_code error;
@@ -255,13 +293,13 @@ TEST_F(HttpLimits, AClientThatDoesNotReadIsClosedInTime) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   bool was_open = false;
   while (std::chrono::steady_clock::now() < until &&
-         !(was_open && server.connection_count() == 0)) {
+         !(was_open && server.requests().count() == 0)) {
     loop.restart();
     loop.run_one_for(std::chrono::milliseconds(100));
-    was_open = was_open || server.connection_count() == 1;
+    was_open = was_open || server.requests().count() == 1;
   }
   EXPECT_TRUE(was_open);
-  EXPECT_EQ(server.connection_count(), 0u);
+  EXPECT_EQ(server.requests().count(), 0u);
   EXPECT_EQ(timeouts, 1);
 }
 

@@ -34,7 +34,7 @@ TEST(SocketHub, ARequestThatIsNoWebSocketIsToldToUpgrade) {
     EXPECT_THAT(answer.fields, ElementsAre(std::pair("Upgrade", "websocket")));
     EXPECT_FALSE(answer.hand_over);
   }
-  EXPECT_EQ(world.hub.counts().sockets, 0u);
+  EXPECT_EQ(world.hub.places().count(), 0u);
 }
 
 TEST(SocketHub, AHandedOverConnectionKeepsItsHeadAndTheBytesAfterIt) {
@@ -62,9 +62,55 @@ TEST(SocketHub, SocketsBeyondTheLimitAreRefusedUntilAPlaceIsFree) {
   EXPECT_FALSE(refusal.hand_over);
   first.leave();
   EXPECT_EQ(world.open().status, 101u) << "its connection ends before it is handed over";
-  EXPECT_EQ(world.hub.counts().sockets, 0u);
+  EXPECT_EQ(world.hub.places().count(), 0u);
   world.connect();
   EXPECT_EQ(world.open().status, 503u);
+}
+
+TEST(SocketHub, AClientWithFewerTakesTheNewestPlaceOfTheOneThatHasTheMost) {
+  SocketHubWorld world({.sockets_max = 4});
+  constexpr PrincipalId ann{1};
+  constexpr PrincipalId bob{2};
+  const FakeSocket& oldest = world.connect(ann);
+  world.connect(ann);
+  const FakeSocket& third = world.connect(ann);
+  const HttpAnswer on_its_way = world.open(SocketHubWorld::head_of(ann));
+  world.connect(bob);
+  world.hand_over(on_its_way);
+  world.run();
+  EXPECT_EQ(world.sockets.size(), 4u) << "it gave way before it was handed over";
+  EXPECT_FALSE(third.code);
+  world.connect(bob);
+  EXPECT_EQ(third.code, MessageLink::Code::try_again_later);
+  EXPECT_EQ(third.reason, "another client takes this place");
+  EXPECT_FALSE(oldest.code);
+  EXPECT_EQ(world.open(SocketHubWorld::head_of(ann)).status, 503u) << "each has two";
+  EXPECT_EQ(world.open(SocketHubWorld::head_of(bob)).status, 503u);
+  EXPECT_EQ(world.hub.places().gave_way().count, 2u);
+}
+
+TEST(SocketHub, APrincipalHasAsManySocketsAsItsQuotaAllows) {
+  SocketHubWorld world;
+  constexpr PrincipalId ann{1};
+  world.quotas[ann] = 1;
+  FakeSocket& first = world.connect(ann);
+  const HttpAnswer refusal = world.open(SocketHubWorld::head_of(ann));
+  EXPECT_EQ(refusal.status, 503u);
+  EXPECT_THAT(refusal.body,
+              HasSubstr("You have as many WebSockets as quota.websockets (1) allows"));
+  first.leave();
+  EXPECT_EQ(world.open(SocketHubWorld::head_of(ann)).status, 101u);
+}
+
+TEST(SocketHub, ARequestHasTheAddressOfItsClient) {
+  SocketHubWorld world;
+  HttpHead head = SocketHubWorld::head_of();
+  head.from.peer_address = "192.0.2.7";
+  world.hand_over(world.open(head));
+  world.run();
+  world.sockets.back()->request(1);
+  world.run();
+  EXPECT_EQ(world.delivered.at(0).peer.address, zmtp::address_of("192.0.2.7"));
 }
 
 TEST(SocketHub, RequestsAreDeliveredInOrderAndRepliesGoToTheirSockets) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -175,6 +176,11 @@ class SocketHubWorld {
   explicit SocketHubWorld(const SocketLimits& limits = {})
       : hub({.loop = loop,
              .limits = limits,
+             .quota = [this](zmtp::PrincipalId id) -> std::optional<std::uint64_t> {
+               const auto found = quotas.find(id);
+               if (found == quotas.end()) return std::nullopt;
+               return found->second;
+             },
              .space = {},
              .epoch = 7,
              .deliver =
@@ -310,6 +316,7 @@ class SocketHubWorld {
   ManualExecutor thread;
   ObjectTable objects{{}};
   std::set<std::string> streams{"cars", "bikes"};
+  std::map<zmtp::PrincipalId, std::uint64_t> quotas;
   std::set<zmtp::PrincipalId> without_rights;
   std::deque<DeliveredRequest> delivered;
   std::vector<std::shared_ptr<FakeSocket>> sockets;

@@ -105,6 +105,14 @@ TEST(Places, AnIdleConnectionGivesWayFirst) {
   EXPECT_EQ(places.take(6, principal(1)).gave_way, 1u);
 }
 
+TEST(Places, AnIdleConnectionOfAHolderWithFewerKeepsItsPlace) {
+  Places places({.places_max = 3});
+  places.take(1, principal(2), true);
+  for (std::uint64_t number = 2; number <= 3; ++number) places.take(number, principal(1));
+  EXPECT_EQ(places.take(4, principal(1)).outcome, Outcome::full);
+  EXPECT_EQ(places.take(5, principal(2)).gave_way, 1u) << "its own";
+}
+
 TEST(Places, OfBriefPlacesTheOldestGivesWayAndNoNewcomerIsRefused) {
   Places places({.places_max = 4,
                  .quota = [](PrincipalId) -> std::optional<std::uint64_t> { return 2; },
