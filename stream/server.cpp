@@ -128,7 +128,7 @@ zmtp::IoThreadRange Server::State::commands_threads() const {
   return {0, options.io_threads == 1 ? 1 : options.io_threads - options.results_io_threads};
 }
 
-zmtp::PlaceQuota Server::State::quota(std::optional<std::uint64_t> Quotas::*which) const {
+PlaceQuota Server::State::quota(std::optional<std::uint64_t> Quotas::*which) const {
   if (!access.has_keys()) return {};
   return [this, which](PrincipalId id) -> std::optional<std::uint64_t> {
     const auto principal = access.ring().principal(id);
@@ -218,18 +218,18 @@ void Server::State::return_memory() {
   });
 }
 
-std::string Server::State::text_of(const zmtp::PlaceHolder& holder) const {
+std::string Server::State::text_of(const PlaceHolder& holder) const {
   const auto principal = access.ring().principal(holder.principal);
   if (holder.principal != PrincipalId::anonymous)
     return principal ? "\"" + principal->name + "\"" : "a former principal";
-  if (holder.address == zmtp::PeerAddress()) return "a local socket";
+  if (holder.address == PeerAddress()) return "a local socket";
   std::array<char, INET6_ADDRSTRLEN> text{};
   inet_ntop(AF_INET6, holder.address.bytes.data(), text.data(), text.size());
   return text.data();
 }
 
 void Server::State::tell_gave_way() {
-  const std::array<std::pair<const char*, zmtp::Places::GaveWay>, 5> kinds{
+  const std::array<std::pair<const char*, Places::GaveWay>, 5> kinds{
       {{"connections-max", commands->gave_way()},
        {"subscribers-max", results->gave_way()},
        {"http-connections-max", http->requests().gave_way()},

@@ -50,7 +50,7 @@ struct Server::State {
   zmtp::IoThreadRange results_threads() const;
   zmtp::IoThreadRange commands_threads() const;
   /// Returns how much each principal may have by this quota.
-  zmtp::PlaceQuota quota(std::optional<std::uint64_t> Quotas::*which) const;
+  PlaceQuota quota(std::optional<std::uint64_t> Quotas::*which) const;
 
   /// Returns options.handshakes_max, or fewer if the system allows too few open files.
   std::size_t handshakes_max() const;
@@ -79,7 +79,7 @@ struct Server::State {
   /// Returns free memory of the process to the system, on a decode worker, at most once in ten
   /// seconds.
   void return_memory();
-  std::string text_of(const zmtp::PlaceHolder& holder) const;
+  std::string text_of(const PlaceHolder& holder) const;
   /// Logs whose connections gave way since the last call.
   void tell_gave_way();
   void expire_later();

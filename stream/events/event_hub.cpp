@@ -27,15 +27,15 @@ namespace {
 
 constexpr PlaceWords place_words{"readers of events", "http-events-max", "event_readers"};
 
-std::shared_ptr<zmtp::Places> places_of(const EventHub::Parts& parts) {
-  return std::make_shared<zmtp::Places>(
-      zmtp::PlacesOptions{.places_max = parts.limits.readers_max, .quota = parts.quota});
+std::shared_ptr<Places> places_of(const EventHub::Parts& parts) {
+  return std::make_shared<Places>(
+      PlacesOptions{.places_max = parts.limits.readers_max, .quota = parts.quota});
 }
 
 /// Counts a reader among those of its stream, and holds its place, until it is destroyed.
 struct Slot {
   using Count = std::shared_ptr<std::atomic<unsigned>>;
-  Slot(std::shared_ptr<const zmtp::HeldPlace> held, Count stream_readers)
+  Slot(std::shared_ptr<const HeldPlace> held, Count stream_readers)
       : place(std::move(held)), of_stream(std::move(stream_readers)) {
     ++*of_stream;
   }
@@ -43,7 +43,7 @@ struct Slot {
   Slot(const Slot&) = delete;
   Slot& operator=(const Slot&) = delete;
 
-  std::shared_ptr<const zmtp::HeldPlace> place;
+  std::shared_ptr<const HeldPlace> place;
   Count of_stream;
 };
 
@@ -173,11 +173,10 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
     return respond(problem_answer(*fault));
   if (is_closed_) return respond(stopping_answer());
   const std::uint64_t number = ++last_reader_;
-  const zmtp::Places::Taken taken =
-      places_->take(number, zmtp::holder_of(question.principal, question.address));
-  if (taken.outcome != zmtp::Places::Outcome::taken)
-    return respond(no_place_answer(place_words, taken));
-  auto place = std::make_shared<const zmtp::HeldPlace>(places_, number);
+  const Places::Taken taken =
+      places_->take(number, holder_of(question.principal, question.address));
+  if (taken.outcome != Places::Outcome::taken) return respond(no_place_answer(place_words, taken));
+  auto place = std::make_shared<const HeldPlace>(places_, number);
   if (taken.gave_way)
     thread_->post([thread = thread_.get(), reader = *taken.gave_way] {
       for (const auto& stream : thread->streams) stream->cut(reader);

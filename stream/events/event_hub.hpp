@@ -42,7 +42,7 @@ class EventHub {
   struct Parts {
     boost::asio::io_context& loop;
     EventLimits limits;
-    zmtp::PlaceQuota quota;  ///< the most readers of a principal; may be empty
+    PlaceQuota quota;  ///< the most readers of a principal; may be empty
     Space space = Space::planar2;
     std::uint64_t epoch = 0;
     /// The runs of the server's log, the newest first.
@@ -90,7 +90,7 @@ class EventHub {
   void close();
 
   const EventCounts& counts() const;
-  const zmtp::Places& places() const { return *places_; }
+  const Places& places() const { return *places_; }
 
  private:
   struct Thread;
@@ -105,7 +105,7 @@ class EventHub {
 
   Parts parts_;
   /// Shared, because an answer that the loop still holds may outlive the hub.
-  std::shared_ptr<zmtp::Places> places_;
+  std::shared_ptr<Places> places_;
   std::uint64_t last_reader_ = 0;  ///< number of the last reader
   std::unique_ptr<Thread> thread_;
   Streams followed_;

@@ -47,7 +47,7 @@ void HttpApi::get_events(HttpCall call) {
   if (auto refusal = tokens_.check_stream(call.request.head.principal, call.names[0]))
     return call.respond(std::move(*refusal));
   parts_.events({.reader = {call.request.head.principal, {.payer = call.request.head.payer}},
-                 .address = zmtp::address_of(call.request.head.from.peer_address),
+                 .address = address_of(call.request.head.from.peer_address),
                  .stream = std::move(call.names[0]),
                  .last_event_id = std::move(call.request.head.last_event_id)},
                 std::move(call.respond));

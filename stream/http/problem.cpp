@@ -80,9 +80,9 @@ HttpAnswer problem_answer(const protocol::Problem& problem) {
                       });
 }
 
-HttpAnswer no_place_answer(const PlaceWords& words, const zmtp::Places::Taken& taken) {
+HttpAnswer no_place_answer(const PlaceWords& words, const Places::Taken& taken) {
   const std::string connections(words.connections);
-  if (taken.outcome == zmtp::Places::Outcome::quota) {
+  if (taken.outcome == Places::Outcome::quota) {
     const protocol::ReachedLimit quota{"quota." + std::string(words.quota), taken.bound};
     return problem_answer(
         protocol::Problem{ErrorCode::busy,

@@ -7,7 +7,6 @@
 
 #include "starling/protocol/wire/errors.hpp"
 #include "starling/stream/sockets/http_server.hpp"
-#include "starling/stream/zmtp/places.hpp"
 
 namespace starling::stream {
 
@@ -24,7 +23,7 @@ struct PlaceWords {
   std::string_view quota;        ///< name of the quota in the keys file
 };
 /// Returns the answer to a request for a connection of which `taken` says that it gets no place.
-HttpAnswer no_place_answer(const PlaceWords& words, const zmtp::Places::Taken& taken);
+HttpAnswer no_place_answer(const PlaceWords& words, const Places::Taken& taken);
 
 /// Returns the answer to a request that comes while the server stops.
 HttpAnswer stopping_answer();

@@ -8,7 +8,7 @@
 
 #include "starling/stream/http/wire_gateway.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
-#include "starling/stream/zmtp/peer_address.hpp"
+#include "starling/stream/turns/peer_address.hpp"
 
 namespace starling::stream {
 
@@ -26,7 +26,7 @@ struct ListsQuestion {
 
 struct EventsQuestion {
   ListsReader reader;
-  zmtp::PeerAddress address{};
+  PeerAddress address{};
   std::string stream;
   std::string last_event_id{};  ///< the reader's Last-Event-ID; empty: it has no event yet
 };

@@ -266,7 +266,7 @@ std::size_t CommandSocket::handshake_count() const {
   return state_->listener.handshakes().count();
 }
 
-zmtp::Places::GaveWay CommandSocket::gave_way() const {
+Places::GaveWay CommandSocket::gave_way() const {
   return state_->listener.connections().gave_way();
 }
 

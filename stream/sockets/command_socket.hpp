@@ -18,10 +18,10 @@
 #include "starling/protocol/wire/frame.hpp"
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/state/peer.hpp"
+#include "starling/stream/turns/places.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/zmtp/fault.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
-#include "starling/stream/zmtp/places.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -46,7 +46,7 @@ struct CommandSocketOptions {
   zmtp::IoThreadRange io_threads{};
   // See ListenerOptions.
   std::size_t connections_max = std::numeric_limits<std::size_t>::max();
-  zmtp::PlaceQuota connection_quota{};
+  PlaceQuota connection_quota{};
   std::size_t handshakes_max = 4096;
   const zmtp::Authentication* authentication = nullptr;  ///< null: all peers are anonymous
 };
@@ -80,7 +80,7 @@ class CommandSocket {
   /// Returns the number of unfinished handshakes.
   std::size_t handshake_count() const;
   /// Returns which connections gave way to those of others (Places).
-  zmtp::Places::GaveWay gave_way() const;
+  Places::GaveWay gave_way() const;
   /// Returns the number of connections that were closed so far because they got no place.
   std::uint64_t refused_count() const;
   /// Returns how often peers were cut because they broke a rule, by the rule.

@@ -52,7 +52,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const HttpOrigin& from() const { return from_; }
   /// The principal and the client's address of the request that was read last.
   zmtp::PrincipalId principal() const { return principal_; }
-  zmtp::PeerAddress client_address() const { return zmtp::address_of(head_.from.peer_address); }
+  PeerAddress client_address() const { return address_of(head_.from.peer_address); }
 
   /// The owner's number of the connection.
   std::uint64_t number = 0;

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::chrono::milliseconds accept_retry{100};
 
-asio::ip::address address_of(const std::string& host) {
+asio::ip::address host_address(const std::string& host) {
   if (host == "localhost") return asio::ip::address_v4::loopback();
   boost::system::error_code error;
   const auto address = asio::ip::make_address(host, error);
@@ -53,7 +53,7 @@ HttpOrigin origin_of(const Tcp::socket& socket, const HttpOptions& options) {
 }
 
 Tcp::acceptor listen_on(asio::io_context& loop, const HttpOptions& options) {
-  const Tcp::endpoint endpoint(address_of(options.host), options.port);
+  const Tcp::endpoint endpoint(host_address(options.host), options.port);
   check_reach(reach_of(*endpoint.data()), options.reach_allowed);
   try {
     return Tcp::acceptor(loop, endpoint);
@@ -68,7 +68,7 @@ struct HttpServer::State final : HttpConnection::Owner, std::enable_shared_from_
   /// A connection that has sent nothing.
   struct Silent {
     Tcp::socket socket;
-    zmtp::PeerAddress address;
+    PeerAddress address;
     HttpConnection::Time until;
   };
   /// A connection of a trusted proxy, which may begin with a header of the PROXY protocol. The
@@ -99,7 +99,7 @@ struct HttpServer::State final : HttpConnection::Owner, std::enable_shared_from_
         handlers(std::move(the_handlers)),
         bodies(options.bodies_bytes_max),
         requests({.places_max = options.connections_max}),
-        handshakes(zmtp::handshake_places(options.handshakes_max)),
+        handshakes(handshake_places(options.handshakes_max)),
         acceptor(listen_on(loop, options)),
         retry(loop),
         late(loop) {}
@@ -129,8 +129,8 @@ struct HttpServer::State final : HttpConnection::Owner, std::enable_shared_from_
   HttpOptions options;
   HttpHandlers handlers;
   HttpBodies bodies;
-  zmtp::Places requests;
-  zmtp::Places handshakes;
+  Places requests;
+  Places handshakes;
   Tcp::acceptor acceptor;
   Tcp::endpoint peer;  ///< address of the connection that is being accepted
   asio::steady_timer retry;
@@ -159,10 +159,10 @@ void HttpServer::State::accept() {
 void HttpServer::State::add(Tcp::socket socket) {
   sockaddr_storage storage{};
   std::memcpy(&storage, peer.data(), peer.size());
-  const zmtp::PeerAddress address = zmtp::address_of(storage);
+  const PeerAddress address = address_of(storage);
   const std::uint64_t number = ++last_number;
   const auto taken =
-      handshakes.take(number, zmtp::holder_of(zmtp::PrincipalId::anonymous, address), true);
+      handshakes.take(number, holder_of(zmtp::PrincipalId::anonymous, address), true);
   if (taken.gave_way) close(*taken.gave_way);
   const auto until = std::chrono::steady_clock::now() + options.timeout;
   auto& added = silent.emplace(number, Silent{std::move(socket), address, until}).first->second;
@@ -208,9 +208,9 @@ void HttpServer::State::serve(std::uint64_t number, Silent heard, HttpOrigin fro
 /// A request whose body is still to come counts as idle, so that slow bodies keep no other out.
 bool HttpServer::State::may_serve(HttpConnection& connection) {
   const auto taken = requests.take(
-      connection.number, zmtp::holder_of(connection.principal(), connection.client_address()), true);
+      connection.number, holder_of(connection.principal(), connection.client_address()), true);
   if (taken.gave_way) close(*taken.gave_way);
-  if (taken.outcome != zmtp::Places::Outcome::taken) {
+  if (taken.outcome != Places::Outcome::taken) {
     ++refused;
     return false;
   }
@@ -279,8 +279,8 @@ void HttpServer::State::waits(HttpConnection& connection) {
   connection.number = ++last_number;
   connections.emplace(connection.number, &connection);
   const auto taken = handshakes.take(
-      connection.number, zmtp::holder_of(zmtp::PrincipalId::anonymous,
-                                         zmtp::address_of(connection.from().peer_address)));
+      connection.number, holder_of(zmtp::PrincipalId::anonymous,
+                                         address_of(connection.from().peer_address)));
   if (taken.gave_way) close(*taken.gave_way);
 }
 
@@ -342,11 +342,11 @@ std::string HttpServer::endpoint() const {
   return local.address().to_string() + ":" + std::to_string(local.port());
 }
 
-const zmtp::Places& HttpServer::requests() const {
+const Places& HttpServer::requests() const {
   return state_->requests;
 }
 
-const zmtp::Places& HttpServer::handshakes() const {
+const Places& HttpServer::handshakes() const {
   return state_->handshakes;
 }
 
@@ -371,7 +371,7 @@ void HttpServer::close() {
 
 std::string fault_of_http_host(const std::string& host) {
   try {
-    address_of(host);
+    host_address(host);
     return {};
   } catch (const std::runtime_error& error) {
     return error.what();

@@ -22,7 +22,7 @@
 #include "starling/stream/sockets/trusted_proxies.hpp"
 #include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
-#include "starling/stream/zmtp/places.hpp"
+#include "starling/stream/turns/places.hpp"
 
 namespace starling::stream {
 
@@ -175,8 +175,8 @@ class HttpServer {
   std::string endpoint() const;
 
   /// The places of requests, and of connections that wait for one.
-  const zmtp::Places& requests() const;
-  const zmtp::Places& handshakes() const;
+  const Places& requests() const;
+  const Places& handshakes() const;
   /// Returns the bytes of bodies that are read and not answered yet.
   std::size_t body_bytes() const;
   /// Returns the number of connections that gave way, and of requests that got no place.

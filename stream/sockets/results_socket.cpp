@@ -105,8 +105,8 @@ struct ResultsSocket::State final : zmtp::Traffic {
             threads, options.io_threads, bound.release(),
             {.session = {.role = zmtp::Role::publisher, .authentication = options.authentication},
              .connections_max = options.connections_max,
-                  .connection_quota = options.connection_quota,
-                  .handshakes_max = options.handshakes_max},
+             .connection_quota = options.connection_quota,
+             .handshakes_max = options.handshakes_max},
             *this) {
     for (std::size_t lane = 0; lane < listener.lane_count(); ++lane)
       desks.push_back(std::make_unique<Desk>(*this, listener.lane(lane).loop));
@@ -263,7 +263,7 @@ std::size_t ResultsSocket::handshake_count() const {
   return state_->listener.handshakes().count();
 }
 
-zmtp::Places::GaveWay ResultsSocket::gave_way() const {
+Places::GaveWay ResultsSocket::gave_way() const {
   return state_->listener.connections().gave_way();
 }
 

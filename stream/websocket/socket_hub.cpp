@@ -44,9 +44,9 @@ std::string head_text(const HttpHead& head) {
          head.websocket_key + "\r\n\r\n";
 }
 
-std::shared_ptr<zmtp::Places> places_of(const SocketHub::Parts& parts) {
-  return std::make_shared<zmtp::Places>(
-      zmtp::PlacesOptions{.places_max = parts.limits.sockets_max, .quota = parts.quota});
+std::shared_ptr<Places> places_of(const SocketHub::Parts& parts) {
+  return std::make_shared<Places>(
+      PlacesOptions{.places_max = parts.limits.sockets_max, .quota = parts.quota});
 }
 
 /// Returns what makes a WebSocket of `socket` on the thread.
@@ -153,14 +153,13 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
   const Peer peer{.connection = new_reader(),
                   .in_process = true,
                   .principal = head.principal,
-                  .address = zmtp::address_of(head.from.peer_address)};
-  const zmtp::Places::Taken taken =
-      places_->take(peer.connection, zmtp::holder_of(peer.principal, peer.address));
-  if (taken.outcome != zmtp::Places::Outcome::taken)
-    return respond(no_place_answer(place_words, taken));
+                  .address = address_of(head.from.peer_address)};
+  const Places::Taken taken =
+      places_->take(peer.connection, holder_of(peer.principal, peer.address));
+  if (taken.outcome != Places::Outcome::taken) return respond(no_place_answer(place_words, taken));
   if (taken.gave_way)
     state_->thread.post([this, reader = *taken.gave_way] { state_->thread.give_way(reader); });
-  const auto place = std::make_shared<const zmtp::HeldPlace>(places_, peer.connection);
+  const auto place = std::make_shared<const HeldPlace>(places_, peer.connection);
   HttpAnswer answer{.status = 101, .body = {}};
   answer.is_headless = true;
   const bool names_protocol =

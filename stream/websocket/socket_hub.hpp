@@ -28,7 +28,6 @@
 #include "starling/stream/state/peer.hpp"
 #include "starling/stream/websocket/message_link.hpp"
 #include "starling/stream/websocket/socket_limits.hpp"
-#include "starling/stream/zmtp/places.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -45,7 +44,7 @@ class SocketHub {
   struct Parts {
     boost::asio::io_context& loop;
     SocketLimits limits;
-    zmtp::PlaceQuota quota;  ///< the most sockets of a principal; may be empty
+    PlaceQuota quota;  ///< the most sockets of a principal; may be empty
     SpaceOptions space;
     std::uint64_t epoch = 0;
     /// Passes an encoded request to the server, as CommandSocket::Handlers::request does. The
@@ -100,7 +99,7 @@ class SocketHub {
   void close();
 
   const SocketCounts& counts() const;
-  const zmtp::Places& places() const { return *places_; }
+  const Places& places() const { return *places_; }
 
  private:
   struct State;
@@ -115,7 +114,7 @@ class SocketHub {
 
   Parts parts_;
   /// Shared, because an answer that the loop still holds may outlive the hub.
-  std::shared_ptr<zmtp::Places> places_;
+  std::shared_ptr<Places> places_;
   std::unique_ptr<State> state_;
   /// Number of sockets that follow each stream.
   std::map<std::string, unsigned, std::less<>> followed_;

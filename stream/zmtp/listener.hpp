@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accepts the connections of an endpoint and spreads them over I/O threads. It shares the places of
-// connections and of unfinished handshakes (places.hpp), and counts why connections were cut. CommandSocket and
-// ResultsSocket each own a Listener.
+// connections and of unfinished handshakes (places.hpp), and counts why connections were cut.
+// CommandSocket and ResultsSocket each own a Listener.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@
 #include <memory>
 #include <span>
 
+#include "starling/stream/turns/places.hpp"
 #include "starling/stream/zmtp/connection.hpp"
 #include "starling/stream/zmtp/fault.hpp"
 #include "starling/stream/zmtp/io_threads.hpp"
 #include "starling/stream/zmtp/link.hpp"
-#include "starling/stream/zmtp/places.hpp"
 #include "starling/stream/zmtp/session.hpp"
 
 namespace starling::stream::zmtp {

@@ -347,6 +347,7 @@ const std::vector<Callback>& stream_callbacks() {
       {"tls/tls_connection.hpp", "ended_", Kind::inside},
       {"turns/fair_jobs.hpp", "begin", Kind::continuation},
       {"turns/fair_jobs.hpp", "refuse", Kind::continuation},
+      {"turns/places.hpp", "quota", Kind::seam, "stream/access"},
       {"websocket/message_link.hpp", "ended", Kind::inside},
       {"websocket/message_link.hpp", "received", Kind::inside},
       {"websocket/message_link.hpp", "sent", Kind::inside},
@@ -378,7 +379,6 @@ const std::vector<Callback>& stream_callbacks() {
       {"zmtp/authentication.hpp", "admit", Kind::seam, "stream/access"},
       {"zmtp/listener.hpp", "connection_quota", Kind::seam, "stream/access"},
       {"zmtp/mailbox.hpp", "arrived_", Kind::seam, "stream/sockets"},
-      {"zmtp/places.hpp", "quota", Kind::seam, "stream/access"},
   };
   return callbacks;
 }

@@ -263,9 +263,7 @@ TEST_F(ConnectionSessions, TheServersOwnEndpointsHaveNoSuchBound) {
 
 class HolderSessions : public testing::Test {
  protected:
-  static SessionOwner owner_at(const char* address) {
-    return {.address = zmtp::address_of(address)};
-  }
+  static SessionOwner owner_at(const char* address) { return {.address = address_of(address)}; }
   /// Opens sessions of one address, and uses them, until one is refused.
   std::size_t open_all(const char* address, std::int64_t now_us) {
     std::size_t count = 0;
@@ -306,7 +304,7 @@ TEST_F(HolderSessions, AResumedSessionCountsForTheAddressThatResumesIt) {
   const auto opened = table.open(1, 0, 1, 0, owner_at("192.0.2.1"));
   ASSERT_TRUE(table.open(2, opened->session, 1, 0, owner_at("192.0.2.2"))->resumed);
   const auto count_at = [this](const char* address) {
-    return table.count_of(zmtp::holder_of({}, zmtp::address_of(address)));
+    return table.count_of(holder_of({}, address_of(address)));
   };
   EXPECT_EQ(count_at("192.0.2.1"), 0u);
   EXPECT_EQ(count_at("192.0.2.2"), 1u);

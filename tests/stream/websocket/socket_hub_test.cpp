@@ -110,7 +110,7 @@ TEST(SocketHub, ARequestHasTheAddressOfItsClient) {
   world.run();
   world.sockets.back()->request(1);
   world.run();
-  EXPECT_EQ(world.delivered.at(0).peer.address, zmtp::address_of("192.0.2.7"));
+  EXPECT_EQ(world.delivered.at(0).peer.address, address_of("192.0.2.7"));
 }
 
 TEST(SocketHub, RequestsAreDeliveredInOrderAndRepliesGoToTheirSockets) {

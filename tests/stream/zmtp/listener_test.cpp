@@ -75,7 +75,8 @@ TEST(Listener, AThousandHonestClientsWithALongWayComeInAtOnce) {
 
 /// Returns whether the server answers a question of the peer.
 bool answers(PlainConnection& peer, const std::string& question) {
-  return peer.send(long_frame(0, question)) && peer.receive(question.size() + 2).ends_with(question);
+  return peer.send(long_frame(0, question)) &&
+         peer.receive(question.size() + 2).ends_with(question);
 }
 
 PlainConnection joined(const EchoServer& server, const char* from) {
@@ -102,7 +103,7 @@ TEST(Listener, AnAddressThatHasAllPlacesGivesTheNewestToAnother) {
   for (std::size_t index = 0; index + 1 < peers.size(); ++index)
     EXPECT_TRUE(answers(peers[index], "still here")) << index;
   EXPECT_TRUE(comes_true([&] { return server.cuts(Fault::gave_way) == 1; }));
-  EXPECT_EQ(server.socket->gave_way().last.address, zmtp::address_of("127.0.0.1"));
+  EXPECT_EQ(server.socket->gave_way().last.address, address_of("127.0.0.1"));
   EXPECT_EQ(server.socket->connection_count(), 8u);
   EXPECT_EQ(server.socket->refused_count(), 1u);
 }

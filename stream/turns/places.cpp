@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the connection that gives way: see places.hpp.
-#include "starling/stream/zmtp/places.hpp"
+#include "starling/stream/turns/places.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace starling::stream::zmtp {
+namespace starling::stream {
 
 PlaceHolder holder_of(PrincipalId principal, const PeerAddress& address) {
-  if (principal != PrincipalId::anonymous) return {principal, {}};
-  return {PrincipalId::anonymous, address};
+  if (principal != PrincipalId{}) return {principal, {}};
+  return {{}, address};
 }
 
 PlacesOptions handshake_places(std::size_t handshakes_max) {
@@ -131,4 +131,4 @@ Places::GaveWay Places::gave_way() const {
   return gave_way_;
 }
 
-}  // namespace starling::stream::zmtp
+}  // namespace starling::stream

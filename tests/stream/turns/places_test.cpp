@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests which connection gives way when all places are taken.
-#include "starling/stream/zmtp/places.hpp"
+#include "starling/stream/turns/places.hpp"
 
 #include <map>
 
@@ -8,7 +8,7 @@
 
 #include "tests/support/random.hpp"
 
-namespace starling::stream::zmtp {
+namespace starling::stream {
 namespace {
 
 using Outcome = Places::Outcome;
@@ -20,7 +20,7 @@ PlaceHolder principal(std::uint32_t id) {
 TEST(Places, AnAddressHoldsThePlacesOfPeersWithoutAPrincipal) {
   const PeerAddress one = address_of("127.0.0.1");
   const PeerAddress two = address_of("127.0.0.2");
-  EXPECT_NE(holder_of(PrincipalId::anonymous, one), holder_of(PrincipalId::anonymous, two));
+  EXPECT_NE(holder_of(PrincipalId{}, one), holder_of(PrincipalId{}, two));
   EXPECT_EQ(holder_of(PrincipalId{1}, one), holder_of(PrincipalId{1}, two));
 }
 
@@ -71,7 +71,8 @@ TEST(Places, HoldersThatWantAllTakeNoPlaceFromEachOtherOnceTheyHaveTheirShares) 
       const std::size_t before = count_of(holder);
       const Places::Taken taken = places.take(++number, holder);
       if (taken.gave_way) {
-        EXPECT_GT(count_of(held.at(*taken.gave_way)), before + 1) << "it had no more than its share";
+        EXPECT_GT(count_of(held.at(*taken.gave_way)), before + 1)
+            << "it had no more than its share";
         held.erase(*taken.gave_way);
       }
       if (taken.outcome == Outcome::taken) held.emplace(number, holder);
@@ -130,4 +131,4 @@ TEST(Places, OfBriefPlacesTheOldestGivesWayAndNoNewcomerIsRefused) {
 }
 
 }  // namespace
-}  // namespace starling::stream::zmtp
+}  // namespace starling::stream

@@ -18,14 +18,18 @@
 #include <unordered_map>
 #include <utility>
 
-#include "starling/stream/zmtp/authentication.hpp"
-#include "starling/stream/zmtp/peer_address.hpp"
+#include "starling/stream/turns/peer_address.hpp"
 
-namespace starling::stream::zmtp {
+namespace starling::stream {
+
+namespace zmtp {
+enum class PrincipalId : std::uint32_t;  // zmtp/authentication.hpp, which stands above this room
+}
+using zmtp::PrincipalId;
 
 /// The principal of a connection; the address, if the connection has no principal.
 struct PlaceHolder {
-  PrincipalId principal = PrincipalId::anonymous;
+  PrincipalId principal{};  ///< 0: anonymous
   PeerAddress address{};
   auto operator<=>(const PlaceHolder&) const = default;
 };
@@ -124,4 +128,4 @@ class HeldPlace {
   std::uint64_t number_;
 };
 
-}  // namespace starling::stream::zmtp
+}  // namespace starling::stream
