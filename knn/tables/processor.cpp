@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -215,7 +216,7 @@ bool Processor::begin_tick(std::int64_t tau_us) {
               ", but that of the last tick is ", last_tau_us_.value_or(0), "; tau never decreases");
   if (!engine_->has_room()) return false;
   while (!prepare_tick(tau_us)) continue;
-  std::string warning = remove_outgrown();
+  std::string warning = warning_of(remove_outgrown({}, std::numeric_limits<std::size_t>::max()));
   last_begun_ = Tick{to_number(last_begun_) + 1};
   last_tau_us_ = tau_us;
   under_way_.push_back({last_begun_, objects_.newest_time_us(), std::move(warning)});
@@ -227,10 +228,9 @@ bool Processor::begin_tick(std::int64_t tau_us) {
 }
 
 // Returns a warning; empty if all queries stay.
-std::string Processor::remove_outgrown() {
-  const std::uint64_t removed = queries_.remove_outgrown(objects_, engine_->staging());
-  if (removed == 0) return {};
-  return std::to_string(removed) + " every-object queries were removed: with " +
+std::string Processor::warning_of(const std::vector<OutgrownQuery>& removed) const {
+  if (removed.empty()) return {};
+  return std::to_string(removed.size()) + " every-object queries were removed: with " +
          std::to_string(objects_.alive_count()) +
          " objects, all lists together would hold more than neighbors_max (" +
          std::to_string(options_.queries.neighbors_max) +

@@ -154,6 +154,15 @@ class Processor {
   /// with the same tau_us until it returns true, then call begin_tick. Between the first call and
   /// begin_tick, call no function that changes objects, queries or streams.
   bool prepare_tick(std::int64_t tau_us);
+  /// Removes every-object queries that have outgrown a limit: see QueryTable::remove_outgrown.
+  /// Optional: begin_tick does it, too, without quotas. Call it when prepare_tick has returned
+  /// true, until it returns fewer than `queries_max` queries, and then call begin_tick.
+  std::vector<OutgrownQuery> remove_outgrown(const NeighborQuotas& quotas,
+                                             std::size_t queries_max) {
+    return queries_.remove_outgrown(quotas, queries_max, objects_, engine_->staging());
+  }
+  /// See QueryTable::set_list_bytes_max.
+  void set_list_bytes_max(std::uint64_t bytes) { queries_.set_list_bytes_max(bytes); }
   /// Starts the next tick. Returns false and changes nothing if the engine has no room. tau_us must
   /// not be less than tau of the last tick.
   ///
@@ -220,7 +229,7 @@ class Processor {
 
   void check_queries(const char* function, StreamId stream, std::size_t queries,
                      std::size_t statuses) const;
-  std::string remove_outgrown();
+  std::string warning_of(const std::vector<OutgrownQuery>& removed) const;
   template <class Visit>
   bool visit_some(const Visit& visit);
   void make_room_for_reports();

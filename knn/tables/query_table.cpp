@@ -19,6 +19,25 @@ namespace {
 // copies its queries. Smaller streams reserve none, because there may be thousands of streams.
 constexpr std::size_t copied_members_max = 16'384;
 
+// The memory of a list and of each neighbour in it: three copies of the CPU's engine, and a message
+// with distances, positions and tags. Measured with 6.4 million neighbours that all change.
+constexpr std::uint64_t bytes_per_list = 460;
+constexpr std::uint64_t bytes_per_neighbor = 120;
+
+// More neighbours than any memory holds. Sums up to here do not overflow.
+constexpr std::uint64_t countless = std::uint64_t{1} << 50;
+
+/// Returns once + per_object * objects, or `countless` if that is less.
+std::uint64_t total(std::uint64_t once, std::uint64_t per_object, std::uint64_t objects) {
+  if (objects > 0 && per_object > countless / objects) return countless;
+  return std::min(once + per_object * objects, countless);
+}
+
+// An owner's every-object query counts k before there are objects, too.
+std::uint64_t counted_objects(const ObjectTable& objects) {
+  return std::max<std::uint64_t>(objects.alive_count(), 1);
+}
+
 bool with_state(const ReportWith& with) {
   return with.position || with.tags;
 }
@@ -55,6 +74,8 @@ std::string_view to_string(QueryStatus status) {
       return "too many objects";
     case QueryStatus::too_many_neighbors:
       return "too many neighbours";
+    case QueryStatus::too_many_list_bytes:
+      return "too many neighbours for the memory";
     case QueryStatus::wrong_dimension:
       return "wrong number of components";
     case QueryStatus::no_labels:
@@ -178,17 +199,40 @@ QueryStatus QueryTable::check(const QueryDefinition& definition) const {
   return QueryStatus::accepted;
 }
 
+void QueryTable::Room::add(const QueryDefinition& definition) {
+  ++of(definition).count;
+  of(definition).neighbors += definition.k;
+}
+
+void QueryTable::Room::subtract(const QueryDefinition& definition) {
+  --of(definition).count;
+  of(definition).neighbors -= definition.k;
+}
+
+std::uint64_t QueryTable::Room::neighbors(std::uint64_t objects) const {
+  return total(once.neighbors, per_object.neighbors, objects);
+}
+
+std::uint64_t QueryTable::Room::bytes(std::uint64_t objects) const {
+  return total(once.count, per_object.count, objects) * bytes_per_list +
+         neighbors(objects) * bytes_per_neighbor;
+}
+
 bool QueryTable::fits(const Room& room, const ObjectTable& objects) const {
-  if (room.neighbors > options_.neighbors_max) return false;
-  const std::uint64_t rest = options_.neighbors_max - room.neighbors;
-  const std::uint64_t alive = objects.alive_count();
-  return alive == 0 || room.neighbors_per_object <= rest / alive;
+  return room.neighbors(objects.alive_count()) <= options_.neighbors_max;
+}
+
+/// Returns whether the lists fit in memory. Lists that take no more than those of all live queries
+/// do.
+bool QueryTable::fits_memory(const Room& room, const ObjectTable& objects) const {
+  const std::uint64_t bytes = room.bytes(objects.alive_count());
+  return bytes <= std::max(list_bytes_max_, list_bytes(objects));
 }
 
 /// Returns `accepted`, or why the owner may not put the query. `slot` has the query that the new
 /// query replaces; no_slot: none.
 QueryStatus QueryTable::check_owner(const QueryDefinition& definition, const QueryOwner& owner,
-                                    Slot slot) const {
+                                    Slot slot, const ObjectTable& objects) const {
   const QueryDefinition* const old = slot == no_slot ? nullptr : &entries_[slot].definition;
   const bool is_own = old != nullptr && old->owner == owner.owner;
   if (old != nullptr && !is_own && !owner.may_change_others) return QueryStatus::not_owner;
@@ -197,10 +241,13 @@ QueryStatus QueryTable::check_owner(const QueryDefinition& definition, const Que
   if (!is_own && taken.queries >= owner.queries_max.value_or(options_.owner_queries_max))
     return owner.queries_max ? QueryStatus::beyond_query_quota
                              : QueryStatus::too_many_queries_of_owner;
-  const std::uint64_t others = taken.neighbors - (is_own ? old->k : 0);
-  if (owner.neighbors_max && others + definition.k > *owner.neighbors_max)
-    return QueryStatus::beyond_neighbor_quota;
-  return QueryStatus::accepted;
+  if (!owner.neighbors_max) return QueryStatus::accepted;
+  Room room = taken.room;
+  if (is_own) room.subtract(*old);
+  room.add(definition);
+  return room.neighbors(counted_objects(objects)) > *owner.neighbors_max
+             ? QueryStatus::beyond_neighbor_quota
+             : QueryStatus::accepted;
 }
 
 bool QueryTable::is_foreign(Slot slot) const {
@@ -215,16 +262,20 @@ std::uint64_t QueryTable::owner_query_count_most() const {
 }
 
 std::uint64_t QueryTable::neighbor_count(const ObjectTable& objects) const {
-  return room_.neighbors + room_.neighbors_per_object * objects.alive_count();
+  return room_.neighbors(objects.alive_count());
+}
+
+std::uint64_t QueryTable::list_bytes(const ObjectTable& objects) const {
+  return room_.bytes(objects.alive_count());
 }
 
 // Adds a live query to the counts, to leases_ and to every_object_. leave() undoes this.
 void QueryTable::enter(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
-  room_.of(definition) += definition.k;
+  room_.add(definition);
   OwnerTaken& taken = taken_[definition.owner];
   ++taken.queries;
-  taken.neighbors += definition.k;
+  taken.room.add(definition);
   if (is_foreign(slot)) ++stream_at(entries_[slot].stream).foreign_count;
   if (definition.anchor.kind == AnchorKind::every_object) {
     OwnerLists& lists = every_object_[definition.owner];
@@ -239,9 +290,9 @@ void QueryTable::enter(Slot slot) {
 
 void QueryTable::leave(Slot slot) {
   const QueryDefinition& definition = entries_[slot].definition;
-  room_.of(definition) -= definition.k;
+  room_.subtract(definition);
   const auto taken = taken_.find(definition.owner);
-  taken->second.neighbors -= definition.k;
+  taken->second.room.subtract(definition);
   if (--taken->second.queries == 0) taken_.erase(taken);
   if (is_foreign(slot)) --stream_at(entries_[slot].stream).foreign_count;
   if (definition.anchor.kind == AnchorKind::every_object) {
@@ -270,13 +321,14 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
   if (const QueryStatus status = check(definition); status != QueryStatus::accepted) return status;
   const Slot known = registry_.find(stream, definition.id);
   Slot slot = if_live(known);
-  if (const QueryStatus status = check_owner(definition, owner, slot);
+  if (const QueryStatus status = check_owner(definition, owner, slot, objects);
       status != QueryStatus::accepted)
     return status;
   Room room = room_;
-  if (slot != no_slot) room.of(entries_[slot].definition) -= entries_[slot].definition.k;
-  room.of(definition) += definition.k;
+  if (slot != no_slot) room.subtract(entries_[slot].definition);
+  room.add(definition);
   if (!fits(room, objects)) return QueryStatus::too_many_neighbors;
+  if (!fits_memory(room, objects)) return QueryStatus::too_many_list_bytes;
   if (!may_grow_ && slot != no_slot && definition.k > entries_[slot].definition.k)
     return QueryStatus::too_many_neighbors;
   if (slot == no_slot && !has_place(known)) return QueryStatus::too_many_queries;
@@ -338,10 +390,40 @@ bool QueryTable::prepare_tick(std::int64_t tau_us, std::size_t queries_max, Obje
   return true;
 }
 
-std::uint64_t QueryTable::remove_outgrown(ObjectTable& objects, Staging& staging) {
-  std::uint64_t removed = 0;
-  for (; !every_object_.empty() && !fits(room_, objects); ++removed)
-    drop(every_object_ranks_.rbegin()->largest.second, objects, staging);
+std::vector<OutgrownQuery> QueryTable::remove_outgrown(const NeighborQuotas& quotas,
+                                                       std::size_t queries_max,
+                                                       ObjectTable& objects, Staging& staging) {
+  using Limit = OutgrownQuery::Limit;
+  std::vector<OutgrownQuery> removed;
+  const std::uint64_t counted = counted_objects(objects);
+  for (auto next = every_object_.begin(); quotas && next != every_object_.end();) {
+    const auto owner = next++;  // the owner leaves every_object_ with its last query
+    const auto quota = quotas(owner->first);
+    const auto taken = taken_.find(owner->first);
+    std::size_t queries = std::min(owner->second.queries.size(), queries_max - removed.size());
+    for (; quota && queries > 0 && taken->second.room.neighbors(counted) > *quota; --queries)
+      removed.push_back(
+          drop_outgrown(owner->second.rank().largest.second, Limit::of_owner, objects, staging));
+  }
+  while (!every_object_.empty() && removed.size() < queries_max) {
+    const bool is_table_full = !fits(room_, objects);
+    if (!is_table_full && list_bytes(objects) <= list_bytes_max_) break;
+    removed.push_back(drop_outgrown(every_object_ranks_.rbegin()->largest.second,
+                                    is_table_full ? Limit::of_table : Limit::memory, objects,
+                                    staging));
+  }
+  return removed;
+}
+
+OutgrownQuery QueryTable::drop_outgrown(Slot slot, OutgrownQuery::Limit limit, ObjectTable& objects,
+                                        Staging& staging) {
+  const QueryDefinition& definition = entries_[slot].definition;
+  const OutgrownQuery removed{.stream = entries_[slot].stream,
+                              .id = definition.id,
+                              .owner = definition.owner,
+                              .k = definition.k,
+                              .limit = limit};
+  drop(slot, objects, staging);
   return removed;
 }
 

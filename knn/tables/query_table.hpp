@@ -63,6 +63,7 @@ enum class QueryStatus : std::uint8_t {
   too_many_queries_of_owner,
   too_many_objects,       ///< the object table has no room for the followed id
   too_many_neighbors,     ///< all lists together would exceed neighbors_max
+  too_many_list_bytes,    ///< all lists together would exceed QueryTable::set_list_bytes_max
   wrong_dimension,        ///< a fixed anchor has another number of components than the space
   no_labels,              ///< a vote is asked for outside a vector space
   no_values,              ///< a mean is asked for outside a vector space
@@ -78,7 +79,27 @@ struct QueryOwner {
   bool may_change_others = true;  ///< may also replace and remove the queries of other owners
   /// The most queries of this owner; std::nullopt: QueryTableOptions::owner_queries_max.
   std::optional<std::uint64_t> queries_max{};
-  std::optional<std::uint64_t> neighbors_max{};  ///< the largest sum of k of its queries
+  /// The most neighbours in the lists of its queries, which count as for
+  /// QueryTableOptions::neighbors_max. An every-object query counts k at least.
+  std::optional<std::uint64_t> neighbors_max{};
+};
+
+/// Returns QueryOwner::neighbors_max of the owner of this number, as it is now.
+using NeighborQuotas = std::function<std::optional<std::uint64_t>(std::uint64_t owner)>;
+
+/// An every-object query that was removed, because its lists have outgrown a limit.
+struct OutgrownQuery {
+  enum class Limit : std::uint8_t {
+    of_owner,  ///< the quota of its owner
+    of_table,  ///< QueryTableOptions::neighbors_max
+    memory,    ///< QueryTable::set_list_bytes_max
+  };
+
+  StreamId stream{};
+  QueryId id{};
+  std::uint64_t owner = 0;
+  std::uint32_t k = 0;
+  Limit limit{};
 };
 
 std::string_view to_string(StreamStatus status);
@@ -172,14 +193,17 @@ class QueryTable {
   /// table is ready. If it returns false, call it again before anything else changes the table.
   bool prepare_tick(std::int64_t tau_us, std::size_t queries_max, ObjectTable& objects,
                     Staging& staging);
-  /// Removes every-object queries until all lists fit neighbors_max. The lists may exceed
-  /// neighbors_max if objects were added after the queries. Each time, the owner whose every-object
-  /// queries hold the most neighbours loses the query with its largest k. So a small owner keeps
-  /// its queries while a large owner has any. If owners tie, the query with the larger k goes
-  /// first, then the query in the higher slot. The numbers of owners do not count: a replay of a
-  /// log may number owners differently, and must remove the same queries. Returns the number of
-  /// removed queries. Call when the table of objects is ready for the tick.
-  std::uint64_t remove_outgrown(ObjectTable& objects, Staging& staging);
+  /// Removes every-object queries whose lists have outgrown a limit, because objects were added
+  /// after the queries or because the limit is lower now. First, an owner beyond its quota loses
+  /// its queries, those with the largest k first, until the rest fits. Then queries are removed
+  /// until all lists fit neighbors_max and the bytes of set_list_bytes_max. Each time, the owner
+  /// whose every-object queries hold the most neighbours loses the query with its largest k. So a
+  /// small owner keeps its queries while a large owner has any. If owners tie, the query with the
+  /// larger k goes first, then the query in the higher slot. Removes at most `queries_max` queries,
+  /// and returns them in order; fewer than `queries_max`: the rest fits. Call when the table of
+  /// objects is ready for the tick. `quotas` may be empty.
+  std::vector<OutgrownQuery> remove_outgrown(const NeighborQuotas& quotas, std::size_t queries_max,
+                                             ObjectTable& objects, Staging& staging);
   /// Call after the engine has swapped its halves. The tick that has begun has then taken all
   /// removals that were staged.
   void tick_begun();
@@ -214,6 +238,13 @@ class QueryTable {
   std::uint64_t owner_query_count_most() const;
   /// Returns the number of neighbours that all lists may hold now, as neighbors_max counts them.
   std::uint64_t neighbor_count(const ObjectTable& objects) const;
+
+  /// Returns about how many bytes all lists may take now, with the engine's copies, the reports and
+  /// the messages of a tick that reports every list.
+  std::uint64_t list_bytes(const ObjectTable& objects) const;
+  /// From now on, put refuses a query with which list_bytes would grow beyond `bytes`, and
+  /// remove_outgrown keeps to this limit, too. By default, there is none.
+  void set_list_bytes_max(std::uint64_t bytes) { list_bytes_max_ = bytes; }
 
   /// Call only between ticks.
   QueryTableState export_state() const;
@@ -256,10 +287,6 @@ class QueryTable {
     std::vector<StreamId> streams;
   };
   /// The live queries of one owner, as its quotas count them.
-  struct OwnerTaken {
-    std::uint64_t queries = 0;
-    std::uint64_t neighbors = 0;  ///< the sum of k
-  };
   /// The order of owners in remove_outgrown: the last owner loses a query first.
   struct OwnerRank {
     std::uint64_t neighbors_per_object = 0;
@@ -279,14 +306,29 @@ class QueryTable {
     StreamId stream{};
     std::size_t next = 0;
   };
-  /// The number of neighbours for which the lists of live queries have room.
+  /// Lists, and the neighbours for which they have room.
+  struct Lists {
+    std::uint64_t count = 0;
+    std::uint64_t neighbors = 0;
+  };
+  /// The lists of live queries.
   struct Room {
-    std::uint64_t neighbors = 0;             ///< room of fixed and following queries
-    std::uint64_t neighbors_per_object = 0;  ///< room of every-object queries, for each object
+    Lists once;        ///< lists of fixed and following queries
+    Lists per_object;  ///< lists of every-object queries, for each object
 
-    std::uint64_t& of(const QueryDefinition& definition) {
-      return definition.anchor.kind == AnchorKind::every_object ? neighbors_per_object : neighbors;
+    void add(const QueryDefinition& definition);
+    void subtract(const QueryDefinition& definition);
+    Lists& of(const QueryDefinition& definition) {
+      return definition.anchor.kind == AnchorKind::every_object ? per_object : once;
     }
+    // At most `countless`, which is beyond every limit.
+    std::uint64_t neighbors(std::uint64_t objects) const;
+    std::uint64_t bytes(std::uint64_t objects) const;
+  };
+  /// The live queries of one owner, as its quotas count them.
+  struct OwnerTaken {
+    std::uint64_t queries = 0;
+    Room room;
   };
 
   bool is_known(StreamId id) const { return static_cast<std::size_t>(id) < streams_.size(); }
@@ -304,8 +346,11 @@ class QueryTable {
   [[noreturn]] void refuse(Slot slot) const;
   QueryStatus check(const QueryDefinition& definition) const;
   bool fits(const Room& room, const ObjectTable& objects) const;
-  QueryStatus check_owner(const QueryDefinition& definition, const QueryOwner& owner,
-                          Slot slot) const;
+  bool fits_memory(const Room& room, const ObjectTable& objects) const;
+  OutgrownQuery drop_outgrown(Slot slot, OutgrownQuery::Limit limit, ObjectTable& objects,
+                              Staging& staging);
+  QueryStatus check_owner(const QueryDefinition& definition, const QueryOwner& owner, Slot slot,
+                          const ObjectTable& objects) const;
   bool is_foreign(Slot slot) const;
   void enter(Slot slot);
   void leave(Slot slot);
@@ -339,6 +384,7 @@ class QueryTable {
   std::deque<Removals> removed_begun_;  ///< removals that each tick under way has taken
   std::uint64_t count_ = 0;
   Room room_;
+  std::uint64_t list_bytes_max_ = std::numeric_limits<std::uint64_t>::max();
   bool may_grow_ = true;
   /// [owner]; only owners with queries.
   std::unordered_map<std::uint64_t, OwnerTaken> taken_;

@@ -43,6 +43,7 @@ RowReason to_reason(QueryStatus status) {
     case QueryStatus::too_many_objects:
       return RowReason::too_many_objects;
     case QueryStatus::too_many_neighbors:
+    case QueryStatus::too_many_list_bytes:
       return RowReason::too_many_neighbors;
     case QueryStatus::not_owner:
       return RowReason::not_owner;

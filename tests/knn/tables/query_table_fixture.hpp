@@ -33,6 +33,13 @@ class QueryTableTest : public ::testing::Test {
   QueryStatus remove(std::uint64_t id) {
     return table_->remove(first_stream, QueryId{id}, {}, *objects_, half_);
   }
+  /// Removes all queries that have outgrown a limit, in slices of 2. Returns their number.
+  std::size_t remove_outgrown(const NeighborQuotas& quotas = {}) {
+    std::size_t removed = 0;
+    for (std::size_t last = 2; last == 2; removed += last)
+      last = table_->remove_outgrown(quotas, 2, *objects_, half_).size();
+    return removed;
+  }
   void add_objects(std::uint64_t first, std::uint64_t end) {
     for (std::uint64_t id = first; id < end; ++id) {
       const ObjectUpdate row = test::fix(ObjectId{id}, 0, 0);

@@ -103,7 +103,7 @@ TEST_F(QueryTableTest, WhichOutgrownQueryGoesDoesNotDependOnTheNumbersOfOwners) 
       EXPECT_EQ(put(definition), QueryStatus::accepted);
     }
     add_objects(0, 10);  // each object adds 15 neighbours
-    EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 1u);
+    EXPECT_EQ(remove_outgrown(), 1u);
     EXPECT_NE(find(1), no_slot);
     EXPECT_NE(find(2), no_slot);
     EXPECT_EQ(find(3), no_slot);

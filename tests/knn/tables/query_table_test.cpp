@@ -79,9 +79,9 @@ TEST_F(QueryTableTest, RemovesTheLargestEveryObjectQueriesThatObjectsHaveOutgrow
   put(query(3, 6, every_object()));
   put(query(4, 1, every_object()));
   add_objects(0, 9);
-  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 0u) << "10 neighbours and 9 times 10";
+  EXPECT_EQ(remove_outgrown(), 0u) << "10 neighbours and 9 times 10";
   add_objects(9, 23);
-  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 2u);
+  EXPECT_EQ(remove_outgrown(), 2u);
   EXPECT_EQ(find(2), no_slot);
   EXPECT_EQ(find(3), no_slot);
   EXPECT_NE(find(4), no_slot);
@@ -346,9 +346,95 @@ TEST_F(QueryTableTest, TheOwnerWithTheMostNeighborsLosesEveryObjectQueriesFirst)
   put_of(1, 1, 9);
   for (const std::uint64_t id : {2u, 3u, 4u}) put_of(2, id, 5);
   add_objects(1, 6);  // each of the 5 objects adds 24 neighbours
-  EXPECT_EQ(table_->remove_outgrown(*objects_, half_), 1u);
+  EXPECT_EQ(remove_outgrown(), 1u);
   EXPECT_NE(find(1), no_slot) << "owner 1 has the largest k, but owner 2 holds more neighbours";
   EXPECT_EQ(find(4), no_slot);
+}
+
+TEST_F(QueryTableTest, AnEveryObjectQueryCountsForEachObjectInItsOwnersQuota) {
+  const auto put_by = [&](std::uint64_t id, std::uint32_t k, const Anchor& anchor) {
+    return table_->put(first_stream, query(id, k, anchor), {.owner = 7, .neighbors_max = 20},
+                       *objects_, half_);
+  };
+  EXPECT_EQ(put_by(1, 21, every_object()), QueryStatus::beyond_neighbor_quota)
+      << "it counts k without objects, too";
+  add_objects(0, 4);
+  EXPECT_EQ(put_by(1, 6, every_object()), QueryStatus::beyond_neighbor_quota) << "4 lists of 6";
+  EXPECT_EQ(put_by(1, 4, every_object()), QueryStatus::accepted);
+  EXPECT_EQ(put_by(2, 5, fixed_at(0)), QueryStatus::beyond_neighbor_quota);
+  EXPECT_EQ(put_by(2, 4, fixed_at(0)), QueryStatus::accepted);
+  EXPECT_EQ(put_by(1, 5, every_object()), QueryStatus::beyond_neighbor_quota);
+  EXPECT_EQ(put_by(1, 3, every_object()), QueryStatus::accepted) << "it replaces 4 lists of 4";
+}
+
+TEST_F(QueryTableTest, AnOwnerBeyondItsQuotaLosesItsLargestEveryObjectQueriesAndNoOtherDoes) {
+  const auto put_of = [&](std::uint64_t owner, std::uint64_t id, std::uint32_t k,
+                          const Anchor& anchor) {
+    QueryDefinition definition = query(id, k, anchor);
+    definition.owner = owner;
+    EXPECT_EQ(put(definition), QueryStatus::accepted);
+  };
+  put_of(1, 1, 4, fixed_at(0));
+  for (const std::uint32_t k : {1u, 2u, 3u, 5u}) put_of(1, 1 + k, k, every_object());
+  put_of(2, 10, 50, every_object());
+  put_of(3, 11, 60, every_object());
+  const NeighborQuotas quotas = [](std::uint64_t owner) -> std::optional<std::uint64_t> {
+    if (owner == 3) return std::nullopt;
+    return owner == 1 ? 35 : 1000;
+  };
+  EXPECT_EQ(remove_outgrown(quotas), 0u);
+  add_objects(0, 10);
+  EXPECT_EQ(remove_outgrown(quotas), 2u) << "4 + 10 * 11 is now 4 + 10 * 3";
+  EXPECT_EQ(find(6), no_slot);
+  EXPECT_EQ(find(4), no_slot);
+  for (const std::uint64_t id : {1u, 2u, 3u, 10u, 11u}) EXPECT_NE(find(id), no_slot) << id;
+  add_objects(10, 100);
+  EXPECT_EQ(remove_outgrown(quotas), 3u);
+  EXPECT_NE(find(1), no_slot) << "fixed queries stay";
+  EXPECT_NE(find(11), no_slot) << "the owner has no quota";
+}
+
+TEST_F(QueryTableTest, SaysWhichQueriesItRemovedAndWhy) {
+  add_objects(0, 2);
+  QueryDefinition definition = query(1, 4, every_object());
+  definition.owner = 7;
+  put(definition);
+  put(query(2, 3, every_object()));
+  const auto removed =
+      table_->remove_outgrown([](auto) { return std::optional(5); }, 1, *objects_, half_);
+  ASSERT_THAT(removed, SizeIs(1)) << "one slice";
+  EXPECT_EQ(removed[0].stream, first_stream);
+  EXPECT_EQ(removed[0].id, QueryId{2}) << "the first owner";
+  EXPECT_EQ(removed[0].owner, 0u);
+  EXPECT_EQ(removed[0].k, 3u);
+  EXPECT_EQ(removed[0].limit, OutgrownQuery::Limit::of_owner);
+  table_->set_list_bytes_max(0);
+  const auto for_memory = table_->remove_outgrown({}, 9, *objects_, half_);
+  ASSERT_THAT(for_memory, SizeIs(1));
+  EXPECT_EQ(for_memory[0].owner, 7u);
+  EXPECT_EQ(for_memory[0].limit, OutgrownQuery::Limit::memory);
+}
+
+TEST_F(QueryTableTest, ListsThatDoNotFitInMemoryAreRefusedAndRemoved) {
+  add_objects(0, 10);
+  put(query(1, 5, every_object()));
+  const std::uint64_t bytes = table_->list_bytes(*objects_);
+  EXPECT_GT(bytes, 50 * 3 * sizeof(Neighbor)) << "the engine has three copies";
+  table_->set_list_bytes_max(bytes);
+  EXPECT_EQ(put(query(1, 6, every_object())), QueryStatus::too_many_list_bytes);
+  EXPECT_EQ(put(query(2, 1, fixed_at(0))), QueryStatus::too_many_list_bytes);
+  EXPECT_EQ(put(query(1, 5, every_object())), QueryStatus::accepted) << "it takes no more";
+  EXPECT_EQ(remove_outgrown(), 0u);
+  table_->set_list_bytes_max(bytes / 2);
+  EXPECT_EQ(put(query(1, 4, every_object())), QueryStatus::accepted) << "it takes less";
+  EXPECT_EQ(remove_outgrown(), 1u);
+}
+
+TEST_F(QueryTableTest, MoreNeighborsThanCanBeCountedAreTooMany) {
+  start({.queries_max = std::uint64_t{1} << 40});
+  for (std::uint64_t id = 0; id < 3000; ++id) put(query(id, k_max, every_object()));
+  add_objects(0, 1000);
+  EXPECT_EQ(table_->neighbor_count(*objects_), 3'000'000 * std::uint64_t{k_max});
 }
 
 TEST_F(QueryTableTest, SlotsOfRemovedQueriesAreUsedAgain) {
