@@ -59,13 +59,14 @@ void add_record(Contents& contents, const log::Record& record) {
   contents.last_tick = std::get<stream::TickBegunRecord>(stream::decode(record));
 }
 
-constexpr std::array<std::pair<log::RecordType, const char*>, 10> type_names{
+constexpr std::array<std::pair<log::RecordType, const char*>, 11> type_names{
     {{stream::record_type::epoch, "epochs"},
      {stream::record_type::run, "starts"},
      {stream::record_type::principal, "principals"},
      {stream::record_type::session_opened, "sessions opened"},
      {stream::record_type::session_ended, "sessions ended"},
      {stream::record_type::leases_moved, "steps of the clock"},
+     {stream::record_type::outgrown, "removals of outgrown queries"},
      {stream::record_type::tick_begun, "ticks begun"},
      {stream::record_type::tick_finished, "ticks finished"},
      {stream::record_type::published, "ticks published"},

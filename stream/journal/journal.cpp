@@ -118,8 +118,25 @@ void Journal::append(const RequestNote& note, std::span<const std::byte> change)
   make_snapshot_if_due();
 }
 
+void Journal::append_outgrown(Tick tick, std::span<const OutgrownQuery> removed,
+                              const QueryTable& queries) {
+  while (!removed.empty()) {
+    // A record has queries of one stream. The order of the queries stays.
+    const StreamId stream = removed.front().stream;
+    OutgrownRecord record{.tick = tick, .stream = queries.stream(stream).name, .ids = {}};
+    for (const OutgrownQuery& each : removed) {
+      if (each.stream != stream || record.ids.size() == OutgrownRecord::queries_max) break;
+      record.ids.push_back(to_number(each.id));
+    }
+    removed = removed.subspan(record.ids.size());
+    put(record);
+    is_mark_next_ = true;
+  }
+}
+
 void Journal::append(const TickBegunRecord& record) {
   put(record);
+  is_mark_next_ = false;
   places_.tick_begun(record.tick, end(), commits_.durable());
   commits_.commit_now();
 }
@@ -136,9 +153,9 @@ void Journal::know(std::uint32_t principal, std::string_view name) {
   known_principals_.insert(principal);
 }
 
-/// A snapshot may stand only for records after which no tick is under way.
+/// A snapshot may stand only for records after which no tick is under way or about to begin.
 void Journal::make_snapshot_if_due() {
-  if (places_.is_tick_under_way() || !wants_pause()) return;
+  if (places_.is_tick_under_way() || is_mark_next_ || !wants_pause()) return;
   schedule_.begin_one();
   commits_.when_durable(end(), [this, place = end()] { schedule_.make(place); });
 }

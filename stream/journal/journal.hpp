@@ -52,6 +52,9 @@ class Journal {
   /// `change` holds an encoded change (record_codec.hpp). It is empty if the request changed
   /// nothing.
   void append(const RequestNote& note, std::span<const std::byte> change);
+  /// Appends the queries that a tick removes. Its mark must come next.
+  void append_outgrown(Tick tick, std::span<const OutgrownQuery> removed,
+                       const QueryTable& queries);
   /// Appends the mark of a tick, and asks for a commit at once.
   void append(const TickBegunRecord& record);
   void append(const TickFinishedRecord& record);
@@ -105,7 +108,8 @@ class Journal {
   FoundLog found_;
   AnswerPlaces places_;
   SnapshotSchedule schedule_;
-  RecordBytes record_;  ///< buffer that all append() calls use
+  bool is_mark_next_ = false;  ///< the last OutgrownRecord has no mark yet
+  RecordBytes record_;         ///< buffer that all append() calls use
   std::set<std::uint32_t> known_principals_;
   Commits commits_;  ///< declared last, so that its thread ends first
 };

@@ -30,7 +30,8 @@ void LogScan::look_at(const log::Record& record) {
   } else if (record.type == record_type::request && !unanswered_.empty()) {
     unanswered_.erase(request_of(record));
   }
-  if (under_way_ == 0) clean_end_ = record.sequence + 1;
+  const bool is_before_mark = record.type == record_type::outgrown;
+  if (under_way_ == 0 && !is_before_mark) clean_end_ = record.sequence + 1;
 }
 
 Tick LogScan::first_needed_tick() const {

@@ -26,6 +26,8 @@ class LogScan {
   /// The last run and those before it, the newest first; empty if no record has one.
   const std::vector<protocol::Run>& runs() const { return runs_; }
   const std::set<Tick>& failed_ticks() const { return failed_; }
+  /// The last tick that finished without an error; 0: there is none.
+  Tick last_finished() const { return last_finished_; }
   /// Returns the first tick that must be searched when the log is applied; 0: all must be searched.
   /// It is the last tick that finished without an error. If the log lacks the reply to a tick, the
   /// last good tick before that tick must be searched, too, because the reply counts the lists that
@@ -35,7 +37,7 @@ class LogScan {
   Tick last_good_tick_before(Tick tick) const;
   /// How many ticks have begun and not finished.
   std::uint64_t ticks_under_way() const { return under_way_; }
-  /// The last place at which no tick is under way; 0: a tick is under way after every record.
+  /// The last place at which no tick is under way or about to begin; 0: there is none.
   std::uint64_t clean_end() const { return clean_end_; }
 
  private:

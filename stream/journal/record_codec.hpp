@@ -36,6 +36,7 @@ void encode(const PrincipalRecord& record, RecordBytes& out);
 void encode(const SessionOpenedRecord& record, RecordBytes& out);
 void encode(const SessionEndedRecord& record, RecordBytes& out);
 void encode(const LeasesMovedRecord& record, RecordBytes& out);
+void encode(const OutgrownRecord& record, RecordBytes& out);
 void encode(const TickBegunRecord& record, RecordBytes& out);
 void encode(const TickFinishedRecord& record, RecordBytes& out);
 void encode(const PublishedRecord& record, RecordBytes& out);
@@ -58,6 +59,9 @@ inline log::RecordType record_type_of(const SessionEndedRecord&) {
 }
 inline log::RecordType record_type_of(const LeasesMovedRecord&) {
   return record_type::leases_moved;
+}
+inline log::RecordType record_type_of(const OutgrownRecord&) {
+  return record_type::outgrown;
 }
 inline log::RecordType record_type_of(const TickBegunRecord&) {
   return record_type::tick_begun;

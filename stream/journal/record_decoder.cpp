@@ -163,11 +163,16 @@ QueriesChange get_queries(RecordReader& in) {
   return change;
 }
 
+std::vector<std::uint64_t> get_ids(RecordReader& in) {
+  std::vector<std::uint64_t> ids(in.count(sizeof(std::uint64_t)));
+  in.get_bytes(ids.data(), ids.size() * sizeof(std::uint64_t));
+  return ids;
+}
+
 QueryRemovalsChange get_query_removals(RecordReader& in) {
   QueryRemovalsChange change;
   change.stream = in.text();
-  change.ids.resize(in.count(sizeof(std::uint64_t)));
-  in.get_bytes(change.ids.data(), change.ids.size() * sizeof(std::uint64_t));
+  change.ids = get_ids(in);
   return change;
 }
 
@@ -241,6 +246,14 @@ RunRecord get_run(RecordReader& in) {
   return record;
 }
 
+OutgrownRecord get_outgrown(RecordReader& in) {
+  OutgrownRecord record;
+  record.tick = in.get<Tick>();
+  record.stream = in.text();
+  record.ids = get_ids(in);
+  return record;
+}
+
 TickBegunRecord get_tick_begun(RecordReader& in) {
   TickBegunRecord record;
   record.tick = in.get<Tick>();
@@ -270,6 +283,7 @@ JournalRecord get_record(log::RecordType type, RecordReader& in) {
   if (type == record_type::session_opened) return get_session_opened(in);
   if (type == record_type::session_ended) return SessionEndedRecord{in.get<std::uint64_t>()};
   if (type == record_type::leases_moved) return LeasesMovedRecord{in.get<std::int64_t>()};
+  if (type == record_type::outgrown) return get_outgrown(in);
   if (type == record_type::tick_begun) return get_tick_begun(in);
   if (type == record_type::tick_finished) {
     const auto tick = in.get<Tick>();
@@ -299,7 +313,7 @@ std::optional<SequencedReply> reply_in(std::span<const std::byte> frame) {
 void check_known(const log::Record& record) {
   const bool is_known =
       (record_type::epoch <= record.type && record.type <= record_type::request) ||
-      record.type == record_type::run;
+      record.type == record_type::run || record.type == record_type::outgrown;
   if (!is_known || record.version != record_version) RecordReader(record).refuse();
 }
 

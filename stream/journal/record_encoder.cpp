@@ -120,6 +120,13 @@ void encode(const LeasesMovedRecord& record, RecordBytes& out) {
   put(out, record.duration_us);
 }
 
+void encode(const OutgrownRecord& record, RecordBytes& out) {
+  put(out, record.tick);
+  put_text(out, record.stream);
+  put(out, static_cast<std::uint32_t>(record.ids.size()));
+  put_bytes(out, record.ids.data(), record.ids.size() * sizeof(std::uint64_t));
+}
+
 void encode(const TickBegunRecord& record, RecordBytes& out) {
   put(out, record.tick);
   put(out, record.tau_us);

@@ -30,6 +30,7 @@ inline constexpr log::RecordType tick_finished{7};
 inline constexpr log::RecordType published{8};
 inline constexpr log::RecordType request{9};
 inline constexpr log::RecordType run{33};  ///< 10 to 32 are sections of snapshots
+inline constexpr log::RecordType outgrown{34};
 }  // namespace record_type
 
 /// The version of all payloads that this code writes and reads.
@@ -68,6 +69,17 @@ struct SessionEndedRecord {
 /// All leases end later, because the server's time follows a step of the wall clock.
 struct LeasesMovedRecord {
   std::int64_t duration_us = 0;
+};
+
+/// The tick removes these queries, because their lists have outgrown a limit. Stands before the
+/// tick's mark. Several records of a tick count in order. If the run of the server ended before the
+/// mark, the record means nothing.
+struct OutgrownRecord {
+  static constexpr std::size_t queries_max = 4096;
+
+  Tick tick{};
+  std::string stream;
+  std::vector<std::uint64_t> ids;
 };
 
 /// A tick took the rows of all records before this one.
@@ -148,8 +160,9 @@ struct RequestRecord {
   Change change;
 };
 
-using JournalRecord = std::variant<EpochRecord, RunRecord, PrincipalRecord, SessionOpenedRecord,
-                                   SessionEndedRecord, LeasesMovedRecord, TickBegunRecord,
-                                   TickFinishedRecord, PublishedRecord, RequestRecord>;
+using JournalRecord =
+    std::variant<EpochRecord, RunRecord, PrincipalRecord, SessionOpenedRecord, SessionEndedRecord,
+                 LeasesMovedRecord, OutgrownRecord, TickBegunRecord, TickFinishedRecord,
+                 PublishedRecord, RequestRecord>;
 
 }  // namespace starling::stream

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,6 +51,7 @@ void LogReplay::apply_other(const JournalRecord& record) {
       Overloaded{
           [](const EpochRecord&) {},
           [&](const RunRecord& each) {
+            outgrown_.clear();
             tables_.publisher.set_run(each.runs.front(),
                                       each.runs.size() > 1 ? each.runs[1].id : 0);
           },
@@ -60,6 +62,7 @@ void LogReplay::apply_other(const JournalRecord& record) {
           [&](const SessionOpenedRecord& each) { apply_session(each); },
           [&](const SessionEndedRecord& each) { tables_.sessions.forget(each.session); },
           [&](const LeasesMovedRecord& each) { tables_.processor.move_leases(each.duration_us); },
+          [&](const OutgrownRecord& each) { outgrown_.push_back(each); },
           [&](const TickBegunRecord& each) { apply_begun(each); },
           [&](const TickFinishedRecord& each) { finish_tick(each.error); },
           [&](const RequestRecord& each) { apply_request(each); },
@@ -73,7 +76,23 @@ void LogReplay::apply_session(const SessionOpenedRecord& record) {
                            principal_of(record.principal));
 }
 
+/// Removes what the tick has removed when it was logged, in the same order: after the leases and
+/// objects that ended, and before the engine took the rows.
+void LogReplay::remove_outgrown(const TickBegunRecord& begun) {
+  if (outgrown_.empty()) return;
+  while (!tables_.processor.prepare_tick(begun.tau_us)) continue;
+  for (const OutgrownRecord& record : std::exchange(outgrown_, {})) {
+    if (record.tick != begun.tick) refuse_log("a tick lacks its mark");
+    std::vector<QueryId> ids;
+    for (const std::uint64_t id : record.ids) ids.push_back(QueryId{id});
+    std::vector<QueryStatus> statuses(ids.size());
+    tables_.processor.remove_queries(stream_of(record.stream), ids, statuses);
+    check_accepted(statuses);
+  }
+}
+
 void LogReplay::apply_begun(const TickBegunRecord& record) {
+  remove_outgrown(record);
   ticks_.begin(record.tau_us);
   places_.tick_begun(end_);
   open_.ticks.push_back(record);

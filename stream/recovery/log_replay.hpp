@@ -84,6 +84,7 @@ class LogReplay {
   void apply_other(const JournalRecord& record);
   void apply_session(const SessionOpenedRecord& record);
   void apply_begun(const TickBegunRecord& record);
+  void remove_outgrown(const TickBegunRecord& begun);
   void finish_tick(const std::string& error);
   void finish_oldest(TickReport report);
   void apply_request(const RequestRecord& record);
@@ -101,6 +102,7 @@ class LogReplay {
   RecoveredTicks& ticks_;
   Watcher watcher_;
   Open open_;
+  std::vector<OutgrownRecord> outgrown_;  ///< the records of a tick whose mark has not come yet
   MessagePlaces places_;
   std::uint64_t end_ = 0;
 };
