@@ -61,7 +61,24 @@ Tables::Options ServerCore::tables_options(const Parts& parts) {
                         if (trace != nullptr)
                           trace->updates(outcome.since_us, outcome.until_us, outcome.rows);
                       }},
+      .outgrown = outgrown_options(),
       .has_room_again = [this] { go_on(); }};
+}
+
+/// Without keys, queries belong to sessions, which have no quota of neighbours.
+OutgrownQueries::Options ServerCore::outgrown_options() {
+  if (!access_.has_keys()) return {};
+  const auto principal = [this](std::uint64_t owner) {
+    return access_.ring().principal(static_cast<PrincipalId>(owner));
+  };
+  return {.quotas = [principal](std::uint64_t owner) -> std::optional<std::uint64_t> {
+            const auto known = principal(owner);
+            return known ? known->quotas.neighbors : std::nullopt;
+          },
+          .owner_text = [principal](std::uint64_t owner) -> std::string {
+            const auto known = principal(owner);
+            return known ? known->name : "a principal that is no longer in the keys file";
+          }};
 }
 
 TickerOptions ServerCore::ticker_options(const Parts& parts) const {
@@ -113,9 +130,12 @@ void ServerCore::recover(const std::function<void()>& check_stop) {
   if (journal() == nullptr) return;
   LogReplay replay(logged_tables(), ticker_.recovered_ticks());
   if (options_.journal.has_threads()) use_all_cores(processor());
-  log_->recover(logged_tables(), replay, check_stop);
+  log_->recover(
+      logged_tables(), replay, [this] { return tables_.growth().recover_lists(); }, check_stop);
   processor().set_threads(options_.update_threads);
-  requests_.end_recovery(replay);
+  requests_.end_recovery(replay, log_->lacks_lists());
+  log_->end_recovery();
+  tables_.growth().end_recovery();
   ticker_.recovered_ticks().end();
   journal()->commits().watch([this] {
     intake_.go_on();

@@ -80,6 +80,7 @@ class ServerCore {
 
  private:
   Tables::Options tables_options(const Parts& parts);
+  OutgrownQueries::Options outgrown_options();
   TickerOptions ticker_options(const Parts& parts) const;
   Callers::Parts caller_parts(Parts& parts);
   Families::Parts family_parts(Parts& parts);

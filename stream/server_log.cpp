@@ -47,11 +47,13 @@ std::unique_ptr<Engine> ServerLog::skipping(std::unique_ptr<Engine> engine) {
 }
 
 void ServerLog::recover(const LoggedTables& tables, LogReplay& replay,
+                        std::function<bool()> do_lists_fit,
                         const std::function<void()>& check_stop) {
   if (state_) import_state(*std::exchange(state_, {}), tables, replay);
   const LogScan& scan = journal_->found().scan();
   skipping_->skip_before(scan.first_needed_tick());
   skipping_->skip(scan.failed_ticks());
+  skipping_->search_if(std::move(do_lists_fit), scan.last_finished());
   journal_->recover([&](std::span<const JournalRecord> records) {
     check_stop();
     replay.apply(records);

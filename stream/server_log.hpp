@@ -38,10 +38,15 @@ class ServerLog {
   /// Wraps the engine, so that recover() can make it skip ticks. Without a log, returns it as it
   /// is.
   std::unique_ptr<Engine> skipping(std::unique_ptr<Engine> engine);
-  /// Applies what the log holds to `tables`. Call it once, if there is a log. Calls `check_stop`
-  /// again and again, which may throw to end it. Throws std::runtime_error, with one sentence.
-  void recover(const LoggedTables& tables, LogReplay& replay,
+  /// Applies what the log holds to `tables`. `do_lists_fit` says whether the lists of a tick that
+  /// begins now fit in memory. Ticks whose lists do not fit are not searched until end_recovery().
+  /// Call it once, if there is a log. Calls `check_stop` again and again, which may throw to end
+  /// it. Throws std::runtime_error, with one sentence.
+  void recover(const LoggedTables& tables, LogReplay& replay, std::function<bool()> do_lists_fit,
                const std::function<void()>& check_stop);
+  /// Returns whether the lists of the last tick were not made, because they do not fit in memory.
+  bool lacks_lists() const { return skipping_->lacks_lists(); }
+  void end_recovery() { skipping_->search_always(); }
   /// From now on, makes snapshots when they are due.
   void make_snapshots();
 

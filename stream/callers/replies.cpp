@@ -76,7 +76,9 @@ protocol::ReachedLimit Replies::limit_of(RowReason reason, const Caller& caller)
   const bool is_of_memory =
       reason == RowReason::too_many_objects || reason == RowReason::too_many_queries ||
       reason == RowReason::too_many_neighbors || reason == RowReason::too_many_names;
-  if (growth_.is_short() && is_of_memory) return reached("memory-bytes-max", options_);
+  const bool are_lists_short = reason == RowReason::too_many_neighbors && growth_.are_lists_short();
+  if ((growth_.is_short() && is_of_memory) || are_lists_short)
+    return reached("memory-bytes-max", options_);
   return reached(reason, options_);
 }
 

@@ -209,8 +209,10 @@ constexpr auto all_limits = std::to_array<Limit>({
     {.name = "memory-bytes-max",
      .bounds = "Resident memory of the process; 0: 85 % of what the machine, the control group and "
                "ulimit -v allow",
-     .reached = "reads and updates of what exists go on; nothing is added: the row is rejected, "
-                "Error too_many_streams, or Error busy for a second snapshot",
+     .reached =
+         "reads and updates of what exists go on; nothing is added: the row is rejected, "
+         "Error too_many_streams, or Error busy for a second snapshot; an every-object query "
+         "whose lists outgrow the memory is removed",
      .field = field([](auto& options) -> auto& { return options.memory_bytes_max; }),
      .value_min = 0},
     {.name = "journal-tail-bytes-max",

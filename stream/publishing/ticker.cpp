@@ -67,18 +67,25 @@ class Ticker::State {
   void begin(std::int64_t tau_us, TickBegunRecord mark, TickFinished finished) {
     under_way_.push_back({executor_.now_us(), std::move(finished)});
     is_preparing_ = true;
-    tables_.prepare_tick(tau_us, [this, tau_us, mark]() mutable {
-      is_preparing_ = false;
-      Processor& processor = tables_.processor();
-      // The mark is appended before the engine gets the tick, because the engine's threads may then
-      // keep this thread off its core for the whole search.
-      if (journal_ != nullptr) {
-        mark.tick = last_begun_ = Tick{to_number(std::max(last_begun_, processor.last_tick())) + 1};
-        mark.tau_us = tau_us;
-        journal_->append(mark);
-      }
-      check_invariant(processor.begin_tick(tau_us), "a tick begins only if the engine has room");
-    });
+    Processor& processor = tables_.processor();
+    mark.tick = last_begun_ = Tick{to_number(std::max(last_begun_, processor.last_tick())) + 1};
+    mark.tau_us = tau_us;
+    tables_.prepare_tick(
+        tau_us,
+        [this, tick = mark.tick, has_removed = false]() mutable {
+          if (has_removed && journal_ != nullptr && journal_->commits().is_behind()) return false;
+          has_removed = !remove_some_outgrown(tick);
+          return !has_removed;
+        },
+        [this, &processor, mark] {
+          is_preparing_ = false;
+          // The mark is appended before the engine gets the tick, because the engine's threads may
+          // then keep this thread off its core for the whole search.
+          if (journal_ != nullptr) journal_->append(mark);
+          tables_.growth().lists_begin();
+          check_invariant(processor.begin_tick(mark.tau_us),
+                          "a tick begins only if the engine has room");
+        });
   }
 
   /// Calls `idle` when all ticks that have begun are published, which may be at once.
@@ -94,6 +101,15 @@ class Ticker::State {
     std::int64_t begun_us = 0;
     TickFinished finished;
   };
+
+  /// Removes the next queries that have outgrown a limit, and appends their records. Returns
+  /// whether the rest fits.
+  bool remove_some_outgrown(Tick tick) {
+    const std::vector<OutgrownQuery> removed = tables_.outgrown().remove_some(tick);
+    if (journal_ != nullptr)
+      journal_->append_outgrown(tick, removed, tables_.processor().queries());
+    return removed.size() < OutgrownQueries::queries_at_once;
+  }
 
   void finish(std::int64_t arrived_us) {
     auto report = std::make_shared<TickReport>(tables_.processor().end_finish_tick());
@@ -127,7 +143,7 @@ class Ticker::State {
   ResultSorting sorting_;
   std::deque<UnderWay> under_way_;  ///< sorted by tick
   bool is_preparing_ = false;  ///< the tables prepare a tick that the processor has not begun yet
-  Tick last_begun_{};          ///< the last tick that has begun; used with a log only
+  Tick last_begun_{};          ///< the last tick that has begun, or is being prepared
   std::function<void()> on_idle_;
   TickMessages messages_;
   RecoveredTicks recovered_;

@@ -39,16 +39,26 @@ bool SkippingEngine::begin_tick(Tick tick, std::int64_t tau_us) {
   const bool is_in_range =
       tick >= first_searched_ && tick <= last_searched_.value_or(tick) && !skipped_.contains(tick);
   if (is_in_range) {
+    lacks_lists_ = do_lists_fit_ && !do_lists_fit_();
+    if (lacks_lists_) {
+      skip_tick(tick, tau_us, tick > last_finished_ ? "its lists do not fit in memory" : "");
+      return true;
+    }
     is_through_ = skipped_.empty() || tick > *skipped_.rbegin();
     if (std::exchange(has_skipped_, false)) keep_last_births(engine().staging().births);
     return engine().begin_tick(tick, tau_us);
   }
+  skip_tick(tick, tau_us, "");
+  return true;
+}
+
+void SkippingEngine::skip_tick(Tick tick, std::int64_t tau_us, std::string error) {
   has_skipped_ = true;
   auto result = std::make_unique<TickResult>();
   result->tick = tick;
   result->tau_us = tau_us;
+  result->error = std::move(error);
   handler_(std::move(result));
-  return true;
 }
 
 }  // namespace starling::stream

@@ -19,10 +19,8 @@ using protocol::RowReason;
 
 namespace {
 
-// About how many bytes a new query, and each neighbour in its list, take in the table and in the
-// engine.
+// About how many bytes a new query takes in the table and in the engine, without its lists.
 constexpr std::uint64_t memory_bytes_per_query = 300;
-constexpr std::uint64_t memory_bytes_per_neighbor = 90;
 
 /// A page of queries ends when its vectors have this many bytes.
 constexpr std::size_t page_vector_bytes = std::size_t{1} << 20;
@@ -38,19 +36,13 @@ std::uint64_t lease_left_ms(const QueryDefinition& query, std::optional<std::int
 
 }  // namespace
 
-void QueryRequests::let_grow_for(const protocol::RowSet<QueryDefinition>& set) {
-  std::uint64_t neighbors = 0;
-  for (const QueryDefinition& row : set.rows) neighbors += row.k;
-  tables_.growth().let_grow(set.rows.size() * memory_bytes_per_query +
-                            neighbors * memory_bytes_per_neighbor);
-}
-
 void QueryRequests::put(const Caller& caller, PreparedRequest& request) {
   const auto& body = std::get<protocol::PutQueries>(request.request.body);
   auto& rows = std::get<protocol::RowSet<QueryDefinition>>(request.rows);
   const auto stream = tables_.settled().queries().find_stream(body.stream);
   if (!stream) return replies_.answer(caller, protocol::ErrorReply{unknown_stream(body.stream), 0});
-  let_grow_for(rows);
+  tables_.growth().let_grow(rows.rows.size() * memory_bytes_per_query);
+  tables_.growth().limit_lists();
   if (auto refusal = protocol::set_leases(body, tables_.time().base_us(), rows))
     return replies_.answer(caller, protocol::ErrorReply{*std::move(refusal), 0});
   const auto held = rows_.hold(caller, request);
@@ -66,6 +58,8 @@ void QueryRequests::put(const Caller& caller, PreparedRequest& request) {
                                     }),
                    .finish = [this, held, &set, statuses]() -> SequencedReply {
                      const std::span<const QueryStatus> all(*statuses);
+                     tables_.growth().set_lists_short(
+                         std::ranges::find(all, QueryStatus::too_many_list_bytes) != all.end());
                      log_.note_change(
                          std::get<protocol::PutQueries>(held->request.request.body).stream, set,
                          all);

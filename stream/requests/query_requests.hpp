@@ -36,7 +36,6 @@ class QueryRequests {
   void list(const Caller& caller, const protocol::ListQueries& request);
 
  private:
-  void let_grow_for(const protocol::RowSet<QueryDefinition>& set);
   void remove_rows(const Caller& caller, StreamId stream, std::span<const std::uint64_t> ids,
                    std::span<protocol::RowReason> reasons);
 

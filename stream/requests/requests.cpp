@@ -160,21 +160,30 @@ LoggedTables Requests::logged_tables(
           .principal_id = std::move(principal_id)};
 }
 
-/// Adds a tick after a tick that fails in the recovery. The failed tick may have succeeded before
-/// the restart, and subscribers may have its lists. The messages of the added tick are never sent,
-/// so subscribers see a gap and ask for all lists.
-void Requests::skip_a_tick(LogReplay& replay, const std::string& error) {
-  const Processor& processor = tables_.processor();
+/// Adds a tick whose messages are never sent, so that subscribers see a gap and ask for all lists.
+/// Like every tick, it removes queries that have outgrown a limit. `error`: why the tick fails;
+/// empty: it succeeds if it can.
+void Requests::add_tick(LogReplay& replay, std::string error) {
+  Processor& processor = tables_.processor();
   const TickBegunRecord mark{.tick = Tick{to_number(processor.last_tick()) + 1},
                              .tau_us = *processor.last_tau_us()};
   Journal& journal = *callers_.log.journal();
+  while (!processor.prepare_tick(mark.tau_us)) continue;
+  std::vector<OutgrownQuery> removed;
+  do {
+    removed = tables_.outgrown().remove_some(mark.tick);
+    journal.append_outgrown(mark.tick, removed, processor.queries());
+  } while (removed.size() == OutgrownQueries::queries_at_once);
   journal.append(mark);
-  journal.append(TickFinishedRecord{mark.tick, error});
   replay.apply(JournalRecord(mark));
-  replay.apply(JournalRecord(TickFinishedRecord{mark.tick, error}));
+  if (error.empty())
+    error = replay.finish_open_tick();
+  else
+    replay.apply(JournalRecord(TickFinishedRecord{mark.tick, error}));
+  journal.append(TickFinishedRecord{mark.tick, error});
 }
 
-void Requests::end_recovery(LogReplay& replay) {
+void Requests::end_recovery(LogReplay& replay, bool lacks_lists) {
   LogReplay::Open& open = replay.open();
   std::string failure;
   while (!open.ticks.empty()) {
@@ -186,7 +195,12 @@ void Requests::end_recovery(LogReplay& replay) {
     spdlog::error("tick {}, which was under way when the server stopped, fails now: {}",
                   to_number(tick), error);
   }
-  if (!failure.empty()) skip_a_tick(replay, failure);
+  // Subscribers may have the lists of a tick that has failed or was not searched, if it succeeded
+  // before the restart.
+  if (lacks_lists)
+    add_tick(replay, {});
+  else if (!failure.empty())
+    add_tick(replay, failure);
   for (auto& [request, reply] : open.replies) {
     Caller caller;
     caller.head.session = request.first;

@@ -36,8 +36,10 @@ class Requests {
   LoggedTables logged_tables(Publisher& publisher,
                              std::function<PrincipalId(const std::string& name)> principal_id);
   /// Finishes the ticks that were under way at the end of the log, and keeps the replies to their
-  /// requests for resends. Call it once, after Journal::recover.
-  void end_recovery(LogReplay& replay);
+  /// requests for resends. `lacks_lists`: the lists of the last tick were not made, because they do
+  /// not fit in memory. Then removes every-object queries until the rest fits. Call it once, after
+  /// Journal::recover.
+  void end_recovery(LogReplay& replay, bool lacks_lists);
 
   /// Forgets idle sessions and idle snapshots. Call it once a second.
   void expire(std::int64_t now_us);
@@ -56,7 +58,7 @@ class Requests {
   void handle_settled(const Caller& caller, PreparedRequest& request, bool is_known);
   void handle_sequenced(const Caller& caller, PreparedRequest& request);
   void handle_fresh(const Caller& caller, PreparedRequest& request);
-  void skip_a_tick(LogReplay& replay, const std::string& error);
+  void add_tick(LogReplay& replay, std::string error);
 
   const ServerOptions& options_;
   Executor& executor_;

@@ -97,17 +97,32 @@ MemoryBudget::MemoryBudget(Options options)
       limits_(options.limits),
       read_use_(std::move(options.use)) {}
 
+void MemoryBudget::look(std::int64_t now_us) {
+  if (has_read_ && now_us - read_us_ < read_every_us) return;
+  use_ = read_use_();
+  has_read_ = true;
+  read_us_ = now_us;
+  expected_ = 0;
+}
+
+MemoryLimits MemoryBudget::budget() const {
+  return {.resident = bytes_max_, .address_space = part_of(limits_.address_space)};
+}
+
+std::uint64_t MemoryBudget::bytes_left(std::int64_t now_us) {
+  look(now_us);
+  const auto left = [&](std::uint64_t used, std::uint64_t limit) {
+    const std::uint64_t expected = used + expected_;
+    return limit > expected ? limit - expected : 0;
+  };
+  return std::min(left(use_.resident, budget().resident),
+                  left(use_.address_space, budget().address_space));
+}
+
 bool MemoryBudget::has_room(std::int64_t now_us, std::uint64_t copied_bytes) {
-  if (!has_read_ || now_us - read_us_ >= read_every_us) {
-    use_ = read_use_();
-    has_read_ = true;
-    read_us_ = now_us;
-    expected_ = 0;
-  }
-  const MemoryLimits budget{.resident = bytes_max_,
-                            .address_space = part_of(limits_.address_space)};
+  look(now_us);
   const double again = has_room_ ? 1.0 : below_again;
-  has_room_ = is_below(budget, again, expected_) &&
+  has_room_ = is_below(budget(), again, expected_) &&
               is_below(limits_, again * copying_part, expected_ + copied_bytes);
   return has_room_;
 }

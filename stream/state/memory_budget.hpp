@@ -49,6 +49,9 @@ class MemoryBudget {
   /// use is 2 % below the budget. `copied_bytes` is what a growing array needs for a moment. With
   /// it, the use may exceed the budget, but must stay 3 % below the limits themselves.
   bool has_room(std::int64_t now_us, std::uint64_t copied_bytes = 0);
+  /// Returns how many more bytes may be used within the budget. Bytes that were passed to expect()
+  /// since the last read count as used.
+  std::uint64_t bytes_left(std::int64_t now_us);
   /// Counts bytes that the process is about to use.
   void expect(std::uint64_t bytes) { expected_ += bytes; }
 
@@ -57,6 +60,8 @@ class MemoryBudget {
   std::uint64_t used() const { return use_.resident; }
 
  private:
+  void look(std::int64_t now_us);
+  MemoryLimits budget() const;
   bool is_below(const MemoryLimits& most, double part_of_most, std::uint64_t more) const;
 
   std::uint64_t bytes_max_;

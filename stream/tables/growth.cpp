@@ -2,6 +2,7 @@
 // Asks the memory budget before the tables grow: see growth.hpp.
 #include "starling/stream/tables/growth.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -9,6 +10,12 @@
 #include "starling/knn/base/plain_text.hpp"
 
 namespace starling::stream {
+
+namespace {
+
+constexpr std::uint64_t unlimited_bytes = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
 
 Growth::Growth(Executor& executor, MemoryBudget::Options options, Processor& processor,
                NameTable& names)
@@ -29,6 +36,63 @@ bool Growth::let_grow(std::uint64_t bytes) {
   if (!has_room && !is_short_) warn(now_us);
   is_short_ = !has_room;
   return has_room;
+}
+
+std::uint64_t Growth::list_bytes() const {
+  return processor_.queries().list_bytes(processor_.objects());
+}
+
+/// Returns about how much memory the objects take that have come since the lists last grew.
+std::uint64_t Growth::bytes_of_new_objects() const {
+  constexpr std::uint64_t bytes_per_object = 300;
+  constexpr std::uint64_t bytes_per_component = 12;
+  const std::uint64_t objects = processor_.objects().slot_end() - objects_then_;
+  return objects * (bytes_per_object + bytes_per_component * processor_.space().dimension);
+}
+
+void Growth::limit_lists() {
+  const std::uint64_t left = budget_.bytes_left(executor_.now_us());
+  std::uint64_t promised = 0;
+  if (bytes_with_lists_ > 0) {
+    const std::uint64_t later = bytes_with_lists_ + bytes_of_new_objects();
+    promised = later > budget_.used() ? later - budget_.used() : 0;
+  }
+  list_bytes_max_ = list_bytes_most_ + (left > promised ? left - promised : 0);
+  processor_.set_list_bytes_max(list_bytes_max_);
+}
+
+void Growth::lists_begin() {
+  // The engine frees memory when the lists take much less than before.
+  constexpr std::uint64_t freed_part = 4;
+  const std::uint64_t bytes = list_bytes();
+  if (bytes > list_bytes_most_) {
+    const std::uint64_t later =
+        bytes_with_lists_ > 0 ? bytes_with_lists_ + bytes_of_new_objects() : 0;
+    bytes_with_lists_ = std::max(later, budget_.used()) + (bytes - list_bytes_most_);
+    objects_then_ = processor_.objects().slot_end();
+    list_bytes_most_ = bytes;
+  } else if (bytes < list_bytes_most_ / freed_part) {
+    list_bytes_most_ = bytes;
+    bytes_with_lists_ = 0;
+  }
+}
+
+bool Growth::recover_lists() {
+  limit_lists();
+  processor_.set_list_bytes_max(unlimited_bytes);  // recovery takes all queries that the log has
+  if (list_bytes() > std::exchange(list_bytes_max_, unlimited_bytes)) return false;
+  lists_begin();
+  return true;
+}
+
+void Growth::end_recovery() {
+  if (list_bytes_most_ > 0) return;
+  // The lists are those of a snapshot of the log. The engine has one of its copies, and no message
+  // was made. That is less than half of what they will take.
+  list_bytes_most_ = list_bytes();
+  static_cast<void>(budget_.bytes_left(executor_.now_us()));
+  bytes_with_lists_ = budget_.used() + list_bytes_most_ / 2;
+  objects_then_ = processor_.objects().slot_end();
 }
 
 void Growth::warn(std::int64_t now_us) {

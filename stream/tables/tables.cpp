@@ -12,6 +12,7 @@ Tables::Tables(Executor& executor, const ProcessorOptions& processor,
       has_log_(options.updates.has_log),
       names_(options.names),
       growth_(executor, std::move(options.memory), processor_, names_),
+      outgrown_(executor, std::move(options.outgrown), processor_, growth_),
       turns_(executor, std::move(options.has_room_again)),
       updates_(processor_, growth_, time_, turns_, std::move(options.updates)) {}
 
@@ -30,9 +31,11 @@ bool Tables::takes_more_updates() const {
   return updates_.has_threads() && !updates_.is_empty() && !updates_.is_full();
 }
 
-void Tables::prepare_tick(std::int64_t tau_us, std::function<void()> ready) {
+void Tables::prepare_tick(std::int64_t tau_us, SlicedWork::Step step, std::function<void()> ready) {
   settled();
-  turns_.slice_next([this, tau_us] { return processor_.prepare_tick(tau_us); }, std::move(ready));
+  turns_.slice_next(
+      [this, tau_us, step = std::move(step)] { return processor_.prepare_tick(tau_us) && step(); },
+      std::move(ready));
 }
 
 void Tables::when_free(std::function<void()> finish) {

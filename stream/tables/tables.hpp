@@ -17,6 +17,7 @@
 #include "starling/stream/state/memory_budget.hpp"
 #include "starling/stream/state/name_table.hpp"
 #include "starling/stream/tables/growth.hpp"
+#include "starling/stream/tables/outgrown_queries.hpp"
 #include "starling/stream/tables/tick_time.hpp"
 #include "starling/stream/tables/turns.hpp"
 #include "starling/stream/tables/update_groups.hpp"
@@ -31,6 +32,7 @@ class Tables {
     NameLimits names;
     TickTimeOptions time;
     UpdateGroups::Options updates;
+    OutgrownQueries::Options outgrown;
     /// Called when has_room() may have become true.
     std::function<void()> has_room_again;
   };
@@ -61,9 +63,10 @@ class Tables {
   void slice(SlicedWork::Step step, std::function<void()> done) {
     turns_.slice(std::move(step), std::move(done));
   }
-  /// Prepares the tables for a tick at `tau_us`, and then calls `ready`, which begins the tick. The
-  /// preparation may take several turns of the loop, and no request changes the tables meanwhile.
-  void prepare_tick(std::int64_t tau_us, std::function<void()> ready);
+  /// Prepares the tables for a tick at `tau_us`, then calls `step` until it returns true, and then
+  /// `ready`, which begins the tick. This may take several turns of the loop, and no request
+  /// changes the tables meanwhile.
+  void prepare_tick(std::int64_t tau_us, SlicedWork::Step step, std::function<void()> ready);
   /// Calls `finish`, which lets the tables take a tick's result. With a log, waits until no long
   /// change is under way, because the log has changes and results in one order.
   void when_free(std::function<void()> finish);
@@ -71,6 +74,8 @@ class Tables {
   /// Any thread may call it.
   const protocol::ServedSpace& space() const { return space_; }
   TickTime& time() { return time_; }
+  /// Call its function within the step of prepare_tick().
+  OutgrownQueries& outgrown() { return outgrown_; }
   Growth& growth() { return growth_; }
   const Growth& growth() const { return growth_; }
   NameTable& names() { return names_; }
@@ -85,6 +90,7 @@ class Tables {
   const bool has_log_;
   NameTable names_;
   Growth growth_;
+  OutgrownQueries outgrown_;
   Turns turns_;
   UpdateGroups updates_;
 };

@@ -339,6 +339,8 @@ const std::vector<Callback>& stream_callbacks() {
       {"state/memory_budget.hpp", "use", Kind::clock},
       {"state/session_table.hpp", "has_arriving_", Kind::inside},
       {"state/session_table.hpp", "random_", Kind::clock},
+      {"tables/outgrown_queries.hpp", "owner_text", Kind::seam, "stream/access"},
+      {"tables/outgrown_queries.hpp", "quotas", Kind::seam, "stream/access"},
       {"tables/tables.hpp", "has_room_again", Kind::seam, "stream"},
       {"tables/tick_time.hpp", "boot_now_us", Kind::clock},
       {"tables/tick_time.hpp", "wall_now_us", Kind::clock},

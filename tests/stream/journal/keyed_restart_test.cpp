@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/protocol/wire/text_id.hpp"
+#include "starling/stream/recovery/log_run.hpp"
 #include "tests/stream/access/keys_folder.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/journal/told_state.hpp"
@@ -199,6 +200,37 @@ TEST_F(KeyedRestart, RemovesOutgrownQueriesOfTheSameOwnerAsBefore) {
   }
   EXPECT_EQ(remove_query(root, "bob", 1), RowReason::none);
   EXPECT_EQ(remove_query(root, "ann", 1), RowReason::unknown_query);
+}
+
+TEST_F(KeyedRestart, KeepsToTheQuotasOfThenForQueriesThatHaveOutgrownThem) {
+  const std::map<std::string, std::string> quotas{{"ann", "[principal.quota]\nneighbors = 20\n"}};
+  start({"ann", "bob"}, quotas);
+  Caller ann = new_caller("ann");
+  Caller bob = new_caller("bob");
+  for (Caller* caller : {&ann, &bob}) {
+    EXPECT_EQ(ask(*caller, protocol::PutStream{.name = caller->name})->error(), ErrorCode::none);
+    std::vector<protocol::QuerySpec> queries{nearest_to(1, 3, 0, 0), nearest_to(2, 2, 0, 0)};
+    for (protocol::QuerySpec& each : queries) each.anchor = AnchorKind::every_object;
+    EXPECT_EQ(reason(*caller, protocol::PutQueries{caller->name, queries}), RowReason::none);
+  }
+  for (std::uint64_t id = 1; id <= 5; ++id) EXPECT_EQ(put_object(bob, id), RowReason::none);
+  const auto done = ask(ann, protocol::AdvanceTick{1000});
+  EXPECT_EQ(std::get<protocol::TickDone>(done->decoded.body).list_count, 15u)
+      << "ann has lost its query 1, and bob nothing";
+  protocol::QuerySpec again = nearest_to(1, 3, 0, 0);
+  again.anchor = AnchorKind::every_object;
+  EXPECT_EQ(reason(ann, protocol::PutQueries{"ann", {again}}),
+            RowReason::too_many_neighbors_of_principal);
+  start({"bob", "root", "ann"});  // without quotas
+  Caller root = new_caller("root");
+  EXPECT_EQ(remove_query(root, "ann", 1), RowReason::unknown_query);
+  EXPECT_EQ(remove_query(root, "ann", 2), RowReason::none);
+  EXPECT_EQ(remove_query(root, "bob", 1), RowReason::none);
+  server_.reset();
+  const auto files = log::open_folder(folder_.path(), log::FolderUse::read);
+  const LogRunCounts counts =
+      LogRun(*files, {.make_engine = engine_for}).run({}, [](const RanTick&) { return true; });
+  EXPECT_EQ(counts.equal, 1u) << "a replay reads no keys file";
 }
 
 TEST_F(KeyedRestart, DoesNotResumeTheSessionOfAnotherPrincipal) {

@@ -96,6 +96,23 @@ TEST_F(ShortMemory, QueriesThatExistMayBePutAgainIfTheyAskForNoMore) {
   EXPECT_EQ(put_query(1, 1).accepted, 1u);
 }
 
+TEST_F(ShortMemory, ListsThatWouldNotFitAreRefusedBeforeTheyAreMade) {
+  set_used(50 * mib);
+  std::vector<protocol::QuerySpec> queries;
+  for (std::uint64_t id = 10; id < 20; ++id) {
+    queries.push_back(nearest_to(id, 800, 0, 0));  // 100 objects: each query takes about 10 MB
+    queries.back().anchor = AnchorKind::every_object;
+  }
+  const auto reply = client.put_queries({"s", queries}).value();
+  EXPECT_EQ(reply.accepted, 5u);
+  expect_for_memory(reply, RowReason::too_many_neighbors, 5);
+  EXPECT_EQ(put_query(1, 3).accepted, 1u) << "what is small still fits";
+  client.advance_tick(time_us).value();
+  expect_for_memory(client.put_queries({"s", {queries.back()}}).value(),
+                    RowReason::too_many_neighbors, 1);
+  EXPECT_EQ(put_objects(100, 1).accepted, 1u) << "a refused query takes nothing from others";
+}
+
 TEST_F(ShortMemory, NoNameAndNoStreamIsAdded) {
   const std::vector<std::uint64_t> ids{to_number(protocol::id_of_text("car"))};
   const std::vector<std::string_view> texts{"car"};
@@ -111,20 +128,21 @@ TEST_F(ShortMemory, QuestionsAndOneSnapshotAtATimeAreAnswered) {
   client.advance_tick(time_us).value();
   EXPECT_EQ(client.get_neighbors({{nearest_to(0, 5, 0, 0)}}).value().lists[0].neighbors.size(), 5u);
   // The lists need two pages, so the snapshot is held after the first one.
-  set_used(50 * mib);
+  set_used(40 * mib);
   ASSERT_EQ(put_objects(0, 1000).accepted, 1000u);
-  for (std::uint64_t first = 10; first < 3010; first += 300) {
-    set_used(50 * mib);  // the server expects each batch to take 26 MiB until it looks again
-    std::vector<protocol::QuerySpec> queries;
-    for (std::uint64_t id = first; id < first + 300; ++id)
-      queries.push_back(nearest_to(id, 1000, 0, 0));
-    ASSERT_EQ(client.put_queries({"s", queries}).value().accepted, queries.size());
-  }
+  client
+      .put_stream({.name = "wide",
+                   .on = ReportOn::order,
+                   .with = {.distance = true, .position = true, .tags = true}})
+      .value();
+  std::vector<protocol::QuerySpec> queries;
+  for (std::uint64_t id = 0; id < 500; ++id) queries.push_back(nearest_to(id, 1000, 0, 0));
+  ASSERT_EQ(client.put_queries({"wide", queries}).value().accepted, queries.size());
   client.advance_tick(time_us).value();
   use_up();
   RawPeer peer(server.context(), server.endpoints().commands);
   const protocol::RequestHead head{.request_id = 1, .session = peer.hello(), .sequence = 0};
-  const std::string frame = encoded(head, protocol::GetSnapshot{.stream = "s"});
+  const std::string frame = encoded(head, protocol::GetSnapshot{.stream = "wide"});
   EXPECT_EQ(peer.ask(frame)->error(), ErrorCode::none);
   EXPECT_EQ(peer.ask(frame)->error(), ErrorCode::busy);
   set_used(50 * mib);
@@ -176,6 +194,41 @@ TEST_F(FullProgram, AProcessWithALimitIsFilledAndGoesOn) {
       return to_number(filler.get_neighbors({{nearest_to(0, 5, 0, 0)}}).value().tick) > tick;
     })) << "ticks go on";
   }
+  program.send_signal(SIGTERM);
+  EXPECT_EQ(program.exit_status(), 0) << program.said();
+}
+
+// The lists of the query would take more than a gigabyte.
+TEST_F(FullProgram, AQueryThatOutgrowsTheBudgetIsRemovedBeforeItsListsAreMade) {
+  if (sanitizer_bytes > 0) GTEST_SKIP() << "a sanitizer takes more memory";
+  constexpr std::uint64_t bytes_max = 300 * mib;
+  Program program(serve({"--tick", "50ms", "--memory-bytes-max", std::to_string(bytes_max)}));
+  ASSERT_TRUE(program.says("ready")) << program.said();
+  protocol::Client sender = client();
+  sender.put_stream({.name = "s", .on = ReportOn::order, .with = {}}).value();
+  std::vector<protocol::QuerySpec> queries{nearest_to(1, 1024, 0, 0), nearest_to(2, 2, 0, 0)};
+  for (protocol::QuerySpec& query : queries) query.anchor = AnchorKind::every_object;
+  EXPECT_EQ(sender.put_queries({"s", queries}).value().accepted, 2u);
+  constexpr std::uint64_t batch_rows = 1000;
+  std::uint64_t most = 0;
+  for (std::uint64_t first = 0; first < 30 * batch_rows; first += batch_rows) {
+    Fixes fixes;
+    for (std::uint64_t id = first; id < first + batch_rows; ++id)
+      fixes.add(id, wall_now_us(), static_cast<double>(id % 100), static_cast<double>(id / 100));
+    EXPECT_EQ(sender.update(fixes.batch()).value().accepted, batch_rows);
+    most = std::max<std::uint64_t>(most, program.resident_bytes());
+  }
+  EXPECT_TRUE(program.says("removes the every-object query 1 of stream \"s\""));
+  EXPECT_TRUE(happens([&] {
+    most = std::max<std::uint64_t>(most, program.resident_bytes());
+    std::uint64_t lists = 0;
+    sender
+        .get_snapshot({.stream = "s"},
+                      [&](const protocol::SnapshotPage& page) { lists += page.lists.list_count(); })
+        .value();
+    return lists == 30 * batch_rows;
+  })) << "query 2 stays";
+  EXPECT_LT(most, bytes_max + bytes_max / 10);
   program.send_signal(SIGTERM);
   EXPECT_EQ(program.exit_status(), 0) << program.said();
 }

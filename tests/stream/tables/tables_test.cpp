@@ -86,7 +86,8 @@ TEST(Tables, SlicesKeepUpdatesAndTicksWaitingAndTellWhenThereIsRoom) {
   EXPECT_FALSE(world.tables.is_free());
   EXPECT_FALSE(world.tables.has_room());
   world.tables.updates().add(std::make_unique<RowsOf>(world, 1));
-  world.tables.prepare_tick(5, [&] { world.said.emplace_back("ready"); });
+  world.tables.prepare_tick(
+      5, [] { return true; }, [&] { world.said.emplace_back("ready"); });
   world.tables.when_free([&] { world.said.emplace_back("result taken"); });
   world.executor.run();
   EXPECT_EQ(world.said, (Said{"changed", "result taken", "ready", "room"}));
