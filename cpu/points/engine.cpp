@@ -133,6 +133,7 @@ class CpuEngine final : public Engine {
   void take_kept_rows();
   void apply(const Staging& half);
   void compute(std::int64_t tau_us, TickResult& result);
+  void free_idle_lists();
   void search_lists(TickLists& lists, std::int64_t tau_us);
   std::shared_ptr<const ListPlan> next_plan(std::int64_t tau_us);
   void answer_beside_ticks(const std::shared_ptr<const Asked>& asked);
@@ -229,7 +230,7 @@ void CpuEngine::apply(const Staging& half) {
 void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   Stopwatch watch;
   const std::shared_ptr<TickLists> now = lists_pool_.take();
-  now->lay_out(next_plan(tau_us));
+  if (now->lay_out(next_plan(tau_us))) free_idle_lists();
   filtered_.build(objects_, finished_.next_index(), index_scratch_, pool_);
   search_lists(*now, tau_us);
   result.times.search_ms = watch.lap_ms();
@@ -237,6 +238,12 @@ void CpuEngine::compute(std::int64_t tau_us, TickResult& result) {
   lists_ = now;
   result.times.diff_ms = watch.lap_ms();
   result.ends.computed_us = steady_now_us();
+}
+
+// The lists of the last tick are idle in the next one, and are then laid out again.
+void CpuEngine::free_idle_lists() {
+  const std::array idle{lists_pool_.take(), lists_pool_.take()};
+  for (const std::shared_ptr<TickLists>& lists : idle) lists->free_memory();
 }
 
 // Returns the plan of the tick under way, and chooses the filters that get an index in this tick.

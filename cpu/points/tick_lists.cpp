@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t lists_grain = 512;
 
+// Lists keep their memory for the next tick, unless it has room for more neighbours than the first
+// number, and for more than the second times those of the tick.
+constexpr std::size_t kept_neighbors_max = std::size_t{1} << 18;
+constexpr std::size_t kept_factor = 4;
+
 std::vector<char> find_changed(const TickLists& last, const TickLists& now,
                                const ListMatching* matching, ThreadPool& pool) {
   std::vector<char> changed(now.plan->searches.size());
@@ -78,11 +83,23 @@ void write_updates(TickLists& now, std::span<const char> changed, std::size_t re
 
 }  // namespace
 
-void TickLists::lay_out(std::shared_ptr<const ListPlan> next) {
+void TickLists::free_memory() {
+  counts = {};
+  neighbors = {};
+  slots = {};
+  reported = {};
+  states = {};
+}
+
+bool TickLists::lay_out(std::shared_ptr<const ListPlan> next) {
   plan = std::move(next);
+  const bool is_too_large =
+      neighbors.capacity() > kept_neighbors_max && neighbors.capacity() / kept_factor > plan->room;
+  if (is_too_large) free_memory();
   counts.resize(plan->searches.size());
   neighbors.resize(plan->room);
   slots.resize(plan->room);
+  return is_too_large;
 }
 
 void TickLists::append_states(std::uint32_t search, const ObjectSnapshot& objects,

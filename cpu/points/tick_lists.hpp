@@ -25,8 +25,10 @@ struct TickLists {
   std::vector<ReportedList> reported;
   std::vector<NeighborState> states;
 
-  /// Takes `next` as the plan and makes room for all its lists.
-  void lay_out(std::shared_ptr<const ListPlan> next);
+  /// Takes `next` as the plan and makes room for all its lists. If they need much less than there
+  /// is, frees the memory first and returns true.
+  bool lay_out(std::shared_ptr<const ListPlan> next);
+  void free_memory();
 
   std::span<const Neighbor> of(std::uint32_t search) const {
     return std::span(neighbors).subspan(plan->rooms[search].first, counts[search]);
