@@ -328,10 +328,10 @@ QueryStatus QueryTable::put(StreamId stream, const QueryDefinition& definition,
   if (slot != no_slot) room.subtract(entries_[slot].definition);
   room.add(definition);
   if (!fits(room, objects)) return QueryStatus::too_many_neighbors;
-  if (!fits_memory(room, objects)) return QueryStatus::too_many_list_bytes;
   if (!may_grow_ && slot != no_slot && definition.k > entries_[slot].definition.k)
     return QueryStatus::too_many_neighbors;
   if (slot == no_slot && !has_place(known)) return QueryStatus::too_many_queries;
+  if (!fits_memory(room, objects)) return QueryStatus::too_many_list_bytes;
   Slot object = no_slot;
   if (definition.anchor.kind == AnchorKind::follow) {
     object = objects.follow(definition.anchor.object, staging);

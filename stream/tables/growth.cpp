@@ -3,6 +3,7 @@
 #include "starling/stream/tables/growth.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <spdlog/spdlog.h>
@@ -80,7 +81,10 @@ void Growth::lists_begin() {
 bool Growth::recover_lists() {
   limit_lists();
   processor_.set_list_bytes_max(unlimited_bytes);  // recovery takes all queries that the log has
-  if (list_bytes() > std::exchange(list_bytes_max_, unlimited_bytes)) return false;
+  // The lists fitted when they were made, perhaps closely, and the recovery itself takes memory.
+  constexpr std::uint64_t spared_part = 8;
+  const std::uint64_t bytes = list_bytes();
+  if (bytes - bytes / spared_part > std::exchange(list_bytes_max_, unlimited_bytes)) return false;
   lists_begin();
   return true;
 }

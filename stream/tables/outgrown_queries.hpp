@@ -23,9 +23,9 @@ class OutgrownQueries {
   static constexpr std::size_t queries_at_once = 1024;
 
   struct Options {
-    NeighborQuotas quotas;  ///< empty: no owner has a quota
+    NeighborQuotas quotas{};  ///< empty: no owner has a quota
     /// Names the owner in a sentence. Empty: the owners are sessions.
-    std::function<std::string(std::uint64_t owner)> owner_text;
+    std::function<std::string(std::uint64_t owner)> owner_text{};
   };
   OutgrownQueries(Executor& executor, Options options, Processor& processor, Growth& growth)
       : executor_(executor), options_(std::move(options)), processor_(processor), growth_(growth) {}

@@ -32,7 +32,7 @@ class Tables {
     NameLimits names;
     TickTimeOptions time;
     UpdateGroups::Options updates;
-    OutgrownQueries::Options outgrown;
+    OutgrownQueries::Options outgrown{};
     /// Called when has_room() may have become true.
     std::function<void()> has_room_again;
   };

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "starling/stream/journal/kept_options.hpp"
+#include "starling/stream/journal/log_scan.hpp"
 #include "starling/stream/journal/record_codec.hpp"
 #include "starling/stream/recovery/log_run.hpp"
 #include "starling/stream/recovery/replayed_tables.hpp"
@@ -187,6 +188,24 @@ TEST_F(OutgrownRecords, MeanNothingIfTheServerEndedBeforeTheMark) {
 TEST_F(OutgrownRecords, OfUnknownQueriesAreRefused) {
   apply(OutgrownRecord{.tick = Tick{1}, .stream = "s", .ids = {3}});
   EXPECT_THROW(tick(1), std::runtime_error);
+}
+
+TEST(OutgrownScan, NoSnapshotStandsForARecordWithoutTheMarkAfterIt) {
+  LogScan scan;
+  std::uint64_t sequence = 0;
+  const auto look_at = [&](const auto& record) {
+    RecordBytes bytes;
+    encode(record, bytes);
+    scan.look_at({.type = record_type_of(record),
+                  .version = record_version,
+                  .sequence = ++sequence,
+                  .payload = bytes});
+    return scan.clean_end();
+  };
+  EXPECT_EQ(look_at(EpochRecord{7}), 2u);
+  EXPECT_EQ(look_at(OutgrownRecord{.tick = Tick{1}, .stream = "s", .ids = {1}}), 2u);
+  EXPECT_EQ(look_at(TickBegunRecord{.tick = Tick{1}}), 2u);
+  EXPECT_EQ(look_at(TickFinishedRecord{.tick = Tick{1}, .error = {}}), 5u);
 }
 
 // Older servers wrote no such records, and a replay removed what the limit says.
