@@ -65,8 +65,8 @@ TEST(FixtureRecords, AreOfAllTypesAndOfAllChanges) {
                         changes.insert(request->change.index());
                     }
                   });
-  // A RunRecord is newer than the fixtures.
-  EXPECT_EQ(records.size() + 1, std::variant_size_v<JournalRecord>);
+  // RunRecord and OutgrownRecord are newer than the fixtures.
+  EXPECT_EQ(records.size() + 2, std::variant_size_v<JournalRecord>);
   EXPECT_EQ(changes.size(), std::variant_size_v<Change>);
 }
 
