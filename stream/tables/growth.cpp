@@ -54,6 +54,8 @@ std::uint64_t Growth::bytes_of_new_objects() const {
 void Growth::limit_lists() {
   const std::uint64_t left = budget_.bytes_left(executor_.now_us());
   std::uint64_t promised = 0;
+  // The process may have freed other memory since. No more than all lists is still to come.
+  bytes_with_lists_ = std::min(bytes_with_lists_, budget_.used() + list_bytes_most_);
   if (bytes_with_lists_ > 0) {
     const std::uint64_t later = bytes_with_lists_ + bytes_of_new_objects();
     promised = later > budget_.used() ? later - budget_.used() : 0;
