@@ -7,7 +7,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "starling/knn/base/bytes_text.hpp"
+#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/base/json_text.hpp"
 
 namespace starling::stream {
