@@ -3,23 +3,20 @@
 // send them.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
+#include "tests/stream/soak/hostile_kinds.hpp"
 #include "tests/support/random.hpp"
 
 namespace starling::stream {
 
-/// Takes one step of an attack. Returns false when the attack has ended.
-using HostileStep = std::function<bool(test::Random&)>;
-
-/// A TCP connection to 127.0.0.1 whose calls never wait. It ends with a FIN or, after reset(), with
-/// a RST.
+/// A TCP connection whose calls never wait. It ends with a FIN or, after reset(), with a RST.
+/// Counts what it sends and what comes back.
 class HostileConnection {
  public:
   /// `receive_bytes` is the size of the kernel's receive buffer; 0 keeps the default.
-  explicit HostileConnection(const std::string& endpoint, int receive_bytes = 0);
+  HostileConnection(const Attacker& attacker, const std::string& endpoint, int receive_bytes = 0);
   ~HostileConnection();
   HostileConnection(const HostileConnection&) = delete;
   HostileConnection& operator=(const HostileConnection&) = delete;
@@ -33,12 +30,20 @@ class HostileConnection {
 
  private:
   int fd_ = -1;
+  HostileTally& tally_;
   std::string waiting_;
+  bool is_connected_ = false;
 };
 
 /// Sends `text` in pieces of random size, one piece a step. Then keeps the connection for `stays`
 /// steps, with or without reading, and ends it in one of three ways.
-HostileStep in_pieces(const std::string& endpoint, std::string text, std::size_t piece_max,
-                      int stays);
+HostileStep in_pieces(const Attacker& attacker, const std::string& endpoint, std::string text,
+                      std::size_t piece_max, int stays);
+
+/// Returns the endpoint of commands, of results or of HTTP.
+const std::string& random_endpoint(const Attacker& attacker, test::Random& random);
+
+std::string random_bytes(test::Random& random, std::size_t count);
+std::string big_endian(std::uint64_t number, int bytes);
 
 }  // namespace starling::stream

@@ -1,72 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile clients of a server, all on one thread that takes at most a share of a core. Each client
-// is one attack on one connection, drawn at random; when it ends, another is drawn.
+// Hostile principals in a process of their own, with all the processor time that they get. Each
+// connection of a principal repeats one kind of attack for a few seconds, then draws another.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <thread>
+#include <vector>
 
-#include "starling/stream/server.hpp"
-#include "tests/stream/soak/hostile_connection.hpp"
-#include "tests/stream/support/raw_peer.hpp"
+#include <sys/types.h>
+
+#include "tests/stream/soak/hostile_kinds.hpp"
 
 namespace starling::stream {
 
-/// Clients that the server admits. They ask for as much work and memory as they are allowed.
-struct HostilePrincipal {
-  RawKeys keys;
-  std::string token;        ///< the principal's token for HTTP
-  zmq::context_t* context;  ///< context of the principal's sockets
-  std::string threads;      ///< the first part of the names of the context's threads
-};
-
 struct HostileOptions {
-  Endpoints endpoints;
-  std::string stream;  ///< an honest client's stream; hostile readers subscribe to it and never
-                       ///< read
-  unsigned clients = 64;
+  Endpoints endpoints{};
+  std::string stream{};  ///< an honest client's stream, which attacks subscribe to and ask for
+  std::vector<HostilePrincipal> principals{};
+  unsigned connections = 16;  ///< of each principal
+  unsigned sessions = 4;      ///< how many of the connections have a session
   std::uint64_t seed = 1;
-  double cores = 0.5;  ///< processor time of all clients together
-  /// If given, some clients are of this principal.
-  std::optional<HostilePrincipal> principal{};
+  std::vector<std::string> kinds{};  ///< names of the kinds to draw from; empty: all
+  std::optional<unsigned> core{};    ///< the core of all attacks; std::nullopt: any
 };
 
-struct HostileKind {
-  const char* name;
-  HostileStep (*make)(const HostileOptions&, test::Random&);
-};
+/// Makes the process run on one core. Threads and processes that it starts later run there, too.
+void run_on_core(unsigned core);
 
-/// Runs hostile clients on one thread, from the constructor to the destructor.
-class HostileMix {
+/// A process that begins to attack when it is told to.
+class HostileProcess {
  public:
-  explicit HostileMix(const HostileOptions& options);
-  ~HostileMix();
+  /// Forks, so the caller may have one thread only.
+  explicit HostileProcess(const HostileOptions& options);
+  ~HostileProcess();
+  HostileProcess(const HostileProcess&) = delete;
+  HostileProcess& operator=(const HostileProcess&) = delete;
 
-  /// Returns how many attacks of each kind have ended. Call it after stop().
-  const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
-  void stop();
+  void begin() const;
+  /// Ends the attacks and the process. Returns what came of each kind that was chosen.
+  std::map<std::string, HostileTally> end();
 
  private:
-  void run(const HostileOptions& options);
-
-  std::atomic<bool> stopping_{false};
-  std::map<std::string, std::uint64_t> counts_;
-  std::thread thread_;
+  pid_t pid_ = 0;
+  int orders_ = -1;   ///< where the process reads when to begin, and when to end
+  int tallies_ = -1;  ///< where it writes the tallies
 };
 
-/// A thread that does nothing but take a share of a core.
-class IdleLoop {
- public:
-  explicit IdleLoop(double cores);
-  ~IdleLoop();
-
- private:
-  std::atomic<bool> stopping_{false};
-  std::thread thread_;
-};
+/// Returns the kinds that `options` chooses.
+std::vector<HostileKind> chosen_kinds(const HostileOptions& options);
 
 }  // namespace starling::stream
