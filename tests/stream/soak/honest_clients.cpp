@@ -52,12 +52,12 @@ double HonestTimes::at(std::vector<double> times, double part) {
                         static_cast<std::size_t>(part * static_cast<double>(times.size())))];
 }
 
-HonestClients::HonestClients(const Endpoints& endpoints,
-                             const std::optional<protocol::KeyPair>& key, std::uint64_t seed)
+HonestClients::HonestClients(const Endpoints& endpoints, const HonestKeys& keys, std::uint64_t seed)
     : random_(seed),
       moves_(seed + 1),
-      producer_(context_, {.commands = endpoints.commands, .name = "producer", .key = key}),
-      asker_(context_, {.commands = endpoints.commands, .name = "asker", .key = key}) {
+      producer_(context_,
+                {.commands = endpoints.commands, .name = "producer", .key = keys.producer}),
+      asker_(context_, {.commands = endpoints.commands, .name = "asker", .key = keys.asker}) {
   EXPECT_TRUE(producer_.put_stream({.name = stream, .on = ReportOn::distance, .with = {}}));
   std::vector<protocol::QuerySpec> queries;
   for (std::uint64_t id = 0; id < query_count; ++id)
@@ -65,11 +65,12 @@ HonestClients::HonestClients(const Endpoints& endpoints,
   EXPECT_TRUE(producer_.put_queries({stream, queries}));
   subscriber_.emplace(
       context_,
-      subscriber_options(endpoints,
-                         {.commands = endpoints.commands, .name = "subscriber", .key = key}),
+      subscriber_options(
+          endpoints,
+          {.commands = endpoints.commands, .name = "subscriber", .key = keys.subscriber}),
       protocol::SubscriptionHandlers{
           .applied = [this](const protocol::DecodedTick&) { arrivals_.push_back(Clock::now()); }});
-  witness_.emplace(context_, endpoints, Witness::Ticks::by_the_clock, key);
+  witness_.emplace(context_, endpoints, Witness::Ticks::by_the_clock, keys.witness);
   // Questions find all objects once a tick has them.
   bool is_first = true;
   produce([&] { return !std::exchange(is_first, false); });

@@ -26,18 +26,25 @@ struct HonestTimes {
   std::vector<double> question_ms{};
   std::vector<double> tick_ms{};  ///< time from each tick's arrival to the next one's
   std::vector<double> list_ms{};  ///< time from a move to the lists of the second tick after it
-  std::size_t resident_bytes_max = 0;  ///< of the server
+  std::size_t resident_bytes_max = 0;  ///< the server's
 
   /// Returns the time that `part` of `times` do not exceed.
   static double at(std::vector<double> times, double part);
+};
+
+/// The keys of the clients. Empty: the server has no keys.
+struct HonestKeys {
+  std::optional<protocol::KeyPair> producer{};
+  std::optional<protocol::KeyPair> asker{};
+  std::optional<protocol::KeyPair> subscriber{};
+  std::optional<protocol::KeyPair> witness{};
 };
 
 class HonestClients {
  public:
   static constexpr const char* stream = "honest";
 
-  HonestClients(const Endpoints& endpoints, const std::optional<protocol::KeyPair>& key,
-                std::uint64_t seed);
+  HonestClients(const Endpoints& endpoints, const HonestKeys& keys, std::uint64_t seed);
 
   /// Runs all clients for a time. A lost row and a wrong list are failures of the test, and so is a
   /// reply that does not come.

@@ -29,7 +29,7 @@ struct HostilePrincipal {
   std::uint64_t number = 0;
   std::string address{};  ///< the source of its connections, such as 127.0.0.2
   RawKeys keys{};         ///< empty: the server has no keys
-  std::string token{};    ///< for HTTP; empty: none
+  std::string token{};    ///< its token for HTTP; empty: none
 };
 
 /// A session that attacks take over from each other, because a principal may have few.

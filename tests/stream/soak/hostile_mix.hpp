@@ -19,7 +19,7 @@ struct HostileOptions {
   Endpoints endpoints{};
   std::string stream{};  ///< an honest client's stream, which attacks subscribe to and ask for
   std::vector<HostilePrincipal> principals{};
-  unsigned connections = 16;  ///< of each principal
+  unsigned connections = 16;  ///< the connections of each principal
   unsigned sessions = 4;      ///< how many of the connections have a session
   std::uint64_t seed = 1;
   std::vector<std::string> kinds{};  ///< names of the kinds to draw from; empty: all
@@ -44,8 +44,8 @@ class HostileProcess {
 
  private:
   pid_t pid_ = 0;
-  int orders_ = -1;   ///< where the process reads when to begin, and when to end
-  int tallies_ = -1;  ///< where it writes the tallies
+  int orders_ = -1;   ///< tells the process when to begin, and when to end
+  int tallies_ = -1;  ///< has the tallies of the process
 };
 
 /// Returns the kinds that `options` chooses.

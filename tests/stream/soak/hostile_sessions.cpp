@@ -177,12 +177,13 @@ HostileStep damaged_requests(const Attacker& attacker, Random&) {
   });
 }
 
-/// Requests have one part. These have up to twenty.
+/// A request has one part. The server would cut a connection after a fourth part, and libzmq ends
+/// the process if a connection is cut within a message: see many_parts() in hostile_strangers.cpp.
 HostileStep parts(const Attacker& attacker, Random&) {
   auto pipeline = std::make_shared<Pipeline>(attacker, 200, true);
   return [pipeline](Random& random) {
     const auto send = [&] {
-      for (std::uint64_t more = random.below(20); more > 0; --more)
+      for (std::uint64_t more = 1 + random.below(2); more > 0; --more)
         if (!pipeline->send(random_bytes(random, random.below(100)), zmq::send_flags::sndmore))
           return false;
       return pipeline->send(encoded({}, protocol::GetStats{}));
@@ -238,7 +239,7 @@ std::vector<HostileKind> kinds_of_peers() {
   return {{"Hello", hellos},
           {"unknown sessions", unknown_sessions},
           {"damaged requests", damaged_requests},
-          {"messages of many parts", parts, false},
+          {"messages of three parts", parts},
           {"subscription churn", subscription_churn, false},
           {"thousands of topics", thousands_of_topics, false},
           {"ticks, never read", never_reads_ticks, false}};

@@ -37,15 +37,23 @@ struct SoakOptions {
 
 SoakOptions soak;
 
-/// The keys file: an honest principal, and hostile ones with small quotas.
+/// The keys file: honest principals, and hostile ones with small quotas.
 struct SoakKeys {
   KeysFolder folder;
-  protocol::KeyPair honest = protocol::new_key_pair("honest");
+  HonestKeys honest;
 
   /// Gives each principal its keys and its token.
   explicit SoakKeys(std::vector<HostilePrincipal>& principals) {
-    std::string text = principal_text("honest", honest.public_key,
-                                      "roles = ['publish', 'query', 'subscribe', 'stats']");
+    std::string text;
+    const auto add_honest = [&](const std::string& name) {
+      protocol::KeyPair keys = protocol::new_key_pair(name);
+      keys.server_key = folder.server.public_key;
+      text += principal_text(name, keys.public_key,
+                             "roles = ['publish', 'query', 'subscribe', 'stats']");
+      return keys;
+    };
+    honest = {add_honest("producer"), add_honest("asker"), add_honest("subscriber"),
+              add_honest("witness")};
     for (HostilePrincipal& principal : principals) {
       const std::string name = "hostile" + std::to_string(principal.number);
       const protocol::KeyPair keys = protocol::new_key_pair(name);
@@ -61,7 +69,6 @@ struct SoakKeys {
               "reply_bytes = 100000\nsnapshot_bytes = 100000\nloop_ms_per_second = 10\n");
     }
     folder.write(text);
-    honest.server_key = folder.server.public_key;
   }
 };
 
@@ -163,12 +170,13 @@ class HostileSoak : public ProgramTest {
 };
 
 TEST_F(HostileSoak, TheHonestLoseNothing) {
-  HonestClients honest(soak.hostile.endpoints, keys ? std::optional(keys->honest) : std::nullopt,
+  HonestClients honest(soak.hostile.endpoints, keys ? keys->honest : HonestKeys{},
                        soak.hostile.seed);
   const HonestTimes alone = honest.run(std::max(soak.seconds / 4, 3.0), *program);
   attackers->begin();
   const HonestTimes beside = honest.run(soak.seconds, *program);
   const auto tallies = attackers->end();
+  ASSERT_FALSE(tallies.empty()) << "the attacks ended early";
   const std::size_t budget = soak.memory_mib_max << 20;
 
   std::printf(

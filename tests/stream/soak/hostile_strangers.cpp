@@ -92,6 +92,12 @@ HostileStep raw_ticks(const Attacker& attacker, Random&) {
   };
 }
 
+HostileStep many_parts(const Attacker& attacker, Random& random) {
+  std::string text = zmtp_handshake("DEALER");
+  for (int count = 0; count < 20; ++count) text += zmtp_frame(random_bytes(random, 50), 1);
+  return in_pieces(attacker, attacker.endpoints.commands, std::move(text), 8192, 10);
+}
+
 HostileStep connect_flood(const Attacker& attacker, Random& random) {
   return [attacker, left = 20 + random.below(50)](Random& again) mutable {
     HostileConnection socket(attacker, random_endpoint(attacker, again));
@@ -133,6 +139,7 @@ std::vector<HostileKind> kinds_of_strangers() {
           {"broken handshake", broken_handshake, false},
           {"huge frame", huge_frame, false},
           {"endless message", endless_message, false},
+          {"messages of many parts", many_parts, false},
           {"routing ids", routing_ids, false},
           {"topics without a key", topics, false},
           {"ticks without a key", raw_ticks, false},

@@ -94,6 +94,7 @@ protocol::NeighborAnswers Witness::answers_of_a_new_tick() {
   const std::uint64_t first = to_number(client_.get_neighbors({queries_}).value().tick);
   protocol::NeighborAnswers answers;
   EXPECT_TRUE(happens([&] {
+    subscriber_.poll(10);  // until a tick has come, a further question would be in vain
     answers = client_.get_neighbors({queries_}).value();
     return to_number(answers.tick) >= first + 2;
   }));
