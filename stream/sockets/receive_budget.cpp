@@ -13,19 +13,12 @@ namespace {
 /// How many owners grant_one() looks at. The others have their turns when more room is given back.
 constexpr int owners_per_look = 8;
 
-RequestOwner key_of(const zmtp::Link& link) {
-  using Kind = RequestOwner::Kind;
-  if (link.principal != zmtp::PrincipalId::anonymous)
-    return {.kind = Kind::principal, .number = static_cast<std::uint64_t>(link.principal)};
-  return {.kind = Kind::address, .address = link.address};
-}
-
 }  // namespace
 
 /// Looks the owner up once for each connection.
 RoomOwner& ReceiveBudget::owner_of(zmtp::Link& link) {
   if (link.room_owner != nullptr) return *link.room_owner;
-  const RequestOwner key = key_of(link);
+  const RequestOwner key = zmtp::owner_of(link);
   const auto [found, is_new] = owners_.try_emplace(key);
   RoomOwner& owner = found->second;
   if (is_new) {

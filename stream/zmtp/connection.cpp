@@ -21,8 +21,10 @@ namespace starling::stream::zmtp {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{16} << 10;
-// After this many bytes, other connections of the thread get their turn.
+// After this many bytes, other connections of the thread get their turn. Short requests take more
+// time than their bytes tell.
 constexpr std::size_t turn_bytes = std::size_t{1} << 20;
+constexpr std::int64_t read_turn_us = 200;
 
 constexpr std::int64_t handshake_us = 5'000'000;
 constexpr std::int64_t ping_us = 10'000'000;
@@ -84,7 +86,7 @@ void Connection::wait_to_read() {
   socket_.async_wait(Socket::wait_read,
                      [self = shared_from_this()](const boost::system::error_code& error) {
                        self->is_reading_ = false;
-                       if (!error && !self->is_closed()) self->guard([&] { self->read(); });
+                       if (!error) self->read_by_turns();
                      });
 }
 
@@ -95,12 +97,29 @@ bool Connection::must_rest() {
   return is_resting_;
 }
 
-void Connection::read() {
-  if (must_rest()) return;
+void Connection::read_by_turns() {
+  guard([this] {
+    if (!is_closed() && !is_paused_) link_->lane.reads->add(shared_from_this());
+  });
+}
+
+bool Connection::take_read_turn() {
+  bool has_more = false;
+  guard([&] { has_more = !is_closed() && !is_paused_ && read(); });
+  return has_more;
+}
+
+bool Connection::read() {
+  if (must_rest()) return false;
+  if (!untaken_.empty()) {
+    const std::vector<std::byte> bytes = std::exchange(untaken_, {});
+    if (!feed(bytes)) return false;
+  }
   const bool is_subscriber = owner_.session_options().role == Role::publisher;
   const std::size_t turn_max = is_subscriber ? subscriber_turn_bytes : turn_bytes;
   const std::size_t buffer_max = is_subscriber ? subscriber_turn_bytes : buffer.size();
-  for (std::size_t turn = 0; turn < turn_max && !is_closed();) {
+  const std::int64_t until_us = steady_now_us() + read_turn_us;
+  for (std::size_t turn = 0; turn < turn_max && heard_us_ < until_us;) {
     const std::span place = session_.rest_of_body();
     std::array<iovec, 2> views{iovec{place.data(), place.size()}, iovec{buffer.data(), buffer_max}};
     msghdr message{};
@@ -108,8 +127,11 @@ void Connection::read() {
     message.msg_iovlen = place.empty() ? 1 : 2;
     const ssize_t received = ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT);
     if (received < 0 && errno == EINTR) continue;
-    if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (received <= 0) return end(std::nullopt);
+    if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return wait_for_more();
+    if (received <= 0) {
+      end(std::nullopt);
+      return false;
+    }
     const auto count = static_cast<std::size_t>(received);
     heard_us_ = steady_now_us();
     if (!std::exchange(is_heard_, true)) owner_.heard(*this);
@@ -119,11 +141,17 @@ void Connection::read() {
                            static_cast<std::int64_t>(count) * subscriber_us_per_byte;
     const std::size_t in_place = std::min(count, place.size());
     if (in_place > 0) session_.filled(in_place);
-    if (!feed(std::span(buffer).first(count - in_place))) return;
-    if (count < place.size() + buffer_max) break;  // the socket is empty
+    if (!feed(std::span(buffer).first(count - in_place))) return false;
+    if (count < place.size() + buffer_max) return wait_for_more();  // the socket is empty
   }
   flush();
+  return !is_closed();
+}
+
+bool Connection::wait_for_more() {
+  flush();
   wait_to_read();
+  return false;
 }
 
 bool Connection::feed(std::span<const std::byte> bytes) {
@@ -146,7 +174,10 @@ void Connection::go_on() {
 
 void Connection::go_on(bool hears) {
   if (is_closed() || !std::exchange(is_paused_, false)) return;
-  if (hears) heard_us_ = steady_now_us();
+  if (hears) {
+    heard_us_ = steady_now_us();
+    return read_by_turns();
+  }
   guard([this] {
     const std::vector<std::byte> bytes = std::exchange(untaken_, {});
     if (!feed(bytes)) return;

@@ -10,6 +10,8 @@
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
+#include "starling/stream/turns/read_turns.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/link.hpp"
 #include "starling/stream/zmtp/session.hpp"
 #include "starling/stream/zmtp/write_queue.hpp"
@@ -43,7 +45,9 @@ class Traffic {
   virtual bool holds_too_much() const = 0;
 };
 
-class Connection final : public SessionSink, public std::enable_shared_from_this<Connection> {
+class Connection final : public SessionSink,
+                         public Reader,
+                         public std::enable_shared_from_this<Connection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
 
@@ -100,8 +104,14 @@ class Connection final : public SessionSink, public std::enable_shared_from_this
   void go_on(bool hears);
   void check_established(std::int64_t now_us);
   void wait_to_read();
-  void read();
   bool must_rest();
+  void read_by_turns();
+  // Reader
+  Payer reads_for() const override { return {owner_of(*link_), link_->number}; }
+  bool take_read_turn() override;
+  /// Returns whether there may be more to read now.
+  bool read();
+  bool wait_for_more();
   /// Returns false if the session takes no more bytes now.
   bool feed(std::span<const std::byte> bytes);
   void write();

@@ -5,8 +5,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
 
 #include "starling/stream/turns/peer_address.hpp"
+#include "starling/stream/turns/read_turns.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
@@ -16,7 +21,13 @@ struct RoomOwner;
 namespace starling::stream::zmtp {
 
 class Connection;
-struct Lane;
+
+/// One of the I/O threads of a listener. `index` counts the threads of this listener.
+struct Lane {
+  std::size_t index = 0;
+  boost::asio::io_context& loop;
+  std::shared_ptr<ReadTurns> reads = std::make_shared<ReadTurns>(loop);
+};
 
 struct Link {
   Link(std::uint64_t the_number, const PeerAddress& the_address, Lane& the_lane)
@@ -41,5 +52,13 @@ struct Link {
   std::size_t granted = 0;
   bool is_waiting = false;
 };
+
+/// Returns who pays for what the connection sends: its principal or, without keys, its address.
+inline RequestOwner owner_of(const Link& link) {
+  using Kind = RequestOwner::Kind;
+  if (link.principal != PrincipalId::anonymous)
+    return {.kind = Kind::principal, .number = static_cast<std::uint64_t>(link.principal)};
+  return {.kind = Kind::address, .address = link.address};
+}
 
 }  // namespace starling::stream::zmtp

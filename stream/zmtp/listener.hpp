@@ -21,12 +21,6 @@
 
 namespace starling::stream::zmtp {
 
-/// One of the I/O threads of a listener. `index` counts the threads of this listener.
-struct Lane {
-  std::size_t index = 0;
-  boost::asio::io_context& loop;
-};
-
 struct ListenerOptions {
   SessionOptions session;
   /// The places of connections. A connection that gets none is closed.
