@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <functional>
-#include <future>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,13 @@ protocol::SubscriberOptions subscriber_options(const Endpoints& endpoints,
   return options;
 }
 
+/// An exception of a client, such as that no reply has come, is a failure.
+void guarded(const char* client, const std::function<void()>& run) try {
+  run();
+} catch (const std::exception& error) {
+  ADD_FAILURE() << "the " << client << ": " << error.what();
+}
+
 }  // namespace
 
 double HonestTimes::at(std::vector<double> times, double part) {
@@ -73,7 +81,8 @@ HonestClients::HonestClients(const Endpoints& endpoints, const HonestKeys& keys,
   witness_.emplace(context_, endpoints, Witness::Ticks::by_the_clock, keys.witness);
   // Questions find all objects once a tick has them.
   bool is_first = true;
-  produce([&] { return !std::exchange(is_first, false); });
+  std::vector<double> first_ms;
+  produce([&] { return !std::exchange(is_first, false); }, first_ms);
   witness_->move_and_expect_exact(random_);
   EXPECT_TRUE(happens([&] {
     subscriber_->poll(100);
@@ -84,20 +93,19 @@ HonestClients::HonestClients(const Endpoints& endpoints, const HonestKeys& keys,
 HonestTimes HonestClients::run(double seconds, const Program& server) {
   const auto until = Clock::now() + std::chrono::duration<double>(seconds);
   const std::function<bool()> is_over = [until] { return Clock::now() >= until; };
-  const auto start = [&](auto client) {
-    return std::async(std::launch::async, client, this, is_over);
-  };
-  auto updates = start(std::mem_fn(&HonestClients::produce));
-  auto questions = start(std::mem_fn(&HonestClients::ask));
-  auto ticks = start(std::mem_fn(&HonestClients::follow));
   HonestTimes times;
-  while (!is_over() && !testing::Test::HasFailure()) {
-    times.list_ms.push_back(ms_of([&] { witness_->move_and_expect_exact(random_); }));
+  std::thread producer(guarded, "producer", [&] { produce(is_over, times.update_ms); });
+  std::thread asker(guarded, "asker", [&] { ask(is_over, times.question_ms); });
+  std::thread subscriber(guarded, "subscriber", [&] { follow(is_over, times.tick_ms); });
+  std::thread witness(guarded, "witness", [&] {
+    while (!is_over() && !testing::Test::HasFailure())
+      times.list_ms.push_back(ms_of([&] { witness_->move_and_expect_exact(random_); }));
+  });
+  while (!is_over()) {
     times.resident_bytes_max = std::max(times.resident_bytes_max, server.resident_bytes());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  times.update_ms = updates.get();
-  times.question_ms = questions.get();
-  times.tick_ms = ticks.get();
+  for (std::thread* client : {&producer, &asker, &subscriber, &witness}) client->join();
   return times;
 }
 
@@ -110,8 +118,7 @@ std::uint64_t HonestClients::ticks_lost() {
          witness_->subscriber().state().counters().ticks_lost;
 }
 
-std::vector<double> HonestClients::produce(const std::function<bool()>& is_over) {
-  std::vector<double> times;
+void HonestClients::produce(const std::function<bool()>& is_over, std::vector<double>& times) {
   for (auto due = Clock::now(); !is_over(); due += batch_period) {
     std::this_thread::sleep_until(due);
     Fixes fixes;
@@ -125,11 +132,9 @@ std::vector<double> HonestClients::produce(const std::function<bool()>& is_over)
       if (reply) rows_lost_ += object_count - reply->accepted;
     }));
   }
-  return times;
 }
 
-std::vector<double> HonestClients::ask(const std::function<bool()>& is_over) {
-  std::vector<double> times;
+void HonestClients::ask(const std::function<bool()>& is_over, std::vector<double>& times) {
   while (!is_over()) {
     times.push_back(ms_of([&] {
       const auto answers = asker_.get_neighbors({{nearest_to(0, k, corner_m, corner_m)}});
@@ -140,17 +145,14 @@ std::vector<double> HonestClients::ask(const std::function<bool()>& is_over) {
     }));
     std::this_thread::sleep_for(question_period);
   }
-  return times;
 }
 
-std::vector<double> HonestClients::follow(const std::function<bool()>& is_over) {
+void HonestClients::follow(const std::function<bool()>& is_over, std::vector<double>& times) {
   arrivals_.clear();
   while (!is_over()) subscriber_->poll(10);
-  std::vector<double> times;
   for (std::size_t at = 1; at < arrivals_.size(); ++at)
     times.push_back(
         std::chrono::duration<double, std::milli>(arrivals_[at] - arrivals_[at - 1]).count());
-  return times;
 }
 
 }  // namespace starling::stream

@@ -56,9 +56,9 @@ class HonestClients {
   protocol::StatValues server_stats() { return asker_.get_stats().value(); }
 
  private:
-  std::vector<double> produce(const std::function<bool()>& is_over);
-  std::vector<double> ask(const std::function<bool()>& is_over);
-  std::vector<double> follow(const std::function<bool()>& is_over);
+  void produce(const std::function<bool()>& is_over, std::vector<double>& times);
+  void ask(const std::function<bool()>& is_over, std::vector<double>& times);
+  void follow(const std::function<bool()>& is_over, std::vector<double>& times);
   /// Counts the refusal of a request. The first one is a failure of the test.
   void note_refusal(const protocol::Problem& problem);
 

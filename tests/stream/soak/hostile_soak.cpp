@@ -155,6 +155,7 @@ class HostileSoak : public ProgramTest {
 
   void print_refusals(HonestClients& honest) const {
     std::puts("");
+    std::fflush(stdout);
     for (const auto& [name, value] : honest.server_stats())
       if (value > 0 &&
           (name.starts_with("starling_refused_requests_total") ||
