@@ -31,9 +31,12 @@ constexpr std::size_t thread_count = 2;
 constexpr int sockets_max = 8192;
 
 std::vector<HostileKind> those_of(const HostileOptions& options, std::vector<HostileKind> kinds) {
+  const auto is_in = [](const HostileKind& kind, const std::vector<std::string>& names) {
+    return std::ranges::find(names, kind.name) != names.end();
+  };
   std::erase_if(kinds, [&](const HostileKind& kind) {
-    return !options.kinds.empty() &&
-           std::ranges::find(options.kinds, kind.name) == options.kinds.end();
+    return (!options.kinds.empty() && !is_in(kind, options.kinds)) ||
+           is_in(kind, options.kinds_left_out);
   });
   return kinds;
 }

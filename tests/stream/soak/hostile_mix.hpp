@@ -23,7 +23,8 @@ struct HostileOptions {
   unsigned sessions = 4;      ///< how many of the connections have a session
   std::uint64_t seed = 1;
   std::vector<std::string> kinds{};  ///< names of the kinds to draw from; empty: all
-  std::optional<unsigned> core{};    ///< the core of all attacks; std::nullopt: any
+  std::vector<std::string> kinds_left_out{};
+  std::optional<unsigned> core{};  ///< the core of all attacks; std::nullopt: any
 };
 
 /// Makes the process run on one core. Threads and processes that it starts later run there, too.

@@ -207,6 +207,7 @@ TEST_F(HostileSoak, TheHonestLoseNothing) {
   expect_reached(tallies);
   EXPECT_LE(beside.resident_bytes_max, budget + budget / 10 + sanitizer_bytes);
   program->send_signal(SIGTERM);
+  ASSERT_TRUE(program->ends()) << "the server does not end";
   EXPECT_EQ(program->exit_status(), 0) << program->said();
 }
 
@@ -228,6 +229,8 @@ int main(int count, char** arguments) {
   app.add_option("--connections", soak.hostile.connections, "Connections of each principal");
   app.add_option("--seed", soak.hostile.seed);
   app.add_option("--kind", soak.hostile.kinds, "Only attacks of this kind. May be repeated");
+  app.add_option("--without", soak.hostile.kinds_left_out,
+                 "No attacks of this kind. May be repeated");
   app.add_option("--tick-ms", soak.tick_ms);
   app.add_option("--slower-max", soak.slower_max,
                  "The 99th percentile of questions and updates, at most, as a multiple of that "
