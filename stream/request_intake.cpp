@@ -2,6 +2,7 @@
 // Gives requests their turns, decodes them and keeps their order: see request_intake.hpp.
 #include "starling/stream/request_intake.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,11 @@ constexpr std::int64_t turns_us_max = 1000;
 constexpr int requests_max = 64;
 // A connection has a few turns together, so that its replies leave, and wake it, together.
 constexpr TurnLength turn{.items = 16, .us = 500};
+
+// If the loop has waited for the processor for longer than this in its turns, the request that
+// seems to have cost the most gets that time back. Else a client would pay for what other programs
+// do.
+constexpr std::int64_t stood_us_min = 100;
 
 // What a request costs beside the loop: the work of the I/O threads.
 constexpr std::int64_t io_us_per_request = 1;
@@ -83,17 +89,27 @@ void RequestIntake::turn_soon() {
 }
 
 void RequestIntake::take_turns() {
-  const std::int64_t until_us = executor_.now_us() + turns_us_max;
-  std::int64_t now_us = until_us - turns_us_max;
-  for (int count = 0; count < requests_max && turns_.is_ready() && now_us < until_us;)
+  const std::int64_t begun_us = executor_.now_us();
+  const std::int64_t begun_worked_us = executor_.worked_us();
+  std::int64_t now_us = begun_us;
+  Payer dearest;
+  std::int64_t dearest_us = 0;
+  for (int count = 0;
+       count < requests_max && turns_.is_ready() && now_us < begun_us + turns_us_max;)
     turns_.serve_next([&](const Payer& payer, Waiting& request) -> std::optional<std::int64_t> {
       ++count;
       const std::size_t bytes = request.received.bytes.size();
       const bool is_dropped = is_stopped_ && !request.peer.in_process;
       if (!is_dropped && !serve(payer, request)) return std::nullopt;
       const std::int64_t since_us = std::exchange(now_us, executor_.now_us());
+      if (now_us - since_us > dearest_us) {
+        dearest = payer;
+        dearest_us = now_us - since_us;
+      }
       return now_us - since_us + io_us(bytes);
     });
+  const std::int64_t stood_us = now_us - begun_us - (executor_.worked_us() - begun_worked_us);
+  if (stood_us > stood_us_min) turns_.charge(dearest, -std::min(stood_us, dearest_us));
 }
 
 /// Handles a request, or hands it to the workers. Returns false if it must wait for them.
@@ -135,9 +151,9 @@ void RequestIntake::decode_beside(const Payer& payer, Waiting& request) {
   bytes_ += request.received.bytes.size();
   decoder_.submit(
       [this, payer, peer = request.peer, received = std::move(request.received)]() mutable {
+        const std::int64_t since_us = executor_.worked_us();
         PreparedRequest prepared = prepare(peer, std::move(received));
-        const std::int64_t decoded_us = prepared.decoded_us;
-        return completion_of(payer, peer, std::move(prepared), decoded_us);
+        return completion_of(payer, peer, std::move(prepared), executor_.worked_us() - since_us);
       });
 }
 

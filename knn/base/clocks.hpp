@@ -28,6 +28,14 @@ inline std::int64_t boot_now_us() {
   return steady_now_us();
 }
 
+/// Returns the processor time that the calling thread has used. It stands still while other threads
+/// have the processor.
+inline std::int64_t thread_time_us() {
+  std::timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000'000 + used.tv_nsec / 1000;
+}
+
 /// Returns the milliseconds since `steady_us`, a result of steady_now_us.
 inline double ms_since(std::int64_t steady_us) {
   return static_cast<double>(steady_now_us() - steady_us) / 1e3;

@@ -63,6 +63,10 @@ class AsioThreads final : public Threads {
 
 }  // namespace
 
+std::int64_t AsioExecutor::worked_us() const {
+  return thread_time_us();
+}
+
 std::int64_t AsioExecutor::now_us() const {
   return steady_now_us();
 }

@@ -20,6 +20,7 @@ class AsioExecutor final : public Executor {
   explicit AsioExecutor(boost::asio::io_context& loop) : loop_(loop) {}
 
   std::int64_t now_us() const override;
+  std::int64_t worked_us() const override;
   void post(std::function<void()> task) override;
   std::unique_ptr<Timer> make_timer() override;
   std::unique_ptr<Threads> make_threads(unsigned count, ThreadPriority priority) override;

@@ -46,6 +46,9 @@ class Executor {
   /// Returns a time, in microseconds, that never goes back. Only the difference of two of these
   /// times has a meaning. Any thread may call it.
   virtual std::int64_t now_us() const = 0;
+  /// Returns the processor time that the calling thread has used, in microseconds. It stands still
+  /// while other threads have the processor. In a simulation, it is now_us().
+  virtual std::int64_t worked_us() const { return now_us(); }
   /// Runs the task on the loop, after all tasks that were posted before. An exception from the task
   /// ends the loop. Any thread may call it.
   virtual void post(std::function<void()> task) = 0;

@@ -47,10 +47,10 @@ void ReadTurns::take_turn() {
   std::shared_ptr<Reader> unfinished;
   turns_.serve_next(
       [&](const Payer&, std::shared_ptr<Reader>& reader) -> std::optional<std::int64_t> {
-        const std::int64_t since_us = steady_now_us();
+        const std::int64_t since_us = thread_time_us();
         if (reader->take_read_turn()) unfinished = std::move(reader);
         read_us_ = steady_now_us();
-        return read_us_ - since_us + 1;
+        return thread_time_us() - since_us + 1;
       });
   if (unfinished == nullptr) return;
   const Payer payer = unfinished->reads_for();

@@ -132,6 +132,29 @@ TEST_F(RequestIntakeTest, ATurnOfRequestsThatTakeLongEndsAfterAMillisecond) {
   EXPECT_LE(world.replies.size(), 2u);
 }
 
+/// A request stands still for as long as another program has the processor.
+struct StandingRoom final : ReceivedRoom::Keeper {
+  explicit StandingRoom(ManualExecutor& the_executor) : executor(the_executor) {}
+  void take_back(const std::shared_ptr<zmtp::Link>&, std::size_t) override {
+    executor.stand(10'000);
+  }
+  ManualExecutor& executor;
+};
+
+TEST_F(RequestIntakeTest, NobodyPaysForTheTimeInWhichOtherProgramsHaveTheProcessor) {
+  const Peer greedy = connect(1, "10.0.0.1");
+  const Peer honest = connect(2, "10.0.0.2");
+  StandingRoom standing(world.executor);
+  for (int count = 0; count < 10'000; ++count) send(greedy, protocol::GetStats{});
+  auto frame = std::make_shared<protocol::Frame>(protocol::encode_request(
+      {.request_id = 1, .session = sessions[honest.connection]}, protocol::GetNames{}));
+  intake.receive(honest, {frame, frame->bytes()}, ReceivedRoom(standing, link, 10));
+  replies_before(honest);
+  world.replies.clear();
+  send(honest, protocol::GetNames{});
+  EXPECT_LE(replies_before(honest), 2 * per_turn);
+}
+
 TEST_F(RequestIntakeTest, AQuestionPassesBatchesThatWaitForTheWorkers) {
   const Peer greedy = connect(1, "10.0.0.1");
   const Peer honest = connect(2, "10.0.0.2");

@@ -22,6 +22,7 @@ namespace starling::stream {
 class ManualExecutor final : public Executor {
  public:
   std::int64_t now_us() const override { return now_us_ += us_per_look_; }
+  std::int64_t worked_us() const override { return now_us() - stood_us_; }
   void post(std::function<void()> task) override {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -63,6 +64,11 @@ class ManualExecutor final : public Executor {
   }
   /// From now on, each look at the clock takes this long, so that long work ends its slices.
   void set_us_per_look(std::int64_t us_per_look) { us_per_look_ = us_per_look; }
+  /// Moves the clock as if another program had the processor meanwhile.
+  void stand(std::int64_t duration_us) {
+    now_us_ += duration_us;
+    stood_us_ += duration_us;
+  }
   /// Moves the clock, and calls the timers that are due.
   void advance(std::int64_t duration_us) {
     now_us_ += duration_us;
@@ -94,6 +100,7 @@ class ManualExecutor final : public Executor {
 
   mutable std::atomic<std::int64_t> now_us_ = 1'000'000;  ///< engines' threads look at it, too
   std::int64_t us_per_look_ = 0;
+  std::atomic<std::int64_t> stood_us_ = 0;
   std::mutex mutex_;
   std::condition_variable posted_;
   std::deque<std::function<void()>> tasks_;
