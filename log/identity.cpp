@@ -51,10 +51,10 @@ bool is_copy(Files& files, bool had_identity) {
   return !is_written;
 }
 
-void write_identity(Files& files) {
+void write_identity(Files& files, bool has_groups) {
   const auto file = files.create(unfinished_identity_name, identity_bytes);
   std::string text = line_of(identity_name, files.birth_of(unfinished_identity_name));
-  if (const auto segments = segment_names(files); !segments.empty())
+  if (const auto segments = segment_names(files); has_groups && !segments.empty())
     text += line_of(segments.back(), files.birth_of(segments.back()));
   finish(files, *file, std::move(text));
 }

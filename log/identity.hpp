@@ -18,8 +18,10 @@ constexpr std::string_view unfinished_identity_name = "identity.unfinished";
 /// that includes the identity is not recognized. Throws IoError.
 bool is_copy(Files& files, bool had_identity);
 
-/// Writes the identity of the folder. Returns when it is on the disk. Throws NoSpace, IoError.
-void write_identity(Files& files);
+/// Writes the identity of the folder. Returns when it is on the disk. `has_groups`: the newest
+/// segment has groups. The identity does not name a segment without groups, because the Writer may
+/// replace it (Writer::commit). Throws NoSpace, IoError.
+void write_identity(Files& files, bool has_groups);
 
 /// Writes an identity that makes is_copy() return true on every file system. Throws NoSpace,
 /// IoError.

@@ -125,7 +125,7 @@ std::int64_t FoundLog::tail_age_us() const {
 
 void FoundLog::write_identity() {
   try {
-    log::write_identity(*files_);
+    log::write_identity(*files_, true);
   } catch (const log::IoError& error) {
     spdlog::warn(
         "the identity of the log is not written: {}. The next start may take the log for one that "

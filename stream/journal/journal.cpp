@@ -43,12 +43,10 @@ Journal::Journal(Executor& executor, const JournalOptions& options, std::string 
       commits_(executor, options) {}
 
 void Journal::recover(const std::function<void(std::span<const JournalRecord>)>& apply) {
-  bool is_new = false;
   try {
     const log::LogSummary summary = read(apply);
     begin_writing(summary);
-    is_new = !summary.end;
-    if (is_new) log::write_identity(found_.files());
+    if (!summary.end) log::write_identity(found_.files(), false);
   } catch (const log::IoError&) {
     found_.explain();
   } catch (const log::DamagedLog&) {
@@ -62,10 +60,11 @@ void Journal::recover(const std::function<void(std::span<const JournalRecord>)>&
         options_.folder);
   if (found_.is_epoch_new()) append(EpochRecord{found_.epoch()});
   begin_run();
-  // A copy gets its identity only when its new epoch is on the disk. Otherwise, after power loss in
-  // between, the next start would not recognize the copy and would keep the old epoch.
-  if (!is_new)
-    commits_.when_durable(found_.is_copy() ? end() : 0, [this] { found_.write_identity(); });
+  // The newest segment is named when it has the first group of this run, because until then it may
+  // be replaced. A copy gets its identity only when its new epoch is on the disk. Otherwise, after
+  // power loss in between, the next start would not recognize the copy and would keep the old
+  // epoch.
+  commits_.when_durable(end(), [this] { found_.write_identity(); });
 }
 
 log::LogSummary Journal::read(const std::function<void(std::span<const JournalRecord>)>& apply) {

@@ -27,7 +27,7 @@ class Identity : public testing::Test {
  protected:
   Identity() {
     create_segment(files_, {}, 1000);
-    write_identity(files_);
+    write_identity(files_, true);
   }
   bool is_copy() { return log::is_copy(files_, true); }
   SimulatedFiles files_;
@@ -35,7 +35,7 @@ class Identity : public testing::Test {
 
 TEST_F(Identity, AFolderIsNoCopyOfItself) {
   EXPECT_FALSE(is_copy());
-  write_identity(files_);
+  write_identity(files_, true);
   EXPECT_FALSE(is_copy());
   put_back(files_, false);
   EXPECT_FALSE(is_copy()) << "a disk that goes back in time hides it";
@@ -44,7 +44,7 @@ TEST_F(Identity, AFolderIsNoCopyOfItself) {
 TEST_F(Identity, ACopyOfTheFilesIsOneUntilItGetsItsOwnIdentity) {
   put_back(files_, true);
   EXPECT_TRUE(is_copy());
-  write_identity(files_);
+  write_identity(files_, true);
   EXPECT_FALSE(is_copy());
 }
 
@@ -54,6 +54,13 @@ TEST_F(Identity, ACopyOfTheSegmentAloneIsOne) {
   EXPECT_TRUE(is_copy());
   files_.remove(name);
   EXPECT_FALSE(is_copy()) << "a snapshot stands for the segment";
+}
+
+TEST_F(Identity, ASegmentWithoutGroupsMayBeReplaced) {
+  write_identity(files_, false);
+  const std::string name = segment_name(1);
+  files_.put(name, files_.bytes_of(name));
+  EXPECT_FALSE(is_copy());
 }
 
 TEST_F(Identity, AFolderWithoutAnIdentityIsACopyIfItHadOne) {
@@ -81,7 +88,7 @@ TEST_F(Identity, PowerLossLeavesTheOldIdentityOrTheNewOne) {
     files_.sync_folder();
     files_.fail_sync(files_.syncs() + 1 + static_cast<std::uint64_t>(i % 2));
     try {
-      write_identity(files_);
+      write_identity(files_, true);
     } catch (const IoError&) {
     }
     files_.cut_power(random);
@@ -96,7 +103,7 @@ TEST(IdentityOnDisk, ARenamedFolderIsTheSameAndACopiedOneIsNot) {
   {
     const auto files = open_folder(path, FolderUse::write);
     create_segment(*files, {}, 1000);
-    write_identity(*files);
+    write_identity(*files, true);
     if (files->birth_of(identity_name).empty()) GTEST_SKIP() << "no births on this file system";
     EXPECT_FALSE(is_copy(*files, true));
   }
