@@ -34,6 +34,7 @@ void History::published(const SentMessage& sent) {
   // The topic ends with a NUL.
   const MessageKey key{sent.topic.substr(0, sent.topic.size() - 1), tick.tick.header.sequence};
   if (!tick.tick.header.failed) newest_tick_ = std::max(newest_tick_, tick.tick.header.tick);
+  newest_tau_us_ = std::max(newest_tau_us_, tick.tick.header.tau_us);
   const auto known = messages_.find(key);
   if (known == messages_.end()) {
     messages_.emplace(key, PublishedMessage{std::move(copy), std::move(tick)});
@@ -64,6 +65,7 @@ void History::put_back(const CopiedLog& copy) {
     return true;
   });
   newest_tick_ = {};
+  newest_tau_us_ = 0;
   std::erase_if(messages_, [&](const auto& message) {
     const protocol::TickHeader& header = message.second.received.tick.header;
     former_runs_.insert(header.at.run.id);

@@ -54,6 +54,7 @@ struct Answered {
   Tick tick{};
   protocol::HeldList list;
   bool is_unknown = false;
+  std::optional<std::int64_t> at_us{};  ///< the time of a question about the past
 };
 
 class History {
@@ -92,6 +93,8 @@ class History {
 
   /// The newest tick that succeeded and was published.
   Tick newest_tick() const { return newest_tick_; }
+  /// The largest tau of the messages since the log was last put back. 0: there is none.
+  std::int64_t newest_tau_us() const { return newest_tau_us_; }
   const std::map<RequestKey, stream::OwnedRequest>& requests() const { return requests_; }
   const std::map<RequestKey, std::string>& replies() const { return replies_; }
   const std::map<std::uint64_t, std::uint64_t>& clients() const { return clients_; }
@@ -106,6 +109,7 @@ class History {
   std::map<std::uint64_t, std::uint64_t> clients_;  ///< the key is the session
   std::map<MessageKey, PublishedMessage> messages_;
   Tick newest_tick_{};
+  std::int64_t newest_tau_us_ = 0;
   std::vector<Held> held_;
   std::vector<Answered> answered_;
   std::uint64_t put_backs_ = 0;

@@ -39,6 +39,12 @@ std::string outline_of(const SequencedReply& reply) {
   return told(reply, stream::TickTimes::left_out);
 }
 
+stream::Role role_for(OwnedRequest::Kind kind) {
+  return kind <= OwnedRequest::Kind::names  ? stream::Role::publish
+         : kind == OwnedRequest::Kind::tick ? stream::Role::tick
+                                            : stream::Role::query;
+}
+
 /// Says which lists differ, and how.
 template <class Lists>
 std::string difference(const Lists& actual, const Lists& expected) {
@@ -129,7 +135,7 @@ void Model::apply_request(const stream::RequestRecord& record) {
 void Model::compare_reply(RequestKey key, const stream::RequestRecord& record) {
   const OwnedRequest& request = history_.requests().at(key);
   if (request.kind == OwnedRequest::Kind::tick) return compare_tick_reply(key, record);
-  const std::string expected = outline_of(reply_of(request));
+  const std::string expected = outline_of(reply_of(key.first, request));
   const std::string actual = outline_of(record.reply);
   if (actual != expected)
     history_.violated(name_of(key) + " is told " + actual + ", and the model says " + expected);
@@ -187,7 +193,10 @@ void Model::begin_tick(const stream::TickBegunRecord& record) {
     }
   }
   for (const auto& [query, lease_end_us] : lease_ends_us_)
-    if (lease_end_us < record.tau_us) note_change(query.first, query.second);
+    if (lease_end_us < record.tau_us) {
+      note_change(query.first, query.second);
+      query_owners_.erase(query);
+    }
   std::erase_if(lease_ends_us_, [&](const auto& each) { return each.second < record.tau_us; });
   const bool has_failed = failed_.contains(record.tick);
   if (!has_failed) last_ticks_ = {last_ticks_.back()};
@@ -197,38 +206,47 @@ void Model::begin_tick(const stream::TickBegunRecord& record) {
   ticks_.emplace(record.tick, Ticked{std::move(reports), oracle_.lists(), oracle_, record.tau_us});
 }
 
-LatticePoint Model::point(double x, double y) const {
+LatticePoint Model::point(double x, double y, double z) const {
   return {static_cast<std::int32_t>(std::lround(x / metres_per_unit)),
-          static_cast<std::int32_t>(std::lround(y / metres_per_unit)), 0};
+          static_cast<std::int32_t>(std::lround(y / metres_per_unit)),
+          static_cast<std::int32_t>(std::lround(z / metres_per_unit))};
 }
 
-SequencedReply Model::reply_of(const OwnedRequest& request) {
+SequencedReply Model::reply_of(std::uint64_t client, const OwnedRequest& request) {
   using Kind = OwnedRequest::Kind;
+  if (!clients_[client].has(role_for(request.kind))) return protocol::ErrorReply{};
   switch (request.kind) {
     case Kind::objects:
     case Kind::tags:
     case Kind::removals:
       return reply_to_rows(request);
     case Kind::queries:
-      return reply_to_queries(request);
+      return reply_to_queries(client, request);
     case Kind::query_removals:
-      return reply_to_removals(request);
-    case Kind::stream: {
-      StreamDefinition definition;
-      definition.name = request.stream;
-      definition.on = request.on;
-      definition.with = request.with;
-      const std::uint32_t number = oracle_.put_stream(definition);
-      streams_[request.stream] = number;
-      removed_streams_.erase(request.stream);
-      columns_[number] = request.with;
-      return protocol::Done{};
-    }
+      return reply_to_removals(client, request);
+    case Kind::stream:
+      return reply_to_stream(client, request);
     case Kind::stream_removal:
-      return reply_to_stream_removal(request);
+      return reply_to_stream_removal(client, request);
     default:
       return protocol::ErrorReply{};
   }
+}
+
+/// A stream belongs to the client that made it, also if an admin puts it again.
+SequencedReply Model::reply_to_stream(std::uint64_t client, const OwnedRequest& request) {
+  const auto [owner, is_new] = stream_owners_.try_emplace(request.stream, client);
+  if (!is_new && owner->second != client && !clients_[client].is_admin())
+    return protocol::ErrorReply{};
+  StreamDefinition definition;
+  definition.name = request.stream;
+  definition.on = request.on;
+  definition.with = request.with;
+  const std::uint32_t number = oracle_.put_stream(definition);
+  streams_[request.stream] = number;
+  removed_streams_.erase(request.stream);
+  columns_[number] = request.with;
+  return protocol::Done{};
 }
 
 std::optional<std::uint32_t> Model::find_stream(const std::string& name) const {
@@ -239,12 +257,20 @@ std::optional<std::uint32_t> Model::find_stream(const std::string& name) const {
 
 /// The stream's queries leave with it. The oracle keeps the stream's number, in case it is put
 /// again.
-SequencedReply Model::reply_to_stream_removal(const OwnedRequest& request) {
+SequencedReply Model::reply_to_stream_removal(std::uint64_t client, const OwnedRequest& request) {
   const auto stream = find_stream(request.stream);
   if (!stream) return protocol::ErrorReply{};
+  if (!clients_[client].is_admin()) {
+    const std::uint64_t owner = stream_owners_.at(request.stream);
+    const bool has_foreign = std::ranges::any_of(query_owners_, [&](const auto& query) {
+      return query.first.first == *stream && query.second != owner;
+    });
+    if (owner != client || has_foreign) return protocol::ErrorReply{};
+  }
+  stream_owners_.erase(request.stream);
   for (std::uint64_t id = 0; id < SimulatedRequests::queries; ++id)
     if (oracle_.remove_query(*stream, QueryId{id}) == QueryStatus::accepted)
-      note_change(*stream, QueryId{id});
+      forget_query(*stream, QueryId{id});
   removed_streams_.insert(request.stream);
   return protocol::Done{};
 }
@@ -257,7 +283,9 @@ SequencedReply Model::reply_to_rows(const OwnedRequest& request) {
       ObjectUpdate row;
       row.id = id;
       row.time_us = request.times_us[i];
-      row.position = point(request.places[2 * i], request.places[2 * i + 1]);
+      const std::size_t axes = request.places.size() / request.ids.size();
+      const double* const place = &request.places[axes * i];
+      row.position = point(place[0], place[1], axes == 3 ? place[2] : 0);
       row.has_tags = !request.tags.empty();
       if (row.has_tags) row.tags = request.tags[i];
       count(reply, oracle_.update(row));
@@ -275,7 +303,7 @@ SequencedReply Model::reply_to_rows(const OwnedRequest& request) {
   return reply;
 }
 
-SequencedReply Model::reply_to_queries(const OwnedRequest& request) {
+SequencedReply Model::reply_to_queries(std::uint64_t client, const OwnedRequest& request) {
   const auto stream = find_stream(request.stream);
   if (!stream) return protocol::ErrorReply{};
   // Before the first tick a lease has no time to count from.
@@ -288,28 +316,43 @@ SequencedReply Model::reply_to_queries(const OwnedRequest& request) {
     query.k = spec.k;
     query.anchor.kind = spec.anchor;
     query.anchor.object = spec.object;
-    query.anchor.position = point(spec.position[0], spec.position[1]);
+    query.anchor.position = point(spec.position[0], spec.position[1], spec.position[2]);
     query.filter.tags = spec.tags;
     if (spec.lease_ms != 0)
       query.lease_end_us = *tau_us_ + static_cast<std::int64_t>(spec.lease_ms) * 1000;
-    const bool is_put = oracle_.put_query(*stream, query) == QueryStatus::accepted;
+    const bool is_put = may_change(client, *stream, spec.id) &&
+                        oracle_.put_query(*stream, query) == QueryStatus::accepted;
     ++(is_put ? reply.accepted : reply.rejected);
     if (is_put) note_change(*stream, spec.id);
+    if (is_put) query_owners_[{*stream, spec.id}] = client;
     if (is_put) lease_ends_us_[{*stream, spec.id}] = query.lease_end_us;
   }
   return reply;
 }
 
-SequencedReply Model::reply_to_removals(const OwnedRequest& request) {
+SequencedReply Model::reply_to_removals(std::uint64_t client, const OwnedRequest& request) {
   const auto stream = find_stream(request.stream);
   if (!stream) return protocol::ErrorReply{};
   protocol::BatchReply reply;
   for (const std::uint64_t id : request.ids) {
-    const bool is_removed = oracle_.remove_query(*stream, QueryId{id}) == QueryStatus::accepted;
+    const bool is_removed = may_change(client, *stream, QueryId{id}) &&
+                            oracle_.remove_query(*stream, QueryId{id}) == QueryStatus::accepted;
     ++(is_removed ? reply.accepted : reply.rejected);
-    if (is_removed) note_change(*stream, QueryId{id});
+    if (is_removed) forget_query(*stream, QueryId{id});
   }
   return reply;
+}
+
+/// Returns whether the client may put or remove the query: nobody has it, or it is the client's
+/// own, or the client is an admin.
+bool Model::may_change(std::uint64_t client, std::uint32_t stream, QueryId query) const {
+  const auto owner = query_owners_.find({stream, query});
+  return owner == query_owners_.end() || owner->second == client || clients_[client].is_admin();
+}
+
+void Model::forget_query(std::uint32_t stream, QueryId query) {
+  note_change(stream, query);
+  query_owners_.erase({stream, query});
 }
 
 void Model::note_change(std::uint32_t stream, QueryId query) {
@@ -450,13 +493,15 @@ void Model::compare_answers() {
     if (answered.tick < answered.published)
       history_.violated("an answer is of " + name_of(answered.tick) + ", and " +
                         name_of(answered.published) + " was published before it was asked");
+    if (answered.at_us) compare_past(answered);
     const bool is_before_all = to_number(answered.tick) == 0;
     if (ticked == ticks_.end() && !is_before_all) {
       history_.violated("an answer is of " + name_of(answered.tick) + ", which is not logged");
       continue;
     }
     Anchor anchor{.kind = answered.question.anchor, .object = answered.question.object};
-    anchor.position = point(answered.question.position[0], answered.question.position[1]);
+    anchor.position = point(answered.question.position[0], answered.question.position[1],
+                            answered.question.position[2]);
     test::List list;
     bool is_unknown = anchor.kind == AnchorKind::follow;
     if (!is_before_all) {
@@ -473,6 +518,16 @@ void Model::compare_answers() {
       history_.violated("an answer at " + name_of(answered.tick) + " says that its object is " +
                         (answered.is_unknown ? "unknown" : "known") + ", and the oracle not");
   }
+}
+
+/// An answer about the past is of the last tick that succeeded at or before its time.
+void Model::compare_past(const Answered& answered) {
+  Tick last{};
+  for (const auto& [tick, ticked] : ticks_)
+    if (ticked.tau_us <= *answered.at_us) last = tick;
+  if (answered.tick != last)
+    history_.violated("an answer about the past is of " + name_of(answered.tick) + ", and " +
+                      name_of(last) + " was the last one at its time");
 }
 
 }  // namespace starling::simulation

@@ -16,14 +16,17 @@
 #include "starling/log/files.hpp"
 #include "starling/stream/journal/records.hpp"
 #include "tests/server_simulation/history.hpp"
+#include "tests/server_simulation/simulated_principals.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace starling::simulation {
 
 class Model {
  public:
-  Model(History& history, const test::OracleOptions& options)
-      : history_(history), oracle_(options) {}
+  /// `clients` are the principals of the clients. Without keys, each of them has all roles.
+  Model(History& history, const test::OracleOptions& options, const SpaceOptions& space,
+        const std::vector<SimulatedPrincipal>& clients)
+      : history_(history), lattice_(space), oracle_(options), clients_(clients) {}
 
   /// Reads the whole log, and adds each violation to the History.
   void check(log::Files& files);
@@ -45,11 +48,17 @@ class Model {
   void apply(const stream::JournalRecord& record);
   void apply_request(const stream::RequestRecord& record);
   void begin_tick(const stream::TickBegunRecord& record);
-  stream::SequencedReply reply_of(const stream::OwnedRequest& request);
+  stream::SequencedReply reply_of(std::uint64_t client, const stream::OwnedRequest& request);
   stream::SequencedReply reply_to_rows(const stream::OwnedRequest& request);
-  stream::SequencedReply reply_to_queries(const stream::OwnedRequest& request);
-  stream::SequencedReply reply_to_removals(const stream::OwnedRequest& request);
-  stream::SequencedReply reply_to_stream_removal(const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_stream(std::uint64_t client, const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_queries(std::uint64_t client,
+                                          const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_removals(std::uint64_t client,
+                                           const stream::OwnedRequest& request);
+  stream::SequencedReply reply_to_stream_removal(std::uint64_t client,
+                                                 const stream::OwnedRequest& request);
+  bool may_change(std::uint64_t client, std::uint32_t stream, QueryId query) const;
+  void forget_query(std::uint32_t stream, QueryId query);
   std::optional<std::uint32_t> find_stream(const std::string& name) const;
   std::optional<std::uint64_t> client_of(std::uint64_t session);
   void note_change(std::uint32_t stream, QueryId query);
@@ -64,11 +73,15 @@ class Model {
   void compare_answers();
   protocol::HeldList list_of(const test::Oracle& oracle, const test::List& list,
                              const ReportWith& with) const;
-  LatticePoint point(double x, double y) const;
+  LatticePoint point(double x, double y, double z) const;
+  void compare_past(const Answered& answered);
 
   History& history_;
-  Lattice lattice_{SpaceOptions{}};
+  Lattice lattice_;
   test::Oracle oracle_;
+  const std::vector<SimulatedPrincipal>& clients_;
+  std::map<std::string, std::uint64_t> stream_owners_;  ///< clients; of existing streams
+  std::map<std::pair<std::uint32_t, QueryId>, std::uint64_t> query_owners_;
   std::vector<stream::JournalRecord> records_;
   std::map<std::string, std::uint32_t> streams_;  ///< the oracle's numbers, also of removed streams
   std::set<std::string> removed_streams_;

@@ -30,8 +30,10 @@ void print(const SimulationResult& result) {
   std::printf(
       "  %llu events in %.1f virtual seconds, trace %016llx; %llu requests acknowledged, %llu "
       "ticks "
-      "(%llu failed), %llu messages, %llu answers, %llu starts (%llu after a crash), %llu "
-      "snapshots, %llu copies put back\n",
+      "(%llu failed), %llu messages, %llu answers (%llu about the past), %llu starts (%llu after a "
+      "crash), %llu "
+      "snapshots, %llu copies put back, %llu answers to honest ones after at most %lld us, timers "
+      "late by at most %lld us\n",
       static_cast<unsigned long long>(result.events), result.virtual_s,
       static_cast<unsigned long long>(result.trace),
       static_cast<unsigned long long>(result.acknowledged),
@@ -39,10 +41,14 @@ void print(const SimulationResult& result) {
       static_cast<unsigned long long>(result.failed_ticks),
       static_cast<unsigned long long>(result.messages),
       static_cast<unsigned long long>(result.answers),
+      static_cast<unsigned long long>(result.past_answers),
       static_cast<unsigned long long>(result.starts),
       static_cast<unsigned long long>(result.crashes),
       static_cast<unsigned long long>(result.snapshots),
-      static_cast<unsigned long long>(result.put_backs));
+      static_cast<unsigned long long>(result.put_backs),
+      static_cast<unsigned long long>(result.timely),
+      static_cast<long long>(result.longest_request_us),
+      static_cast<long long>(result.longest_timer_us));
 }
 
 /// Parses KIND:CALL. Throws std::invalid_argument if the text is not of this form.
@@ -66,6 +72,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> without;
   std::string disk_fault;
   bool has_log = false;
+  bool has_no_others = false;
   bool has_no_snapshots = false;
   bool keeps_size = false;
   app.add_option("SEED", options.seed, "The seed, or the first one")->required();
@@ -85,10 +92,12 @@ int main(int argc, char** argv) try {
   app.add_option("--failing-allocation", options.failing_allocation,
                  "The number of an allocation of the server that fails")
       ->type_name("NUMBER");
+  app.add_flag("--no-others", has_no_others, "No keys, and no principals besides the clients");
   app.add_flag("--no-snapshots", has_no_snapshots, "Make no snapshots of the log");
   app.add_flag("--no-shrink", keeps_size, "Do not look for a smaller run that fails");
   app.add_flag("--log", has_log, "Show what the servers log");
   CLI11_PARSE(app, argc, argv);
+  options.has_others = !has_no_others;
   options.has_snapshots = !has_no_snapshots;
   for (const std::string& name : without)
     options.without.insert(*starling::simulation::fault_from_string(name));

@@ -11,13 +11,16 @@
 namespace starling::simulation {
 
 SimulatedClient::SimulatedClient(VirtualWorld& world, SimulatedNetwork& network, History& history,
-                                 std::uint64_t number, SimulatedRequests requests,
+                                 const Origin& origin, std::uint64_t number,
+                                 SimulatedRequests requests, bool has_past,
                                  std::uint64_t requests_max)
     : world_(world),
       network_(network),
       history_(history),
+      origin_(origin),
       number_(number),
       requests_(requests),
+      has_past_(has_past),
       requests_left_(requests_max),
       session_("simulated") {
   connect();
@@ -32,7 +35,7 @@ void SimulatedClient::connect() {
   network_.close(connection_);
   is_greeted_ = false;
   oldest_us_ = world_.now_us();
-  connection_ = network_.connect([this](const Bytes& bytes) { take(bytes); });
+  connection_ = network_.connect(origin_, [this](const Bytes& bytes) { take(bytes); });
   network_.send(connection_, session_.hello().bytes());
 }
 
@@ -79,9 +82,14 @@ void SimulatedClient::submit(stream::OwnedRequest request) {
 
 void SimulatedClient::ask() {
   const protocol::QuerySpec question = requests_.question();
-  auto prepared = session_.prepare(protocol::GetNeighbors{{question}});
+  // A tick that comes later cannot change the answer.
+  std::optional<std::int64_t> at_us;
+  if (const std::int64_t tau_us = history_.newest_tau_us();
+      has_past_ && tau_us != 0 && world_.random().chance(0.15))
+    at_us = tau_us - 1 - static_cast<std::int64_t>(world_.random().below(500'000));
+  auto prepared = session_.prepare(protocol::GetNeighbors{{question}, at_us});
   const auto& outgoing = session_.admit(std::get<protocol::Outgoing>(std::move(prepared)));
-  asked_[outgoing.request_id] = {question, history_.newest_tick(), history_.put_backs()};
+  asked_[outgoing.request_id] = {question, history_.newest_tick(), at_us, history_.put_backs()};
   send(outgoing);
 }
 
@@ -152,9 +160,11 @@ void SimulatedClient::take_answer(const protocol::DecodedReply& reply) {
     if (found->lists.list_count() != 1) return history_.violated("a question has not one answer");
     // If a copy was put back meanwhile, published ticks may be lost.
     const Asked& asked = question.mapped();
-    const Tick published = asked.put_backs == history_.put_backs() ? asked.published : Tick{};
+    const bool is_same_log = asked.put_backs == history_.put_backs();
+    if (asked.at_us && !is_same_log) return;
+    const Tick published = is_same_log && !asked.at_us ? asked.published : Tick{};
     history_.answered({asked.question, published, found->head.tick,
-                       protocol::list_of(found->lists, 0), !found->unknown.empty()});
+                       protocol::list_of(found->lists, 0), !found->unknown.empty(), asked.at_us});
   }
 }
 

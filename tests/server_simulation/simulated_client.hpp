@@ -18,7 +18,8 @@ namespace starling::simulation {
 class SimulatedClient {
  public:
   SimulatedClient(VirtualWorld& world, SimulatedNetwork& network, History& history,
-                  std::uint64_t number, SimulatedRequests requests, std::uint64_t requests_max);
+                  const Origin& origin, std::uint64_t number, SimulatedRequests requests,
+                  bool has_past, std::uint64_t requests_max);
   SimulatedClient(const SimulatedClient&) = delete;
   SimulatedClient& operator=(const SimulatedClient&) = delete;
 
@@ -48,8 +49,10 @@ class SimulatedClient {
   VirtualWorld& world_;
   SimulatedNetwork& network_;
   History& history_;
+  const Origin origin_;
   const std::uint64_t number_;
   SimulatedRequests requests_;
+  const bool has_past_;  ///< the server answers questions about the past
   std::uint64_t requests_left_;
   std::uint64_t acknowledged_ = 0;
   protocol::ClientSession session_;
@@ -60,8 +63,9 @@ class SimulatedClient {
   std::int64_t oldest_us_ = 0;   ///< time when it became the oldest one, or was last sent
   struct Asked {
     protocol::QuerySpec question;
-    Tick published{};             ///< the newest published tick when the question was asked
-    std::uint64_t put_backs = 0;  ///< how often the log had been put back when it was asked
+    Tick published{};                     ///< the newest published tick when the question was asked
+    std::optional<std::int64_t> at_us{};  ///< the time of a question about the past
+    std::uint64_t put_backs = 0;          ///< how often the log had been put back when it was asked
   };
   std::map<std::uint64_t, Asked> asked_;              ///< questions, by request id
   std::map<std::uint64_t, std::uint64_t> sequences_;  ///< the key is the request id

@@ -14,8 +14,8 @@
 namespace starling::simulation {
 
 struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
-  Loop(VirtualWorld& the_world, Failed the_failed)
-      : world(the_world), failed(std::move(the_failed)) {}
+  Loop(VirtualWorld& the_world, Failed the_failed, TimerRan the_timer_ran)
+      : world(the_world), failed(std::move(the_failed)), timer_ran(std::move(the_timer_ran)) {}
 
   void post(std::function<void()> task) {
     const test::SparedAllocations spared;
@@ -54,6 +54,7 @@ struct SimulatedExecutor::Loop : std::enable_shared_from_this<Loop> {
 
   VirtualWorld& world;
   Failed failed;
+  TimerRan timer_ran;
   std::deque<std::function<void()>> tasks;
   std::int64_t stalled_until_us = 0;
   bool is_scheduled = false;
@@ -71,12 +72,16 @@ class SimulatedTimer final : public stream::Timer {
   void wait_until(std::int64_t due_us, std::function<void()> then) override {
     const test::SparedAllocations spared;
     const std::uint64_t number = ++*number_;
-    loop_->world.at(due_us, [loop = loop_, current = number_, number, then = std::move(then)] {
-      if (*current != number) return;
-      loop->post([current, number, then] {
-        if (*current == number) then();
-      });
-    });
+    due_us = std::max(due_us, loop_->world.now_us());
+    loop_->world.at(due_us,
+                    [loop = loop_, due_us, current = number_, number, then = std::move(then)] {
+                      if (*current != number) return;
+                      loop->post([&timer_ran = loop->timer_ran, due_us, current, number, then] {
+                        if (*current != number) return;
+                        timer_ran(due_us);
+                        then();
+                      });
+                    });
   }
   void cancel() override { ++*number_; }
 
@@ -113,8 +118,11 @@ class SimulatedThreads final : public stream::Threads {
 
 }  // namespace
 
-SimulatedExecutor::SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed)
-    : world_(world), clock_us_(clock_us), loop_(std::make_shared<Loop>(world, std::move(failed))) {}
+SimulatedExecutor::SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed,
+                                     TimerRan timer_ran)
+    : world_(world),
+      clock_us_(clock_us),
+      loop_(std::make_shared<Loop>(world, std::move(failed), std::move(timer_ran))) {}
 
 SimulatedExecutor::~SimulatedExecutor() {
   end();

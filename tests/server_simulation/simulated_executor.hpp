@@ -18,7 +18,9 @@ class SimulatedExecutor final : public stream::Executor {
   /// Called with the exception that a task of the loop or of a thread has thrown. No further task
   /// runs then.
   using Failed = std::function<void(std::exception_ptr)>;
-  SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed);
+  /// Called when a timer runs, with the time at which it should have run.
+  using TimerRan = std::function<void(std::int64_t due_us)>;
+  SimulatedExecutor(VirtualWorld& world, std::int64_t clock_us, Failed failed, TimerRan timer_ran);
   ~SimulatedExecutor() override;
 
   std::int64_t now_us() const override;

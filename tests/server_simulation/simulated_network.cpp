@@ -25,8 +25,8 @@ Bytes bytes_of(std::span<const std::byte> bytes) {
   return std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
 }
 
-std::uint64_t SimulatedNetwork::connect(OnBytes on_reply) {
-  clients_[++connections_] = {.on_reply = std::move(on_reply)};
+std::uint64_t SimulatedNetwork::connect(const Origin& origin, OnBytes on_reply) {
+  clients_[++connections_] = {.origin = origin, .on_reply = std::move(on_reply)};
   return connections_;
 }
 
@@ -53,10 +53,10 @@ void SimulatedNetwork::send(std::uint64_t connection, std::span<const std::byte>
   if (client == clients_.end()) return;
   world_.note(hash_of(frame));
   if (world_.happens(Fault::cuts, 0.01)) return close(connection);
-  deliver(client->second.to_server_us,
-          [this, connection, server = server_number_, bytes = bytes_of(frame)] {
-            if (on_request_ && server == server_number_) on_request_(connection, bytes);
-          });
+  deliver(client->second.to_server_us, [this, connection, origin = client->second.origin,
+                                        server = server_number_, bytes = bytes_of(frame)] {
+    if (on_request_ && server == server_number_) on_request_(connection, origin, bytes);
+  });
 }
 
 void SimulatedNetwork::reply(std::uint64_t connection, std::span<const std::byte> frame) {

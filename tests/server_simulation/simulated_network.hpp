@@ -14,6 +14,7 @@
 
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/sockets/results.hpp"
+#include "tests/server_simulation/origin.hpp"
 #include "tests/server_simulation/virtual_world.hpp"
 
 namespace starling::simulation {
@@ -35,7 +36,8 @@ class SimulatedNetwork final : public stream::Results {
   // The clients' side
   using OnBytes = std::function<void(const Bytes&)>;
   /// Opens a connection and returns its number. `on_reply` gets the replies.
-  std::uint64_t connect(OnBytes on_reply);
+  std::uint64_t connect(const Origin& origin, OnBytes on_reply);
+  bool is_open(std::uint64_t connection) const { return clients_.contains(connection); }
   void send(std::uint64_t connection, std::span<const std::byte> frame);
   /// Closes a connection. No reply comes any more, but frames under way still arrive at the server.
   void close(std::uint64_t connection) { clients_.erase(connection); }
@@ -44,7 +46,8 @@ class SimulatedNetwork final : public stream::Results {
   void subscribe(std::string topic, OnMessage on_message);
 
   // The server's side
-  using OnRequest = std::function<void(std::uint64_t connection, const Bytes&)>;
+  using OnRequest =
+      std::function<void(std::uint64_t connection, const Origin& origin, const Bytes&)>;
   void serve(OnRequest on_request) { on_request_ = std::move(on_request); }
   /// Cuts all connections, because the server has ended. Frames on their way to it are lost.
   void cut_all();
@@ -56,6 +59,7 @@ class SimulatedNetwork final : public stream::Results {
 
  private:
   struct Client {
+    Origin origin;
     OnBytes on_reply;
     std::int64_t to_server_us = 0;  ///< arrival of the last frame; later ones arrive after it
                                     ///< unless they overtake

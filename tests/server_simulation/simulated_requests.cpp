@@ -7,7 +7,7 @@ namespace starling::simulation {
 using stream::OwnedRequest;
 
 std::int64_t SimulatedRequests::time_us() {
-  const std::int64_t now_us = has_manual_ticks_ ? world_.now_us() : world_.wall_us();
+  const std::int64_t now_us = options_.has_manual_ticks ? world_.now_us() : world_.wall_us();
   return now_us - static_cast<std::int64_t>(world_.random().below(50'000));
 }
 
@@ -21,7 +21,7 @@ OwnedRequest SimulatedRequests::next() {
   const std::uint64_t choice = world_.random().below(20);
   // Some requests are so long that a worker thread decodes them.
   if (choice < 8) return rows(Kind::objects, world_.random().chance(0.1) ? 400 : 8);
-  if (choice < 10) return rows(Kind::tags, 4);
+  if (choice < 10 && options_.may_tag) return rows(Kind::tags, 4);
   if (choice < 11) return rows(Kind::removals, 3);
   if (choice < 12) return a_stream(world_.random().below(streams));
   if (choice < 13 && world_.random().chance(0.4))
@@ -31,7 +31,7 @@ OwnedRequest SimulatedRequests::next() {
     return {.kind = Kind::query_removals,
             .ids = {world_.random().below(queries), world_.random().below(queries)},
             .stream = stream_name(world_.random().below(streams))};
-  if (has_manual_ticks_ && may_tick_) return tick();
+  if (options_.has_manual_ticks && options_.may_tick) return tick();
   return rows(Kind::objects, 3);
 }
 
@@ -60,8 +60,12 @@ protocol::QuerySpec SimulatedRequests::question() {
 protocol::QuerySpec SimulatedRequests::around_place() {
   protocol::QuerySpec question;
   question.k = 1 + static_cast<std::uint32_t>(world_.random().below(8));
-  question.position = {place(), place(), 0};
+  question.position = {place(), place(), options_.components == 3 ? place() : 0};
   return question;
+}
+
+OwnedRequest SimulatedRequests::long_batch() {
+  return rows(OwnedRequest::Kind::objects, 400);
 }
 
 OwnedRequest SimulatedRequests::rows(OwnedRequest::Kind kind, std::uint64_t count_max) {
@@ -71,8 +75,7 @@ OwnedRequest SimulatedRequests::rows(OwnedRequest::Kind kind, std::uint64_t coun
     made.ids.push_back(world_.random().below(objects));
     made.times_us.push_back(time_us());
     if (kind == OwnedRequest::Kind::objects) {
-      made.places.push_back(place());
-      made.places.push_back(place());
+      for (std::size_t axis = 0; axis < options_.components; ++axis) made.places.push_back(place());
     }
     if (has_tags || kind == OwnedRequest::Kind::tags)
       made.tags.push_back(static_cast<std::uint32_t>(world_.random().below(4)));
@@ -98,7 +101,7 @@ OwnedRequest SimulatedRequests::some_queries() {
       query.k = 2;
     }
     if (world_.random().chance(0.3)) query.tags.required = 2;
-    if (has_manual_ticks_ && world_.random().chance(0.3))
+    if (options_.has_manual_ticks && world_.random().chance(0.3))
       query.lease_ms = 1 + world_.random().below(300);
     made.queries.push_back(std::move(query));
   }

@@ -15,17 +15,25 @@ namespace starling::simulation {
 /// Metres for each unit of the lattice.
 inline constexpr double metres_per_unit = 0.01;
 
+struct RequestOptions {
+  bool has_manual_ticks = true;
+  bool may_tick = false;       ///< with manual ticks, the client also sends ticks
+  bool may_tag = false;        ///< the client sends requests for tags
+  std::size_t components = 2;  ///< coordinates of a place
+};
+
 class SimulatedRequests {
  public:
-  /// With manual ticks, the client also sends ticks if `may_tick` is true.
-  SimulatedRequests(VirtualWorld& world, bool has_manual_ticks, bool may_tick)
-      : world_(world), has_manual_ticks_(has_manual_ticks), may_tick_(may_tick) {}
+  SimulatedRequests(VirtualWorld& world, const RequestOptions& options)
+      : world_(world), options_(options) {}
 
   /// The ids of queries are below this number.
   static constexpr std::uint64_t queries = 6;
 
   stream::OwnedRequest next();
   stream::OwnedRequest tick();
+  /// A batch of objects that is so long that a worker thread decodes it.
+  stream::OwnedRequest long_batch();
   /// A question around a place, or around an object that may be unknown.
   protocol::QuerySpec question();
 
@@ -40,8 +48,7 @@ class SimulatedRequests {
   double place();
 
   VirtualWorld& world_;
-  bool has_manual_ticks_;
-  bool may_tick_;
+  const RequestOptions options_;
   std::uint64_t new_streams_ = 0;  ///< number of streams that the client has put; it puts all of
                                    ///< them first
 };

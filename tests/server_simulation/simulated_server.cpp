@@ -17,15 +17,21 @@ namespace starling::simulation {
 using stream::Peer;
 
 SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network, History& history,
+                                 Promptness& promptness, const SimulatedPrincipals& principals,
                                  const stream::ServerOptions& options,
                                  const std::optional<DiskFault>& disk_fault)
     : world_(world),
       network_(network),
       history_(history),
+      promptness_(promptness),
+      principals_(principals),
       options_(options),
       disk_(world.random().next()),
+      costs_(draw_costs()),
+      receive_bytes_max_(std::size_t{1} << (15 + world.random().below(10))),
       disk_fault_(disk_fault) {
   disk_.files.keep_removed();
+  options_.keys_path = principals.keys_path();
   options_.journal.folder = "simulated";
   options_.journal.open = [this](const std::string&, log::FolderUse) {
     return std::make_unique<SparedFiles>(disk_.open());
@@ -39,9 +45,35 @@ SimulatedServer::SimulatedServer(VirtualWorld& world, SimulatedNetwork& network,
   options_.memory_limits = {};
   options_.memory_bytes_max = std::uint64_t{1} << 40;
   if (world_.random().chance(0.3)) options_.decode_requests_max = 3;
-  // A slow machine: each reading of the clock takes up to this long.
-  if (world_.random().chance(0.3))
-    clock_us_ = 1 + static_cast<std::int64_t>(world_.random().below(400));
+}
+
+/// Some machines are so fast that a turn takes no time, and some are slow.
+SimulatedServer::Costs SimulatedServer::draw_costs() {
+  test::Random& random = world_.random();
+  const auto up_to = [&](std::uint64_t most) {
+    return 1 + static_cast<std::int64_t>(random.below(most));
+  };
+  Costs costs;
+  if (random.chance(0.3)) costs.clock_us = up_to(400);
+  if (random.chance(0.5)) costs.request_us = up_to(300);
+  if (random.chance(0.5)) costs.byte_ns = up_to(100);
+  return costs;
+}
+
+Promptness::Bounds SimulatedServer::bounds() const {
+  // From RequestIntake: a turn of the loop ends after this time, and after the request in which it
+  // has passed.
+  constexpr std::int64_t turn_us_max = 1000;
+  constexpr std::int64_t readings_a_request = 40;
+  constexpr std::int64_t bytes_a_request = 20'000;
+  constexpr std::int64_t job_us_max = 3000;  // SimulatedEngine
+  constexpr std::int64_t commit_us_max = 12'000;
+  const std::int64_t turn_us = turn_us_max + costs_.request_us +
+                               readings_a_request * costs_.clock_us +
+                               bytes_a_request * costs_.byte_ns / 1000;
+  const auto payers = static_cast<std::int64_t>(principals_.all().size());
+  return {.request_us = 2 * payers * (turn_us + job_us_max) + commit_us_max,
+          .timer_us = 4 * turn_us};
 }
 
 void SimulatedServer::start() {
@@ -49,7 +81,13 @@ void SimulatedServer::start() {
   if (starts_ == 1) arm_disk_fault();
   is_recovering_ = std::make_shared<bool>(true);
   executor_ = std::make_unique<SimulatedExecutor>(
-      world_, clock_us_, [this](const std::exception_ptr& error) { fail(error); });
+      world_, costs_.clock_us, [this](const std::exception_ptr& error) { fail(error); },
+      [this](std::int64_t due_us) { promptness_.timer_ran(due_us); });
+  door_ = std::make_unique<SimulatedDoor>(
+      *executor_, receive_bytes_max_,
+      [this](const Peer& peer, const Bytes& bytes, stream::ReceivedRoom room) {
+        take(peer, bytes, std::move(room));
+      });
   std::optional<std::uint64_t> failing;
   // A server without a log does not get this fault. The disk may be full later, and then it cannot
   // make a log.
@@ -62,7 +100,10 @@ void SimulatedServer::start() {
         is_recovering_);
     completed_ = stream::completed(options_, engine->limits());
     metrics_ = std::make_unique<stream::Metrics>(completed_);
-    access_ = std::make_unique<stream::Access>(std::string(), stream::AuditOptions{});
+    {
+      const test::SparedAllocations spared;
+      access_ = std::make_unique<stream::Access>(principals_.keys_path(), stream::AuditOptions{});
+    }
     auto log = std::make_unique<stream::ServerLog>(*executor_, completed_);
     core_ = std::make_unique<stream::ServerCore>(
         completed_,
@@ -74,6 +115,7 @@ void SimulatedServer::start() {
                                   .access = *access_,
                                   .send =
                                       [this](const Peer& peer, const protocol::Frame& frame) {
+                                        promptness_.replied(peer.connection);
                                         network_.reply(peer.connection, frame.bytes());
                                       },
                                   .gauges = [] { return stream::Gauges{}; },
@@ -89,8 +131,10 @@ void SimulatedServer::start() {
   }
   counted.end();
   *is_recovering_ = false;
-  network_.serve(
-      [this](std::uint64_t connection, const Bytes& bytes) { receive(connection, bytes); });
+  network_.serve([this](std::uint64_t connection, const Origin& origin, const Bytes& bytes) {
+    promptness_.arrived(connection);
+    door_->receive(connection, origin, bytes);
+  });
   core_->start();
   expiry_ = executor_->make_timer();
   expire_later();
@@ -138,10 +182,30 @@ bool SimulatedServer::disk_has_failed() const {
   return false;
 }
 
-void SimulatedServer::receive(std::uint64_t connection, const Bytes& bytes) {
-  executor_->post([this, connection, bytes] {
-    core_->intake().receive(Peer{.connection = connection}, {bytes, *bytes});
-  });
+/// The time that a request takes passes when its memory is freed, which is the end of its handling.
+void SimulatedServer::take(const Peer& peer, const Bytes& bytes, stream::ReceivedRoom room) {
+  const std::int64_t cost_us =
+      costs_.request_us + static_cast<std::int64_t>(bytes->size()) * costs_.byte_ns / 1000;
+  std::shared_ptr<const void> owner;
+  {
+    const test::SparedAllocations spared;
+    owner = {bytes->data(), [this, bytes, cost_us](const void*) { world_.pass(cost_us); }};
+  }
+  core_->intake().receive(peer, {std::move(owner), *bytes}, std::move(room));
+}
+
+void SimulatedServer::check_budgets() {
+  if (door_->bytes() > door_->bytes_allowed())
+    history_.violated("the requests that wait have " + std::to_string(door_->bytes()) +
+                      " bytes, and the budget allows " + std::to_string(door_->bytes_allowed()));
+  for (const SimulatedPrincipal& principal : principals_.all()) {
+    const auto& quota = principal.quotas.sessions;
+    if (!quota || !principals_.has_keys()) continue;
+    const std::size_t sessions = core_->requests().sessions().count_of(principal.origin.principal);
+    if (sessions > *quota)
+      history_.violated(principal.name + " has " + std::to_string(sessions) +
+                        " sessions, and its quota is " + std::to_string(*quota));
+  }
 }
 
 void SimulatedServer::look_at_commits() {
@@ -179,7 +243,10 @@ void SimulatedServer::misbehave() {
   if (is_full || world_.random().chance(0.3))
     disk_.files.set_space(is_full ? world_.random().below(6000) : UINT64_MAX);
   if (world_.is_calm()) disk_.files.set_space(UINT64_MAX);
+  if (disk_.files.free_bytes() != UINT64_MAX) world_.disturb();
   if (!is_running() || is_ending_) return;
+  check_budgets();
+  promptness_.check_waiting();
   if (world_.happens(Fault::put_back, 0.03)) {
     const test::SparedAllocations spared;
     copy_ = disk_.files.image();
@@ -227,6 +294,8 @@ void SimulatedServer::end_then_start(bool has_crashed) {
   if (std::exchange(is_ending_, true)) return;
   if (executor_) executor_->end();
   network_.cut_all();
+  promptness_.ended();
+  world_.disturb();
   world_.after(0, [this, has_crashed] {
     if (has_crashed) {
       disk_.cut();
@@ -270,6 +339,7 @@ void SimulatedServer::destroy() {
   commit_due_us_.reset();
   is_first_life_ = false;
   core_.reset();
+  door_.reset();
   access_.reset();
   metrics_.reset();
   executor_.reset();

@@ -13,8 +13,11 @@
 
 #include "starling/stream/server_core.hpp"
 #include "tests/server_simulation/history.hpp"
+#include "tests/server_simulation/promptness.hpp"
+#include "tests/server_simulation/simulated_door.hpp"
 #include "tests/server_simulation/simulated_executor.hpp"
 #include "tests/server_simulation/simulated_network.hpp"
+#include "tests/server_simulation/simulated_principals.hpp"
 #include "tests/stream/journal/cut_disk.hpp"
 
 namespace starling::simulation {
@@ -22,11 +25,14 @@ namespace starling::simulation {
 class SimulatedServer {
  public:
   SimulatedServer(VirtualWorld& world, SimulatedNetwork& network, History& history,
+                  Promptness& promptness, const SimulatedPrincipals& principals,
                   const stream::ServerOptions& options,
                   const std::optional<DiskFault>& disk_fault = {});
   ~SimulatedServer() { destroy(); }
 
   void start();
+  /// Returns the bounds within which this server must be prompt.
+  Promptness::Bounds bounds() const;
   bool is_running() const { return core_ != nullptr; }
   /// Makes the commits that are due. Call it after each event.
   void look_at_commits();
@@ -43,6 +49,14 @@ class SimulatedServer {
   void watch_put_backs(PutBackHandler handler) { put_back_handler_ = std::move(handler); }
 
  private:
+  /// The cost of a turn: how long each reading of the clock, a request, and each of its bytes take.
+  struct Costs {
+    std::int64_t clock_us = 0;  ///< at most
+    std::int64_t request_us = 0;
+    std::int64_t byte_ns = 0;
+  };
+
+  Costs draw_costs();
   void expire_later();
   void arm_disk_fault();
   bool has_disk_fault() const;
@@ -54,14 +68,18 @@ class SimulatedServer {
   void end_then_start(bool has_crashed);
   void put_back();
   void destroy();
-  void receive(std::uint64_t connection, const Bytes& bytes);
+  void take(const stream::Peer& peer, const Bytes& bytes, stream::ReceivedRoom room);
+  void check_budgets();
 
   VirtualWorld& world_;
   SimulatedNetwork& network_;
   History& history_;
+  Promptness& promptness_;
+  const SimulatedPrincipals& principals_;
   stream::ServerOptions options_;
   stream::CutDisk disk_;
-  std::int64_t clock_us_ = 0;
+  const Costs costs_;
+  std::size_t receive_bytes_max_ = 0;
   std::uint64_t starts_ = 0;
   std::uint64_t crashes_ = 0;
   std::uint64_t snapshots_ = 0;
@@ -74,6 +92,7 @@ class SimulatedServer {
   // The server has these members between a start and a crash or a stop.
   stream::ServerOptions completed_;
   std::unique_ptr<SimulatedExecutor> executor_;
+  std::unique_ptr<SimulatedDoor> door_;
   std::shared_ptr<bool> is_recovering_;
   std::unique_ptr<stream::Metrics> metrics_;
   std::unique_ptr<stream::Access> access_;

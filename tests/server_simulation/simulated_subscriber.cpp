@@ -8,10 +8,11 @@
 namespace starling::simulation {
 
 SimulatedSubscriber::SimulatedSubscriber(VirtualWorld& world, SimulatedNetwork& network,
-                                         History& history, std::string stream)
+                                         History& history, const Origin& origin, std::string stream)
     : world_(world),
       network_(network),
       history_(history),
+      origin_(origin),
       stream_(std::move(stream)),
       state_({.stream = stream_}),
       session_("subscriber") {
@@ -31,7 +32,7 @@ void SimulatedSubscriber::connect() {
   is_greeted_ = false;
   asked_id_.reset();
   asked_us_ = world_.now_us();
-  connection_ = network_.connect([this](const Bytes& bytes) { take(bytes); });
+  connection_ = network_.connect(origin_, [this](const Bytes& bytes) { take(bytes); });
   network_.send(connection_, session_.hello().bytes());
 }
 

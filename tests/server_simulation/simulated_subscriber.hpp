@@ -18,7 +18,7 @@ namespace starling::simulation {
 class SimulatedSubscriber {
  public:
   SimulatedSubscriber(VirtualWorld& world, SimulatedNetwork& network, History& history,
-                      std::string stream);
+                      const Origin& origin, std::string stream);
   SimulatedSubscriber(const SimulatedSubscriber&) = delete;
   SimulatedSubscriber& operator=(const SimulatedSubscriber&) = delete;
 
@@ -33,6 +33,7 @@ class SimulatedSubscriber {
   VirtualWorld& world_;
   SimulatedNetwork& network_;
   History& history_;
+  const Origin origin_;
   std::string stream_;
   protocol::SubscriptionState state_;
   protocol::ClientSession session_;

@@ -13,7 +13,11 @@
 #include "starling/stream/recovery/log_run.hpp"
 #include "tests/server_simulation/history.hpp"
 #include "tests/server_simulation/model.hpp"
+#include "tests/server_simulation/promptness.hpp"
+#include "tests/server_simulation/simulated_asker.hpp"
 #include "tests/server_simulation/simulated_client.hpp"
+#include "tests/server_simulation/simulated_flood.hpp"
+#include "tests/server_simulation/simulated_principals.hpp"
 #include "tests/server_simulation/simulated_server.hpp"
 #include "tests/server_simulation/simulated_subscriber.hpp"
 
@@ -24,6 +28,8 @@ constexpr std::int64_t second_us = 1'000'000;
 /// How long all answers may take once the faults have ended.
 constexpr std::int64_t calm_us = 60 * second_us;
 constexpr int calm_ticks = 3;
+/// How many requests a greedy principal sends for each request of the clients.
+constexpr std::uint64_t flood_factor = 5;
 
 class Simulation {
  public:
@@ -31,21 +37,38 @@ class Simulation {
       : options_(options),
         world_(options),
         has_manual_ticks_(world_.random().chance(0.6)),
+        principals_(world_, options_.clients, options_.has_others),
         network_(world_),
+        promptness_(world_, history_),
         server_options_(server_options()),
-        server_(world_, network_, history_, server_options_, options_.disk_fault),
-        model_(history_, oracle_options()) {
+        server_(world_, network_, history_, promptness_, principals_, server_options_,
+                options_.disk_fault),
+        model_(history_, oracle_options(), server_options_.processor.space, principals_.clients()) {
     network_.watch([this](const SentMessage& sent) { history_.published(sent); });
     server_.watch_put_backs([this](const log::SimulatedFiles::Image& copy) { put_back(copy); });
+    promptness_.set_bounds(server_.bounds());
     server_.start();
     server_.live();
     for (std::uint64_t i = 0; i < options_.clients; ++i)
       clients_.push_back(std::make_unique<SimulatedClient>(
-          world_, network_, history_, i, SimulatedRequests(world_, has_manual_ticks_, i == 0),
+          world_, network_, history_, principals_.clients()[i].origin, i,
+          // Tags belong to who sets them first, which the model does not follow.
+          SimulatedRequests(world_, {.has_manual_ticks = has_manual_ticks_,
+                                     .may_tick = i == 0,
+                                     .may_tag = principals_.clients()[i].is_admin(),
+                                     .components = components()}),
+          has_past(),
           options_.requests / options_.clients + (i < options_.requests % options_.clients)));
     for (std::uint64_t i = 0; i < followed_streams; ++i)
-      subscribers_.push_back(
-          std::make_unique<SimulatedSubscriber>(world_, network_, history_, stream_name(i)));
+      subscribers_.push_back(std::make_unique<SimulatedSubscriber>(
+          world_, network_, history_, principals_.subscriber().origin, stream_name(i)));
+    for (const SimulatedPrincipal& each : principals_.honest())
+      askers_.push_back(std::make_unique<SimulatedAsker>(world_, network_, promptness_, each.origin,
+                                                         components()));
+    for (const SimulatedPrincipal& each : principals_.greedy())
+      floods_.push_back(std::make_unique<SimulatedFlood>(world_, network_, each.origin,
+                                                         components(), 1 + world_.random().below(4),
+                                                         options_.requests * flood_factor));
   }
 
   SimulationResult run() {
@@ -73,6 +96,7 @@ class Simulation {
     test::Random& random = world_.random();
     stream::ServerOptions made;
     stream::set_small_tables(made);
+    if (random.chance(0.3)) made.processor.space.space = Space::planar3;
     made.processor.objects.object_ttl_us =
         random.chance(0.5) ? 300'000 : ObjectTableOptions::never_us;
     made.processor.objects.tombstone_ttl_us = 200'000;
@@ -96,10 +120,17 @@ class Simulation {
     return made;
   }
 
+  std::size_t components() const {
+    return server_options_.processor.space.space == Space::planar3 ? 3 : 2;
+  }
+  /// Whether the server answers questions about the past.
+  bool has_past() const { return server_options_.journal.make_engine != nullptr; }
+
   /// Checks the log that the copy replaces, and notes in the history what the copy has.
   void put_back(const log::SimulatedFiles::Image& image) {
     log::SimulatedFiles replaced = server_.files().with_removed_segments();
-    Model(history_, oracle_options()).check(replaced);
+    Model(history_, oracle_options(), server_options_.processor.space, principals_.clients())
+        .check(replaced);
     log::SimulatedFiles put_back;
     put_back.put_back(image, false);
     log::SimulatedFiles all = put_back.with_removed_segments();
@@ -180,20 +211,26 @@ class Simulation {
   }
 
   SimulationResult result() const {
-    SimulationResult made{.violations = history_.violations(),
-                          .trace = world_.trace(),
-                          .events = world_.events(),
-                          .ticks = model_.ticks(),
-                          .failed_ticks = model_.failed_ticks(),
-                          .messages = history_.messages().size(),
-                          .answers = history_.answers().size(),
-                          .starts = server_.starts(),
-                          .crashes = server_.crashes(),
-                          .snapshots = server_.snapshots(),
-                          .put_backs = history_.put_backs(),
-                          .disk_has_failed = server_.disk_has_failed(),
-                          .memory_has_failed = world_.allocation_fault().has_failed(),
-                          .virtual_s = static_cast<double>(world_.now_us()) / 1e6};
+    SimulationResult made{
+        .violations = history_.violations(),
+        .trace = world_.trace(),
+        .events = world_.events(),
+        .ticks = model_.ticks(),
+        .failed_ticks = model_.failed_ticks(),
+        .messages = history_.messages().size(),
+        .answers = history_.answers().size(),
+        .past_answers = static_cast<std::uint64_t>(std::ranges::count_if(
+            history_.answers(), [](const auto& each) { return each.at_us.has_value(); })),
+        .starts = server_.starts(),
+        .crashes = server_.crashes(),
+        .snapshots = server_.snapshots(),
+        .put_backs = history_.put_backs(),
+        .timely = promptness_.requests(),
+        .longest_request_us = promptness_.longest_request_us(),
+        .longest_timer_us = promptness_.longest_timer_us(),
+        .disk_has_failed = server_.disk_has_failed(),
+        .memory_has_failed = world_.allocation_fault().has_failed(),
+        .virtual_s = static_cast<double>(world_.now_us()) / 1e6};
     for (const auto& client : clients_) made.acknowledged += client->acknowledged();
     return made;
   }
@@ -202,12 +239,16 @@ class Simulation {
   VirtualWorld world_;
   bool has_manual_ticks_;
   History history_;
+  SimulatedPrincipals principals_;
   SimulatedNetwork network_;
+  Promptness promptness_;
   stream::ServerOptions server_options_;
   SimulatedServer server_;
   Model model_;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::vector<std::unique_ptr<SimulatedSubscriber>> subscribers_;
+  std::vector<std::unique_ptr<SimulatedAsker>> askers_;
+  std::vector<std::unique_ptr<SimulatedFlood>> floods_;
 };
 
 bool fails(const SimulationOptions& options) {
@@ -224,10 +265,14 @@ void SimulationResult::add(const SimulationResult& other) {
   failed_ticks += other.failed_ticks;
   messages += other.messages;
   answers += other.answers;
+  past_answers += other.past_answers;
   starts += other.starts;
   crashes += other.crashes;
   snapshots += other.snapshots;
   put_backs += other.put_backs;
+  timely += other.timely;
+  longest_request_us = std::max(longest_request_us, other.longest_request_us);
+  longest_timer_us = std::max(longest_timer_us, other.longest_timer_us);
   virtual_s += other.virtual_s;
 }
 
@@ -247,6 +292,9 @@ SimulationOptions shrink(SimulationOptions options) {
   }
   SimulationOptions smaller = options;
   smaller.has_snapshots = false;
+  keep_if_fails(smaller);
+  smaller = options;
+  smaller.has_others = false;
   keep_if_fails(smaller);
   for (; options.clients > 1;) {
     smaller = options;
@@ -274,6 +322,7 @@ std::string command_of(const SimulationOptions& options) {
                ":" + std::to_string(options.disk_fault->call);
   if (options.failing_allocation > 0)
     command += " --failing-allocation " + std::to_string(options.failing_allocation);
+  if (!options.has_others) command += " --no-others";
   if (!options.has_snapshots) command += " --no-snapshots";
   if (options.clients != defaults.clients)
     command += " --clients " + std::to_string(options.clients);

@@ -20,10 +20,14 @@ struct SimulationResult {
   std::uint64_t failed_ticks = 0;
   std::uint64_t messages = 0;
   std::uint64_t answers = 0;
+  std::uint64_t past_answers = 0;  ///< those about the past
   std::uint64_t starts = 0;
   std::uint64_t crashes = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t put_backs = 0;
+  std::uint64_t timely = 0;  ///< number of answers that came in time, whatever others sent
+  std::int64_t longest_request_us = 0;
+  std::int64_t longest_timer_us = 0;
   bool disk_has_failed = false;    ///< whether SimulationOptions::disk_fault has happened
   bool memory_has_failed = false;  ///< whether SimulationOptions::failing_allocation has
   double virtual_s = 0;

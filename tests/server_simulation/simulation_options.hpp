@@ -66,6 +66,8 @@ struct SimulationOptions {
   std::optional<DiskFault> disk_fault{};  ///< what fails in the first life of the server
   /// An allocation of the server that fails, counted from 1 over all its lives. 0: none.
   std::uint64_t failing_allocation = 0;
+  /// Whether there are keys, and others besides the clients: honest ones, who ask, and greedy ones.
+  bool has_others = true;
   bool has_snapshots = true;  ///< whether snapshots of the log are made, if the seed says so
 };
 

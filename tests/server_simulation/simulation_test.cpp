@@ -42,6 +42,8 @@ TEST_F(ServerSimulation, WhateverGoesWrongTheInvariantsHold) {
   EXPECT_GT(all.put_backs, seeds / 8);
   EXPECT_GT(all.failed_ticks, seeds / 8);
   EXPECT_GT(all.answers, seeds);
+  EXPECT_GT(all.past_answers, seeds / 8);
+  EXPECT_GT(all.timely, seeds);
   EXPECT_GT(all.messages, seeds);
 }
 
@@ -69,7 +71,7 @@ TEST_F(ServerSimulation, AWorldWithoutFaultsAcknowledgesEverything) {
 
 /// A short run without other faults.
 SimulationOptions short_run() {
-  SimulationOptions options{.requests = 12, .clients = 2};
+  SimulationOptions options{.requests = 12, .clients = 2, .has_others = false};
   for (std::size_t i = 0; i < fault_names.size(); ++i)
     options.without.insert(static_cast<Fault>(i));
   return options;

@@ -6,6 +6,15 @@
 
 namespace starling::simulation {
 
+namespace {
+
+bool is_of_network(Fault fault) {
+  return fault == Fault::loss || fault == Fault::delay || fault == Fault::reordering ||
+         fault == Fault::duplicates || fault == Fault::cuts;
+}
+
+}  // namespace
+
 VirtualWorld::VirtualWorld(const SimulationOptions& options)
     : random_(options.seed), allocation_fault_(options.failing_allocation) {
   // Each seed leaves some faults out: rare states need a world that is good in other ways.
@@ -34,7 +43,9 @@ bool VirtualWorld::step() {
 // until the fault happens.
 bool VirtualWorld::happens(Fault fault, double probability) {
   const bool is_drawn = random_.chance(probability);
-  return is_drawn && !is_calm_ && faults_.contains(fault);
+  if (!is_drawn || is_calm_ || !faults_.contains(fault)) return false;
+  if (!is_of_network(fault)) disturb();
+  return true;
 }
 
 }  // namespace starling::simulation

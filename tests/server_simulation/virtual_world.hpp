@@ -48,10 +48,16 @@ class VirtualWorld {
   /// From now on no fault happens.
   void calm_down() { is_calm_ = true; }
   bool is_calm() const { return is_calm_; }
+  /// Notes that a fault holds the server up, now and for disturbance_us from now on. happens() does
+  /// it for all faults but those of the network.
+  void disturb() { disturbed_until_us_ = now_us_ + disturbance_us; }
+  bool is_disturbed() const { return was_disturbed_since(now_us_); }
+  bool was_disturbed_since(std::int64_t since_us) const { return disturbed_until_us_ > since_us; }
   AllocationFault& allocation_fault() { return allocation_fault_; }
   const AllocationFault& allocation_fault() const { return allocation_fault_; }
 
  private:
+  static constexpr std::int64_t disturbance_us = 400'000;
   using Place = std::pair<std::int64_t, std::uint64_t>;
 
   test::Random random_;
@@ -59,6 +65,7 @@ class VirtualWorld {
   AllocationFault allocation_fault_;
   bool is_calm_ = false;
   std::int64_t now_us_ = 1'000'000;
+  std::int64_t disturbed_until_us_ = 0;
   std::int64_t wall_offset_us_ = 1'700'000'000'000'000;
   std::uint64_t number_ = 0;
   std::uint64_t events_ = 0;

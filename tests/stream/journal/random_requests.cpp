@@ -13,11 +13,13 @@ namespace starling::stream {
 protocol::RequestBody OwnedRequest::body() const {
   switch (kind) {
     case Kind::objects:
-      return protocol::UpdateBatch{.ids = ids,
-                                   .times_us = times_us,
-                                   .coordinates = places,
-                                   .tags = tags,
-                                   .row_columns = row_columns};
+      return protocol::UpdateBatch{
+          .ids = ids,
+          .times_us = times_us,
+          .components = static_cast<std::uint8_t>(ids.empty() ? 2 : places.size() / ids.size()),
+          .coordinates = places,
+          .tags = tags,
+          .row_columns = row_columns};
     case Kind::tags:
       return protocol::UpdateTags{ids, times_us, tags, cleared};
     case Kind::removals:
