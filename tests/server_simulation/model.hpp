@@ -16,7 +16,7 @@
 #include "starling/log/files.hpp"
 #include "starling/stream/journal/records.hpp"
 #include "tests/server_simulation/history.hpp"
-#include "tests/server_simulation/simulated_principals.hpp"
+#include "tests/server_simulation/principals/simulated_principals.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace starling::simulation {

@@ -14,7 +14,7 @@
 
 #include "starling/protocol/wire/tick_message.hpp"
 #include "starling/stream/sockets/results.hpp"
-#include "tests/server_simulation/origin.hpp"
+#include "tests/server_simulation/principals/origin.hpp"
 #include "tests/server_simulation/virtual_world.hpp"
 
 namespace starling::simulation {

@@ -13,11 +13,11 @@
 
 #include "starling/stream/server_core.hpp"
 #include "tests/server_simulation/history.hpp"
-#include "tests/server_simulation/promptness.hpp"
+#include "tests/server_simulation/principals/promptness.hpp"
+#include "tests/server_simulation/principals/simulated_principals.hpp"
 #include "tests/server_simulation/simulated_door.hpp"
 #include "tests/server_simulation/simulated_executor.hpp"
 #include "tests/server_simulation/simulated_network.hpp"
-#include "tests/server_simulation/simulated_principals.hpp"
 #include "tests/stream/journal/cut_disk.hpp"
 
 namespace starling::simulation {

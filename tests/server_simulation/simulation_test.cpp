@@ -27,7 +27,7 @@ std::string text_of(const SimulationResult& result) {
 }
 
 TEST_F(ServerSimulation, WhateverGoesWrongTheInvariantsHold) {
-  const std::uint64_t seeds = test::number_in_environment("STARLING_SIMULATIONS", 300);
+  const std::uint64_t seeds = test::number_in_environment("STARLING_SIMULATIONS", 150);
   SimulationResult all;
   for (SimulationOptions options; options.seed <= seeds; ++options.seed) {
     const SimulationResult result = simulate(options);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "starling/stream/access/principal.hpp"
-#include "tests/server_simulation/origin.hpp"
+#include "tests/server_simulation/principals/origin.hpp"
 #include "tests/server_simulation/virtual_world.hpp"
 
 namespace starling::simulation {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks, waits for the answer, and asks again: see simulated_asker.hpp.
-#include "tests/server_simulation/simulated_asker.hpp"
+#include "tests/server_simulation/principals/simulated_asker.hpp"
 
 #include <array>
 #include <utility>

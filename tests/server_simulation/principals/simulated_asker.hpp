@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "starling/protocol/client/client_session.hpp"
-#include "tests/server_simulation/promptness.hpp"
+#include "tests/server_simulation/principals/promptness.hpp"
 #include "tests/server_simulation/simulated_network.hpp"
 #include "tests/server_simulation/simulated_requests.hpp"
 

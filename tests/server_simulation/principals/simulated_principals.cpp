@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws principals and writes their keys file: see simulated_principals.hpp.
-#include "tests/server_simulation/simulated_principals.hpp"
+#include "tests/server_simulation/principals/simulated_principals.hpp"
 
 #include <array>
 #include <cstdlib>

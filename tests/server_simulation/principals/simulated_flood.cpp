@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws bursts: see simulated_flood.hpp.
-#include "tests/server_simulation/simulated_flood.hpp"
+#include "tests/server_simulation/principals/simulated_flood.hpp"
 
 #include <algorithm>
 #include <array>
