@@ -121,7 +121,7 @@ void SimulatedServer::start() {
                                   .gauges = [] { return stream::Gauges{}; },
                                   .publishing = [](const auto&, const auto&) {},
                                   .stopped = [this] { end_then_start(false); }});
-    core_->recover();
+    core_->recover([] {});
   } catch (const std::exception& error) {
     const bool had_memory = !counted.end();
     // Only a disk fault or a lack of memory may keep the server from starting.

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "starling/stream/zmtp/authentication.hpp"
-#include "starling/stream/zmtp/peer_address.hpp"
+#include "starling/stream/turns/peer_address.hpp"
 
 namespace starling::simulation {
 
 struct Origin {
   stream::zmtp::PrincipalId principal = stream::zmtp::PrincipalId::anonymous;
-  stream::zmtp::PeerAddress address{};
+  stream::PeerAddress address{};
 };
 
 }  // namespace starling::simulation

@@ -106,7 +106,7 @@ SimulatedPrincipal SimulatedPrincipals::make(const std::string& name,
   SimulatedPrincipal made{.name = name};
   for (const Role role : roles) made.roles.set(static_cast<std::size_t>(role));
   made.origin.principal = static_cast<stream::PrincipalId>(++count_);
-  made.origin.address = stream::zmtp::address_of("10.0.0." + std::to_string(count_));
+  made.origin.address = stream::address_of("10.0.0." + std::to_string(count_));
   return made;
 }
 
