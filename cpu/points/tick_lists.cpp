@@ -84,11 +84,13 @@ void write_updates(TickLists& now, std::span<const char> changed, std::size_t re
 }  // namespace
 
 void TickLists::free_memory() {
-  counts = {};
-  neighbors = {};
-  slots = {};
-  reported = {};
-  states = {};
+  // An assignment of {} would keep a vector's memory.
+  const auto free = [](auto& array) { array = std::remove_cvref_t<decltype(array)>(); };
+  free(counts);
+  free(neighbors);
+  free(slots);
+  free(reported);
+  free(states);
 }
 
 bool TickLists::lay_out(std::shared_ptr<const ListPlan> next) {

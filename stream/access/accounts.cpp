@@ -45,6 +45,14 @@ void Accounts::charge_loop(const Principal& principal, std::int64_t took_us, std
            static_cast<std::int64_t>(std::min(cost_us, debt_us_max));
 }
 
+void Accounts::charge_refusal(const Principal& principal, std::int64_t took_us,
+                              std::int64_t now_us) {
+  std::int64_t& due_us = of(principal.id).loop_due_us;
+  const std::int64_t due_us_max = std::max(due_us, now_us + static_cast<std::int64_t>(us_a_second));
+  charge_loop(principal, took_us, now_us);
+  due_us = std::min(due_us, due_us_max);
+}
+
 std::int64_t Accounts::loop_wait_us(const Principal& principal, std::int64_t now_us) {
   if (!principal.quotas.loop_ms_per_second) return 0;
   return std::max<std::int64_t>(of(principal.id).loop_due_us - now_us, 0);

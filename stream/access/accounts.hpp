@@ -36,6 +36,9 @@ class Accounts {
   /// Charges the principal for `took_us` of the loop, or of the thread that applies updates beside
   /// the loop.
   void charge_loop(const Principal& principal, std::int64_t took_us, std::int64_t now_us);
+  /// Charges the principal for a refusal in the same way, but lets it wait no longer than a second
+  /// for its refusals.
+  void charge_refusal(const Principal& principal, std::int64_t took_us, std::int64_t now_us);
   /// Returns how long the principal must wait if its loop_ms_per_second is used up, else 0. The
   /// quota of one second may be taken at once.
   std::int64_t loop_wait_us(const Principal& principal, std::int64_t now_us);

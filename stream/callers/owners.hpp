@@ -63,9 +63,9 @@ class Owners {
     if (caller.principal) accounts_.charge_loop(*caller.principal, us, executor_.now_us());
   }
   /// Runs the function, and charges the caller's principal for the loop's time. If calls are
-  /// nested, only the outermost charges.
+  /// nested, only the outermost charges. `is_refusal`: the function refuses the request.
   template <class Function>
-  void charged(const Caller& caller, const Function& function) {
+  void charged(const Caller& caller, const Function& function, bool is_refusal = false) {
     const bool has_quota = caller.principal && caller.principal->quotas.loop_ms_per_second;
     if (!has_quota || is_charging_) return function();
     const std::int64_t since_us = loop_us();
@@ -77,7 +77,11 @@ class Owners {
       throw;
     }
     is_charging_ = false;
-    accounts_.charge_loop(*caller.principal, loop_us() - since_us, executor_.now_us());
+    const std::int64_t took_us = loop_us() - since_us;
+    if (is_refusal)
+      accounts_.charge_refusal(*caller.principal, took_us, executor_.now_us());
+    else
+      accounts_.charge_loop(*caller.principal, took_us, executor_.now_us());
   }
 
  private:

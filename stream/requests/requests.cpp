@@ -50,8 +50,10 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
   }
   tables_.settled();  // updates that came before this request are applied and answered before it
   try {
-    // Refusals are charged, too, so who repeats a request at once is served later than who waits.
-    callers_.owners.charged(caller, [&] { handle_settled(caller, request, is_known); });
+    // Refusals are charged, too, so a client that repeats a request at once is served later than
+    // one that waits.
+    callers_.owners.charged(
+        caller, [&] { handle_settled(caller, request, is_known); }, decoded.problem.has_value());
   } catch (const std::bad_alloc&) {
     callers_.replies.refuse_for_memory(caller);
   }

@@ -136,8 +136,8 @@ struct HttpServer::State final : HttpConnection::Owner, std::enable_shared_from_
   asio::steady_timer retry;
   asio::steady_timer late;
   std::uint64_t last_number = 0;
-  std::map<std::uint64_t, Silent> silent;                 ///< the oldest first
-  std::map<std::uint64_t, Introduction> introductions;    ///< of trusted proxies
+  std::map<std::uint64_t, Silent> silent;
+  std::map<std::uint64_t, Introduction> introductions;
   std::unordered_map<std::uint64_t, HttpConnection*> connections;  ///< those that have sent bytes
   std::uint64_t refused = 0;
   bool closed = false;
@@ -279,8 +279,8 @@ void HttpServer::State::waits(HttpConnection& connection) {
   connection.number = ++last_number;
   connections.emplace(connection.number, &connection);
   const auto taken = handshakes.take(
-      connection.number, holder_of(zmtp::PrincipalId::anonymous,
-                                         address_of(connection.from().peer_address)));
+      connection.number,
+      holder_of(zmtp::PrincipalId::anonymous, address_of(connection.from().peer_address)));
   if (taken.gave_way) close(*taken.gave_way);
 }
 

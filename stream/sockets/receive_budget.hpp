@@ -69,7 +69,7 @@ class ReceiveBudget {
   std::size_t used_ = 0;
   /// The owners that have connections or use room.
   std::unordered_map<RequestOwner, RoomOwner, RequestOwnerHash> owners_;
-  std::list<RoomOwner*> waiting_;  ///< in the order in which they are looked at
+  std::list<RoomOwner*> waiting_;  ///< owners; the first one is looked at first
 };
 
 }  // namespace starling::stream

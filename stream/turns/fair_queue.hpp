@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items that wait for a turn, and whose turn it is. Each payer has a queue of its own. The owner
-// that has used the least is next, and of its connections the one that has used the least. So who
-// sends more waits longer, and nobody else does. RequestIntake has the requests that wait for the
-// loop in a FairQueue, and FairJobs what waits for an engine or a reader.
+// that has used the least is next, and of its connections the one that has used the least. So a
+// client that sends more waits longer, and no other client does. RequestIntake has the requests
+// that wait for the loop in a FairQueue, and FairJobs what waits for an engine or a reader.
 //
 // This is start-time fair queueing (Goyal, Vin, Cheng: Start-time fair queueing, 1996): an owner
 // that comes back begins at the virtual time, the use of the owner that was served last. So it
@@ -22,7 +22,7 @@
 
 namespace starling::stream {
 
-/// How long one turn of a connection is: it ends after so many items, or when they have cost this.
+/// How long one turn of a connection is: it ends after `items` items, or when they have cost `us`.
 struct TurnLength {
   std::size_t items = 1;
   std::int64_t us = 0;
@@ -99,8 +99,8 @@ class FairQueue {
     group->second.ready.sort();
   }
 
-  /// Takes the last item of the owner for whom `size_of_owner`, a function of the owner and the
-  /// number of its items, returns the most, if that is more than `more_than`.
+  /// Takes the last item of the largest owner. `size_of_owner` returns the size of an owner, from
+  /// the owner and the number of its items. Takes nothing if no size is more than `more_than`.
   template <class SizeOfOwner>
   std::optional<Item> take_last_of_largest(const SizeOfOwner& size_of_owner,
                                            std::size_t more_than) {
@@ -160,7 +160,7 @@ class FairQueue {
    private:
     struct Entry {
       std::int64_t used_us = 0;
-      std::uint64_t number = 0;  ///< of two that have used the same, the one that waits longer
+      std::uint64_t number = 0;  ///< decides if two have used the same
       Kind* account = nullptr;
       bool operator<(const Entry& other) const {  // the last in this order is next
         return std::pair(used_us, number) > std::pair(other.used_us, other.number);

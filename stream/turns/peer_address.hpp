@@ -11,8 +11,9 @@
 
 namespace starling::stream {
 
-/// An IPv4 address is kept as IPv6 maps it (::ffff:a.b.c.d). Of any other IPv6 address, only the
-/// first 64 bits are kept, because one machine may use all addresses that begin with them. All
+/// An IPv4 address is kept as IPv6 maps it (::ffff:a.b.c.d). Only the first 64
+/// bits of any other IPv6 address are kept, because one machine may use all addresses that begin
+/// with them. All
 /// bytes are zero for a peer without a network address, such as one of an ipc:// endpoint.
 struct PeerAddress {
   std::array<std::uint8_t, 16> bytes{};

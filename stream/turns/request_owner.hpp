@@ -16,7 +16,7 @@ namespace starling::stream {
 struct RequestOwner {
   enum class Kind : std::uint8_t { connection, in_process, principal, address };
   Kind kind = Kind::connection;
-  std::uint64_t number = 0;  ///< of the connection or principal
+  std::uint64_t number = 0;  ///< connection or principal
   PeerAddress address{};     ///< only if `kind` is `address`
   auto operator<=>(const RequestOwner&) const = default;
 };

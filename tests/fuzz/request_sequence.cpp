@@ -123,7 +123,7 @@ struct Client {
 struct Pending {
   std::size_t connection = 0;
   std::size_t kind = 0;    ///< index in RequestBody
-  std::uint64_t rows = 0;  ///< of a batch
+  std::uint64_t rows = 0;  ///< rows of a batch
   bool is_sent_again = false;
 };
 

@@ -91,7 +91,7 @@ const std::vector<Expected> table{
     {"strays_without_end", "answer no request", "answer no request"},
     {"no_hello_reply_but_others_without_end", "answer no request", "answer no request"},
     {"strays_at_the_end"},
-    {"a_sentence_of_megabytes", "?[2J?xxx", "?[2J?xxx"},
+    {"a_sentence_of_megabytes", "\\x1b[2J\\xffxxx", "\\x1b[2J\\xffxxx"},
     {"busy_for_ever", "Later, later.", "Later, later."},
     {"an_unknown_error", "No.", "No."},
     {"counts_that_overflow", "counts of other rows"},
@@ -258,7 +258,8 @@ class HostileServers : public testing::TestWithParam<Expected> {
     EXPECT_NE(told.text().find(wanted), std::string::npos) << told.text();
     EXPECT_LT(told.text().size(), 100'000u);
     EXPECT_EQ(told.text().find('\x1b'), std::string::npos);
-    const bool is_own = wanted == "No." || wanted.starts_with('?') || wanted == "cannot be reached";
+    const bool is_own =
+        wanted == "No." || wanted.starts_with('\\') || wanted == "cannot be reached";
     if (!is_own) {
       EXPECT_NE(told.text().find(server_.commands()), std::string::npos) << told.text();
     }

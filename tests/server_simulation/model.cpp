@@ -343,8 +343,8 @@ SequencedReply Model::reply_to_removals(std::uint64_t client, const OwnedRequest
   return reply;
 }
 
-/// Returns whether the client may put or remove the query: nobody has it, or it is the client's
-/// own, or the client is an admin.
+/// Returns whether the client may put or remove the query: it does not exist, or it is the
+/// client's own, or the client is an admin.
 bool Model::may_change(std::uint64_t client, std::uint32_t stream, QueryId query) const {
   const auto owner = query_owners_.find({stream, query});
   return owner == query_owners_.end() || owner->second == client || clients_[client].is_admin();

@@ -35,11 +35,12 @@ class SimulatedDoor final : stream::ReceivedRoom::Keeper {
   std::size_t bytes_allowed() const { return bytes_max_ + places_.size() * short_bytes_max; }
 
  private:
-  static constexpr std::size_t short_bytes_max = std::size_t{16} << 10;  ///< as in CommandSocket
+  static constexpr std::size_t short_bytes_max = std::size_t{16}
+                                                 << 10;  ///< CommandSocket has the same
 
   struct Place {
     std::shared_ptr<stream::zmtp::Link> link;
-    std::deque<Bytes> frames;  ///< without room
+    std::deque<Bytes> frames;  ///< frames that have no room yet
   };
 
   void take_back(const std::shared_ptr<stream::zmtp::Link>& link, std::size_t bytes) override;

@@ -17,7 +17,7 @@ inline constexpr double metres_per_unit = 0.01;
 
 struct RequestOptions {
   bool has_manual_ticks = true;
-  bool may_tick = false;       ///< with manual ticks, the client also sends ticks
+  bool may_tick = false;       ///< the client also sends ticks, if they are manual
   bool may_tag = false;        ///< the client sends requests for tags
   std::size_t components = 2;  ///< coordinates of a place
 };

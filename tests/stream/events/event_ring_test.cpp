@@ -19,7 +19,8 @@ const ListForm form{{"x", "y"}, [](ObjectId) { return std::string_view(); }};
 /// A message with a list of `count` neighbours.
 protocol::TickMessage message_of(std::uint64_t sequence, std::size_t count = 1) {
   static const Lattice lattice{SpaceOptions{}};
-  const std::vector<Neighbor> neighbors(count, Neighbor{RankKey{4}, ObjectId{9}});
+  std::vector<Neighbor> neighbors;
+  for (std::uint64_t id = 9; id < 9 + count; ++id) neighbors.push_back({RankKey{4}, ObjectId{id}});
   const std::vector<QueryReport> reports{
       {.query = QueryId{3}, .neighbors = neighbors, .states = {}}};
   return protocol::encode_tick("riders", {.epoch = 5, .tick = Tick{sequence}, .sequence = sequence},

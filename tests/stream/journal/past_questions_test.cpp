@@ -156,16 +156,18 @@ TEST_F(PastQuestionsTest, AreAnsweredOneAtATimeWhileTheServerGoesOn) {
   } release{go_on};
   ASSERT_TRUE(happens([&] { return engines > 1; }));
   RawPeer peer(server.context(), server.endpoints().commands);
-  const auto busy = peer.ask(encoded({.request_id = 1, .session = peer.hello()},
-                                     protocol::GetNeighbors{questions(), tick_us}));
-  ASSERT_NE(busy, nullptr);
-  EXPECT_EQ(busy->error(), ErrorCode::busy);
+  peer.send(encoded({.request_id = 1, .session = peer.hello()},
+                    protocol::GetNeighbors{questions(), tick_us}));
   run_ticks(client, 2);
+  EXPECT_EQ(engines, 2) << "the second question waits";
   go_on.set_value();
   release.is_done = true;
   const auto answers = past.get();
   ASSERT_TRUE(answers) << answers.problem().sentence;
   EXPECT_EQ(answers->lists, given_[tick_us].lists);
+  const auto waited = peer.receive();
+  ASSERT_NE(waited, nullptr);
+  EXPECT_EQ(waited->error(), ErrorCode::none);
 }
 
 TEST_F(PastQuestionsTest, HaveAParameterOfHttp) {

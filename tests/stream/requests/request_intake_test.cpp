@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that requests have their turns by cost, so that nobody waits for what others send, and that
-// other tasks of the loop run between the turns.
+// Tests that requests have their turns by cost, so that no client waits for what others send, and
+// that other tasks of the loop run between the turns.
 #include "starling/stream/request_intake.hpp"
 
 #include <algorithm>

@@ -47,6 +47,8 @@ class GreetingServer {
     const protocol::ReplyHead head{request.head.request_id, request.head.sequence};
     if (std::holds_alternative<protocol::Hello>(request.body))
       socket_->send(peer, protocol::encode_hello_reply({}, {.session = 7, .epoch = 1}));
+    else if (const auto* removal = std::get_if<protocol::RemoveObjects>(&request.body))
+      socket_->send(peer, protocol::encode_batch_reply(head, {.accepted = removal->ids.size()}));
     else
       socket_->send(peer, protocol::encode_done(head));
   }
