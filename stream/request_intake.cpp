@@ -29,6 +29,14 @@ constexpr std::int64_t stood_us_min = 100;
 constexpr std::int64_t io_us_per_request = 1;
 constexpr std::size_t io_bytes_per_us = 1024;
 
+/// Returns the most that a request of `bytes` costs in decoding and handling. If it seems to have
+/// taken longer, its thread has waited for the processor, or others of the round were applied.
+std::int64_t most_us(std::size_t bytes) {
+  constexpr std::int64_t us_per_request = 100;
+  constexpr std::size_t bytes_per_us = 50;
+  return us_per_request + static_cast<std::int64_t>(bytes / bytes_per_us);
+}
+
 std::int64_t io_us(std::size_t bytes) {
   return io_us_per_request + static_cast<std::int64_t>(bytes / io_bytes_per_us);
 }
@@ -90,7 +98,9 @@ void RequestIntake::turn_soon() {
 
 void RequestIntake::take_turns() {
   const std::int64_t begun_us = executor_.now_us();
-  const std::int64_t begun_worked_us = executor_.worked_us();
+  // The clock of the thread is a system call, which a request without competitors need not pay.
+  const bool is_contended = turns_.size() > 1;
+  const std::int64_t begun_worked_us = is_contended ? executor_.worked_us() : 0;
   std::int64_t now_us = begun_us;
   Payer dearest;
   std::int64_t dearest_us = 0;
@@ -108,6 +118,7 @@ void RequestIntake::take_turns() {
       }
       return now_us - since_us + io_us(bytes);
     });
+  if (!is_contended) return;
   const std::int64_t stood_us = now_us - begun_us - (executor_.worked_us() - begun_worked_us);
   if (stood_us > stood_us_min) turns_.charge(dearest, -std::min(stood_us, dearest_us));
 }
@@ -151,9 +162,9 @@ void RequestIntake::decode_beside(const Payer& payer, Waiting& request) {
   bytes_ += request.received.bytes.size();
   decoder_.submit(
       [this, payer, peer = request.peer, received = std::move(request.received)]() mutable {
-        const std::int64_t since_us = executor_.worked_us();
         PreparedRequest prepared = prepare(peer, std::move(received));
-        return completion_of(payer, peer, std::move(prepared), executor_.worked_us() - since_us);
+        const std::int64_t decoded_us = prepared.decoded_us;
+        return completion_of(payer, peer, std::move(prepared), decoded_us);
       });
 }
 
@@ -176,7 +187,8 @@ OrderedPool::Completion RequestIntake::completion_of(const Payer& payer, const P
     const std::size_t bytes = prepared->received.bytes.size();
     bytes_ -= bytes;
     requests_.handle(peer, std::move(*prepared));
-    applied_.push_back({payer, bytes, beside_us + executor_.now_us() - since_us});
+    const std::int64_t took_us = beside_us + executor_.now_us() - since_us;
+    applied_.push_back({payer, bytes, std::min(took_us, most_us(bytes))});
     ended();
   };
 }
@@ -191,7 +203,9 @@ void RequestIntake::round_ended() {
   for (const Applied& each : applied_) bytes += static_cast<double>(each.bytes);
   for (const Applied& each : applied_) {
     const double share = static_cast<double>(each.bytes) / bytes;
-    const auto apply_us = static_cast<std::int64_t>(share * static_cast<double>(now_us - since_us));
+    const auto apply_us =
+        std::min(static_cast<std::int64_t>(share * static_cast<double>(now_us - since_us)),
+                 most_us(each.bytes));
     turns_.charge(each.payer, each.us + apply_us);
     window_.ended(each.bytes, now_us);
   }

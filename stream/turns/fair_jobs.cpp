@@ -13,6 +13,9 @@ namespace starling::stream {
 
 namespace {
 
+/// A job with an estimate is charged with this multiple of it at most. If it seems to have taken
+/// longer, it has waited for a tick.
+constexpr std::int64_t estimate_factor_max = 10;
 /// If the times of more owners than this are known, all are forgotten.
 constexpr std::size_t last_times_max = 4096;
 
@@ -52,7 +55,7 @@ void FairJobs::begin_some(std::int64_t now_us) {
       const auto last = last_us_.find(payer.owner);
       const std::int64_t estimate_us =
           std::max(job.estimate_us, last == last_us_.end() ? 0 : last->second);
-      running_.push_back({payer, now_us, estimate_us});
+      running_.push_back({payer, now_us, estimate_us, job.estimate_us});
       running_us_ += estimate_us;
       return estimate_us;
     });
@@ -65,7 +68,8 @@ void FairJobs::ended(const Payer& payer, std::int64_t now_us) {
   const Running ended = *found;
   running_.erase(found);
   running_us_ -= ended.estimate_us;
-  const std::int64_t took_us = now_us - std::max(ended.since_us, last_end_us_);
+  std::int64_t took_us = now_us - std::max(ended.since_us, last_end_us_);
+  if (ended.own_us > 0) took_us = std::min(took_us, ended.own_us * estimate_factor_max);
   if (last_us_.size() >= last_times_max) last_us_.clear();
   last_us_[payer.owner] = took_us;
   waiting_.charge(payer, took_us - ended.estimate_us);

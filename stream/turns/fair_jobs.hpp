@@ -20,7 +20,7 @@ class FairJobs {
   struct Job {
     std::function<bool()> begin;   ///< returns false if the job has ended already; must not throw
     std::function<void()> refuse;  ///< called instead of `begin` if there are too many jobs
-    std::int64_t estimate_us = 0;  ///< about how long the job takes
+    std::int64_t estimate_us = 0;  ///< about how long the job takes; 0: it is not known
   };
   struct Limits {
     std::size_t jobs_max = 0;  ///< jobs that wait and run together
@@ -47,6 +47,7 @@ class FairJobs {
     Payer payer;
     std::int64_t since_us = 0;
     std::int64_t estimate_us = 0;
+    std::int64_t own_us = 0;  ///< Job::estimate_us
   };
 
   bool make_place(const RequestOwner& owner);

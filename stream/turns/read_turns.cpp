@@ -2,6 +2,7 @@
 // Gives readers turns by their use of the thread: see read_turns.hpp.
 #include "starling/stream/turns/read_turns.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,8 @@ namespace {
 // Readers that are ready at the same time come one after another within less than this time. A
 // reader that comes later is probably alone, and a turn at once costs it less than the queue.
 constexpr std::int64_t alone_after_us = 20;
+// A turn that seems to have taken longer has waited for the processor.
+constexpr std::int64_t turn_us_max = 400;
 
 }  // namespace
 
@@ -47,10 +50,10 @@ void ReadTurns::take_turn() {
   std::shared_ptr<Reader> unfinished;
   turns_.serve_next(
       [&](const Payer&, std::shared_ptr<Reader>& reader) -> std::optional<std::int64_t> {
-        const std::int64_t since_us = thread_time_us();
+        const std::int64_t since_us = steady_now_us();
         if (reader->take_read_turn()) unfinished = std::move(reader);
         read_us_ = steady_now_us();
-        return thread_time_us() - since_us + 1;
+        return std::min(read_us_ - since_us, turn_us_max) + 1;
       });
   if (unfinished == nullptr) return;
   const Payer payer = unfinished->reads_for();

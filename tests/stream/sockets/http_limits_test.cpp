@@ -361,10 +361,13 @@ TEST_F(HttpBodiesLimit, ABodyThatFindsNoRoomInTimeIsRefused) {
   auto second = connect(server);
   run_until([&] { return server.body_bytes() == 6000; });
   asio::write(second, asio::buffer(long_post("/other", 0)));
-  EXPECT_TRUE(answer_of(second).starts_with("HTTP/1.1 503"));
+  // The second body gets the room of the first one, which is late, and so the third finds none.
   auto third = connect(server);
   asio::write(third, asio::buffer(long_post("/other", 6000)));
-  EXPECT_TRUE(answer_of(third).starts_with("HTTP/1.1 200")) << "a slow sender keeps no room";
+  EXPECT_TRUE(answer_of(third).starts_with("HTTP/1.1 503"));
+  auto last = connect(server);
+  asio::write(last, asio::buffer(long_post("/other", 6000)));
+  EXPECT_TRUE(answer_of(last).starts_with("HTTP/1.1 200")) << "a slow sender keeps no room";
 }
 
 TEST_F(HttpBodiesLimit, AHandlerIsToldThatItsClientHasLeft) {

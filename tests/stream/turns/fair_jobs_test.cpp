@@ -90,6 +90,15 @@ TEST_F(FairJobsTest, AJobThatEndsWhenItBeginsMakesWay) {
   EXPECT_EQ(begun, "2");
 }
 
+TEST_F(FairJobsTest, AJobThatHasWaitedForATickIsNotChargedForIt) {
+  add(1, 1000);
+  for (int count = 0; count < 5; ++count) add(2, 4000);
+  end(1, 500'000);  // 10 ms of it count
+  add(1, 1000);
+  for (int count = 0; count < 3; ++count) end(2, 4000);
+  EXPECT_EQ(begun, "12221");
+}
+
 TEST_F(FairJobsTest, NoMoreRunTogetherThanAreAllowed) {
   FairJobs one{{.jobs_max = 8, .running_max = 1}};
   std::string order;

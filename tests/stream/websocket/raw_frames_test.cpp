@@ -211,8 +211,8 @@ TEST_F(RawFrames, AThousandSilentSocketsTakeOnlyTheirPlacesAndEnd) {
     silent.push_back(connect());
     write(*silent.back(), handshake_with(""));
   }
-  EXPECT_TRUE(
-      happens([&] { return metric("starling_http_answers_total{status=\"5xx\"}") >= 900; }));
+  EXPECT_TRUE(happens([&] { return metric("starling_http_answers_total{status=\"5xx\"}") >= 400; }))
+      << "an address has a quarter of the places of handshakes; others of its connections give way";
   EXPECT_LE(metric("starling_limit_used{name=\"http-views-max\"}"), 16);
   EXPECT_TRUE(happens([&] { return metric("starling_http_sockets_stalled_total") == 16; }));
   EXPECT_TRUE(happens([&] { return metric("starling_limit_used{name=\"http-views-max\"}") == 0; }));
