@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "starling/stream/http/wire_gateway.hpp"
-#include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/turns/peer_address.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::stream {
 

@@ -34,9 +34,7 @@ void PastReader::ask(PastQuestions questions, std::function<void(const Outcome&)
   const auto outcome = std::make_shared<Outcome>();
   thread_->post([this, asked, outcome, answered = std::move(answered)] {
     answer_beside(std::move(*asked), *outcome);
-    executor_.post([this, outcome, answered] {
-      answered(*outcome);
-    });
+    executor_.post([this, outcome, answered] { answered(*outcome); });
   });
 }
 

@@ -20,9 +20,9 @@
 
 #include "starling/stream/sockets/reach.hpp"
 #include "starling/stream/sockets/trusted_proxies.hpp"
+#include "starling/stream/turns/places.hpp"
 #include "starling/stream/turns/request_owner.hpp"
 #include "starling/stream/zmtp/authentication.hpp"
-#include "starling/stream/turns/places.hpp"
 
 namespace starling::stream {
 

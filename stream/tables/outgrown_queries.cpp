@@ -7,8 +7,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include "starling/knn/base/plain_text.hpp"
 #include "starling/knn/base/json_text.hpp"
+#include "starling/knn/base/plain_text.hpp"
 
 namespace starling::stream {
 

@@ -28,8 +28,9 @@ class DecodeWindow {
     bytes_ = requests_ = busy_us_ = 0;
   }
 
-  /// Returns whether one more may follow after `requests` with `bytes`. When the window was full, it
-  /// has room again when half of it is empty, so that workers are woken for many requests at once.
+  /// Returns whether one more may follow after `requests` with `bytes`. When the window was full,
+  /// it has room again when half of it is empty, so that workers are woken for many requests at
+  /// once.
   bool has_room(std::size_t requests, std::size_t bytes) {
     const double part = is_full_ ? 0.5 : 1;
     is_full_ = static_cast<double>(requests) >= requests_max_ * part ||

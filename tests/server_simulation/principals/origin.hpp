@@ -2,8 +2,8 @@
 // From where a connection comes: the principal that has shown its key, and the address.
 #pragma once
 
-#include "starling/stream/zmtp/authentication.hpp"
 #include "starling/stream/turns/peer_address.hpp"
+#include "starling/stream/zmtp/authentication.hpp"
 
 namespace starling::simulation {
 
