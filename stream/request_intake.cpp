@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "starling/knn/base/insist.hpp"
+
 namespace starling::stream {
 
 namespace {
@@ -87,13 +89,16 @@ void RequestIntake::receive_malformed(const Peer& peer, ReceivedRoom room) {
 }
 
 void RequestIntake::turn_soon() {
-  if (!turns_.is_ready() || std::exchange(is_turn_posted_, true)) return;
-  executor_.post([this] {
-    is_turn_posted_ = false;
-    take_turns();
-    turn_soon();
-    if (turns_.size() == 0) ended_();
+  if (!turns_.is_ready() || is_turn_posted_) return;
+  insist([this] {
+    executor_.post([this] {
+      is_turn_posted_ = false;
+      take_turns();
+      turn_soon();
+      if (turns_.size() == 0) ended_();
+    });
   });
+  is_turn_posted_ = true;
 }
 
 void RequestIntake::take_turns() {

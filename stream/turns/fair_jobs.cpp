@@ -51,11 +51,14 @@ void FairJobs::begin_some(std::int64_t now_us) {
   while (waiting_.is_ready() && running_.size() < limits_.running_max &&
          (running_.empty() || running_us_ < limits_.running_us_enough))
     waiting_.serve_next([&](const Payer& payer, Job& job) -> std::optional<std::int64_t> {
-      if (!job.begin()) return 0;
       const auto last = last_us_.find(payer.owner);
       const std::int64_t estimate_us =
           std::max(job.estimate_us, last == last_us_.end() ? 0 : last->second);
       running_.push_back({payer, now_us, estimate_us, job.estimate_us});
+      if (!job.begin()) {
+        running_.pop_back();
+        return 0;
+      }
       running_us_ += estimate_us;
       return estimate_us;
     });

@@ -34,10 +34,14 @@ class FairQueue {
  public:
   explicit FairQueue(const TurnLength& turn = {}) : turn_(turn) {}
 
-  /// Adds an item after all other items of the payer.
+  /// Adds an item after all other items of the payer. If memory runs out, throws std::bad_alloc and
+  /// adds nothing.
   void push(const Payer& payer, Item item) {
     Group& group = groups_.try_emplace(payer.owner, payer.owner).first->second;
     Member& member = group.members.try_emplace(payer.connection, payer.connection).first->second;
+    ready_.reserve_more();
+    group.ready.reserve_more();
+    blocked_.reserve(blocked_.size() + 1);
     member.items.push_back(std::move(item));
     ++group.item_count;
     ++size_;
@@ -56,7 +60,7 @@ class FairQueue {
   /// Gives the next connection its turn: calls `serve(payer, item)` for its items, one after the
   /// other, which returns what the item has cost in microseconds. If it returns std::nullopt, the
   /// item stays the first of its payer, and its payer has no turn until release(). `serve` may call
-  /// push() and charge(). Call it only if is_ready().
+  /// push() and charge(). If it throws, the item is gone. Call it only if is_ready().
   template <class Serve>
   void serve_next(const Serve& serve) {
     Group& group = ready_.pop();
@@ -66,13 +70,21 @@ class FairQueue {
     const Payer payer{group.owner, member.connection};
     std::size_t items = 0;
     std::int64_t us = 0;
-    do us += serve_first(group, member, payer, serve);
-    while (member.can_be_served() && ++items < turn_.items && us < turn_.us);
-    group.used_us += us;
-    member.used_us += us;
-    member.is_ready = group.is_ready = false;
-    if (member.can_be_served()) group.ready.push(member);
-    if (!group.ready.empty()) ready_.push(group);
+    const auto end_turn = [&] {
+      group.used_us += us;
+      member.used_us += us;
+      member.is_ready = group.is_ready = false;
+      if (member.can_be_served()) group.ready.push(member);
+      if (!group.ready.empty()) ready_.push(group);
+    };
+    try {
+      do us += serve_first(group, member, payer, serve);
+      while (member.can_be_served() && ++items < turn_.items && us < turn_.us);
+    } catch (...) {
+      end_turn();
+      throw;
+    }
+    end_turn();
     forget_idle();
   }
 
@@ -130,6 +142,11 @@ class FairQueue {
   class Ready {
    public:
     bool empty() const { return heap_.empty(); }
+    /// Makes room for two more accounts: one that is added, and one that has its turn and comes
+    /// back.
+    void reserve_more() {
+      if (heap_.size() + 2 > heap_.capacity()) heap_.reserve(2 * heap_.size() + 8);
+    }
     void push(Kind& account) {
       heap_.push_back({account.used_us, count_++, &account});
       account.is_ready = true;
@@ -191,12 +208,12 @@ class FairQueue {
   std::int64_t serve_first(Group& group, Member& member, const Payer& payer, const Serve& serve) {
     Item item = std::move(member.items.front());
     member.items.pop_front();
-    if (const std::optional<std::int64_t> cost_us = serve(payer, item)) {
-      --group.item_count;
-      --size_;
-      return *cost_us;
-    }
+    --group.item_count;
+    --size_;
+    if (const std::optional<std::int64_t> cost_us = serve(payer, item)) return *cost_us;
     member.items.push_front(std::move(item));
+    ++group.item_count;
+    ++size_;
     member.is_blocked = true;
     blocked_.push_back(payer);
     return 0;
