@@ -130,7 +130,6 @@ void RequestIntake::take_turns() {
 
 /// Handles a request, or hands it to the workers. Returns false if it must wait for them.
 bool RequestIntake::serve(const Payer& payer, Waiting& request) {
-  request.room.give_back();
   if (request.is_malformed) {
     requests_.refuse_malformed(request.peer);
     return true;

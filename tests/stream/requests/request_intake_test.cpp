@@ -193,6 +193,17 @@ TEST_F(RequestIntakeTest, ARequestKeepsItsRoomUntilItsTurn) {
   EXPECT_EQ(room.free, 10 * world.replies.size());
 }
 
+TEST_F(RequestIntakeTest, ARequestThatWaitsForTheWorkersKeepsItsRoom) {
+  const Peer greedy = connect(1, "10.0.0.1");
+  Fixes fixes;
+  for (std::uint64_t id = 1; id <= 1000; ++id) fixes.add(id, 1, 1, 1);
+  for (int count = 0; count < 500; ++count) send(greedy, fixes.batch());
+  while (intake.waiting_for_turns() > 0) {
+    ASSERT_TRUE(world.executor.run_one());
+    EXPECT_EQ(room.free, 10 * (500 - intake.waiting_for_turns()));
+  }
+}
+
 TEST_F(RequestIntakeTest, AStopDropsWhatWaitsAndKeepsRequestsOverHttp) {
   const Peer greedy = connect(1, "10.0.0.1");
   Peer over_http = connect(2, "10.0.0.2");
