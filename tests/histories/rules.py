@@ -6,7 +6,7 @@ function returns sentences about what breaks its rule.
 import collections
 import json
 
-from oracle import ORDER
+from lists import ORDER
 
 KEEPS_NUMBER = {"unknown_session", "sequence_gap", "out_of_credit", "busy", "shutting_down"}
 REMOVED = "removed"
