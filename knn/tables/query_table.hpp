@@ -243,7 +243,7 @@ class QueryTable {
   /// the messages of a tick that reports every list.
   std::uint64_t list_bytes(const ObjectTable& objects) const;
   /// From now on, put refuses a query with which list_bytes would grow beyond `bytes`, and
-  /// remove_outgrown keeps to this limit, too. By default, there is none.
+  /// remove_outgrown keeps to this limit, too. Before the first call, the bytes have no limit.
   void set_list_bytes_max(std::uint64_t bytes) { list_bytes_max_ = bytes; }
 
   /// Call only between ticks.

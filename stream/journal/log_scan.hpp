@@ -26,7 +26,7 @@ class LogScan {
   /// The last run and those before it, the newest first; empty if no record has one.
   const std::vector<protocol::Run>& runs() const { return runs_; }
   const std::set<Tick>& failed_ticks() const { return failed_; }
-  /// The last tick that finished without an error; 0: there is none.
+  /// The last tick that finished without an error; 0: no tick has.
   Tick last_finished() const { return last_finished_; }
   /// Returns the first tick that must be searched when the log is applied; 0: all must be searched.
   /// It is the last tick that finished without an error. If the log lacks the reply to a tick, the

@@ -255,7 +255,7 @@ export class SocketWorld implements World {
 
   private greet(terms: HelloReply): void {
     const space = WireSpace[terms.space()] as Space | undefined;
-    check(space !== undefined && terms.session() !== 0n, "a space or session that is none");
+    check(space !== undefined && terms.session() !== 0n, "no space, or the session 0");
     this.retryMs = RETRY_MS_MIN;
     this.silentReadings = 0;
     this.isViewForbidden = false;
