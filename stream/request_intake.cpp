@@ -115,8 +115,12 @@ void RequestIntake::take_turns() {
       ++count;
       const std::size_t bytes = request.received.bytes.size();
       const bool is_dropped = is_stopped_ && !request.peer.in_process;
-      if (!is_dropped && !serve(payer, request)) return std::nullopt;
+      const bool is_served = is_dropped || serve(payer, request);
       const std::int64_t since_us = std::exchange(now_us, executor_.now_us());
+      if (!is_served) {
+        turns_.charge(payer, now_us - since_us);
+        return std::nullopt;
+      }
       if (now_us - since_us > dearest_us) {
         dearest = payer;
         dearest_us = now_us - since_us;
@@ -193,7 +197,7 @@ OrderedPool::Completion RequestIntake::completion_of(const Payer& payer, const P
     requests_.handle(peer, std::move(*prepared));
     const std::int64_t took_us = beside_us + executor_.now_us() - since_us;
     applied_.push_back({payer, bytes, std::min(took_us, most_us(bytes))});
-    ended();
+    ended_();
   };
 }
 
@@ -231,13 +235,9 @@ void RequestIntake::work_beside(std::size_t bytes,
     return [this, bytes, complete = function()] {
       bytes_ -= bytes;
       complete();
-      ended();
+      ended_();
     };
   });
-}
-
-void RequestIntake::ended() {
-  ended_();
 }
 
 }  // namespace starling::stream

@@ -91,7 +91,6 @@ class RequestIntake {
   OrderedPool::Completion completion_of(const Payer& payer, const Peer& peer,
                                         PreparedRequest request, std::int64_t beside_us);
   void round_ended();
-  void ended();
 
   const ServerOptions& options_;
   Executor& executor_;

@@ -218,10 +218,11 @@ void Server::State::return_memory() {
   });
 }
 
-std::string Server::State::text_of(const PlaceHolder& holder) const {
-  const auto principal = access.ring().principal(holder.principal);
-  if (holder.principal != PrincipalId::anonymous)
+std::string Server::State::text_of(const RequestOwner& holder) const {
+  if (holder.kind == RequestOwner::Kind::principal) {
+    const auto principal = access.ring().principal(principal_of(holder));
     return principal ? "\"" + principal->name + "\"" : "a former principal";
+  }
   if (holder.address == PeerAddress()) return "a local socket";
   std::array<char, INET6_ADDRSTRLEN> text{};
   inet_ntop(AF_INET6, holder.address.bytes.data(), text.data(), text.size());

@@ -79,7 +79,7 @@ struct Server::State {
   /// Returns free memory of the process to the system, on a decode worker, at most once in ten
   /// seconds.
   void return_memory();
-  std::string text_of(const PlaceHolder& holder) const;
+  std::string text_of(const RequestOwner& holder) const;
   /// Logs whose connections gave way since the last call.
   void tell_gave_way();
   void expire_later();

@@ -174,7 +174,7 @@ void EventHub::get_events(EventsQuestion question, HttpRespond respond) {
   if (is_closed_) return respond(stopping_answer());
   const std::uint64_t number = ++last_reader_;
   const Places::Taken taken =
-      places_->take(number, holder_of(question.reader.principal, question.address));
+      places_->take(number, owner_of(question.reader.principal, question.address));
   if (taken.outcome != Places::Outcome::taken) return respond(no_place_answer(place_words, taken));
   auto place = std::make_shared<const HeldPlace>(places_, number);
   if (taken.gave_way)

@@ -72,10 +72,7 @@ WireClient HttpApi::client_of(const HttpCall& call) {
 
 /// Without a key, the address pays, and its connections share what it gets.
 Payer HttpApi::payer_of(const HttpHead& head) const {
-  using Kind = RequestOwner::Kind;
-  if (head.principal != PrincipalId::anonymous)
-    return {{Kind::principal, static_cast<std::uint64_t>(head.principal)}, head.from.connection};
-  return {{.kind = Kind::address, .address = address_of(std::string_view(head.from.peer_address))},
+  return {owner_of(head.principal, address_of(std::string_view(head.from.peer_address))),
           head.from.connection};
 }
 

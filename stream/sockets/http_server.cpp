@@ -161,8 +161,7 @@ void HttpServer::State::add(Tcp::socket socket) {
   std::memcpy(&storage, peer.data(), peer.size());
   const PeerAddress address = address_of(storage);
   const std::uint64_t number = ++last_number;
-  const auto taken =
-      handshakes.take(number, holder_of(zmtp::PrincipalId::anonymous, address), true);
+  const auto taken = handshakes.take(number, owner_of(zmtp::PrincipalId::anonymous, address), true);
   if (taken.gave_way) close(*taken.gave_way);
   const auto until = std::chrono::steady_clock::now() + options.timeout;
   auto& added = silent.emplace(number, Silent{std::move(socket), address, until}).first->second;
@@ -208,7 +207,7 @@ void HttpServer::State::serve(std::uint64_t number, Silent heard, HttpOrigin fro
 /// A request whose body is still to come counts as idle, so that slow bodies keep no other out.
 bool HttpServer::State::may_serve(HttpConnection& connection) {
   const auto taken = requests.take(
-      connection.number, holder_of(connection.principal(), connection.client_address()), true);
+      connection.number, owner_of(connection.principal(), connection.client_address()), true);
   if (taken.gave_way) close(*taken.gave_way);
   if (taken.outcome != Places::Outcome::taken) {
     ++refused;
@@ -280,7 +279,7 @@ void HttpServer::State::waits(HttpConnection& connection) {
   connections.emplace(connection.number, &connection);
   const auto taken = handshakes.take(
       connection.number,
-      holder_of(zmtp::PrincipalId::anonymous, address_of(connection.from().peer_address)));
+      owner_of(zmtp::PrincipalId::anonymous, address_of(connection.from().peer_address)));
   if (taken.gave_way) close(*taken.gave_way);
 }
 

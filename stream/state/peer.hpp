@@ -34,17 +34,13 @@ struct Peer {
 /// Returns the owner whose share of the snapshots a request uses.
 inline RequestOwner snapshot_owner_of(const Peer& peer) {
   using Kind = RequestOwner::Kind;
-  if (peer.principal != zmtp::PrincipalId::anonymous)
-    return {Kind::principal, static_cast<std::uint64_t>(peer.principal)};
+  if (peer.principal != zmtp::PrincipalId::anonymous) return owner_of(peer.principal, {});
   return {peer.in_process ? Kind::in_process : Kind::connection, peer.connection};
 }
 
 /// Returns who pays for a request.
 inline Payer payer_of(const Peer& peer) {
-  using Kind = RequestOwner::Kind;
-  if (peer.principal != zmtp::PrincipalId::anonymous)
-    return {{Kind::principal, static_cast<std::uint64_t>(peer.principal)}, peer.connection};
-  return {{.kind = Kind::address, .address = peer.address}, peer.connection};
+  return {owner_of(peer.principal, peer.address), peer.connection};
 }
 
 /// A received frame. `owner` owns the memory of `bytes`.

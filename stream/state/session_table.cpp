@@ -21,7 +21,7 @@ std::optional<SessionTable::Opened> SessionTable::open(std::uint64_t connection,
                                                        const SessionOwner& owner) {
   const std::int64_t awake_us = awake_.read(now_us);
   const bool resumes = has(owner.principal, resume_session);
-  const PlaceHolder holder = holder_of(owner.principal, owner.address);
+  const RequestOwner holder = owner_of(owner.principal, owner.address);
   GivingWay whose;
   if (!resumes && has_its_share(holder)) whose.holder = holder;
   if (!resumes && count_of(owner.principal) >= owner.sessions_max)
@@ -96,12 +96,12 @@ std::size_t SessionTable::count_of(std::uint64_t connection) const {
   return found == connection_counts_.end() ? 0 : found->second;
 }
 
-std::size_t SessionTable::count_of(const PlaceHolder& holder) const {
+std::size_t SessionTable::count_of(const RequestOwner& holder) const {
   const auto found = holder_counts_.find(holder);
   return found == holder_counts_.end() ? 0 : found->second;
 }
 
-bool SessionTable::has_its_share(const PlaceHolder& holder) const {
+bool SessionTable::has_its_share(const RequestOwner& holder) const {
   constexpr std::size_t times_free = 3;
   const std::size_t free =
       limits_.sessions_max - std::min<std::size_t>(sessions_.size(), limits_.sessions_max);
@@ -124,7 +124,7 @@ void SessionTable::forget(Sessions::iterator session) {
   sessions_.erase(session);
 }
 
-void SessionTable::move_to(std::uint64_t connection, const PlaceHolder& holder, Session& session) {
+void SessionTable::move_to(std::uint64_t connection, const RequestOwner& holder, Session& session) {
   std::size_t& of_holder = holder_counts_[holder];
   ++connection_counts_[connection];
   ++of_holder;
@@ -134,7 +134,7 @@ void SessionTable::move_to(std::uint64_t connection, const PlaceHolder& holder, 
   session.holder = holder;
 }
 
-void SessionTable::count_out(const PlaceHolder& holder) {
+void SessionTable::count_out(const RequestOwner& holder) {
   const auto count = holder_counts_.find(holder);
   if (--count->second == 0) holder_counts_.erase(count);
 }
@@ -220,7 +220,7 @@ void SessionTable::restore(std::uint64_t session, std::uint64_t first_sequence, 
   if (sessions_.contains(session)) return;
   add(session, {.connection = no_connection,
                 .principal = principal,
-                .holder = holder_of(principal, {}),
+                .holder = owner_of(principal, {}),
                 .heard_us = awake_.read(now_us),
                 .last_sequence = first_sequence - 1,
                 .is_used = true});

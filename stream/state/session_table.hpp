@@ -96,7 +96,7 @@ class SessionTable {
   /// out. The second choice is the session that has been silent longest, for at least gives_way_us,
   /// and has no unanswered request. If no session may give way, opens none and returns
   /// std::nullopt. If the principal or the connection has as many sessions as it may have, or the
-  /// holder (PlaceHolder) has more than its share, one of its own sessions gives way, by the
+  /// owner has more than its share, one of its own sessions gives way, by the
   /// same rules. A session that a connection resumes counts as a new session of the connection.
   ///
   /// The share is three times the number of free sessions. So one holder may have three quarters of
@@ -111,7 +111,7 @@ class SessionTable {
   bool has(zmtp::PrincipalId principal, std::uint64_t session) const;
   std::size_t count_of(zmtp::PrincipalId principal) const;
   std::size_t count_of(std::uint64_t connection) const;
-  std::size_t count_of(const PlaceHolder& holder) const;
+  std::size_t count_of(const RequestOwner& holder) const;
   /// Returns the most sessions of any connection. Sessions from the log that no client has resumed
   /// do not count.
   std::size_t most_of_connection() const;
@@ -212,7 +212,7 @@ class SessionTable {
     std::uint64_t number = 0;
     std::uint64_t connection = 0;
     zmtp::PrincipalId principal = zmtp::PrincipalId::anonymous;
-    PlaceHolder holder{};
+    RequestOwner holder{};
     std::int64_t heard_us = 0;  ///< time of awake_
     std::uint64_t last_sequence = 0;
     SessionTaken taken{};
@@ -229,7 +229,7 @@ class SessionTable {
   /// std::nullopt: any.
   struct GivingWay {
     std::optional<zmtp::PrincipalId> principal{};
-    std::optional<PlaceHolder> holder{};
+    std::optional<RequestOwner> holder{};
     std::optional<std::uint64_t> connection{};
   };
 
@@ -239,10 +239,10 @@ class SessionTable {
   /// The connection of a session from the log, until a client resumes it.
   static constexpr std::uint64_t no_connection = std::numeric_limits<std::uint64_t>::max();
 
-  bool has_its_share(const PlaceHolder& holder) const;
-  void move_to(std::uint64_t connection, const PlaceHolder& holder, Session& session);
+  bool has_its_share(const RequestOwner& holder) const;
+  void move_to(std::uint64_t connection, const RequestOwner& holder, Session& session);
   void count_out(std::uint64_t connection);
-  void count_out(const PlaceHolder& holder);
+  void count_out(const RequestOwner& holder);
   bool has_unanswered(std::uint64_t session) const;
   Sessions::iterator session_to_replace(std::int64_t now_us, const GivingWay& whose);
 
@@ -255,7 +255,7 @@ class SessionTable {
   /// Number of sessions of each principal.
   std::unordered_map<zmtp::PrincipalId, std::size_t> counts_;
   /// Number of sessions of each holder.
-  std::map<PlaceHolder, std::size_t> holder_counts_;
+  std::map<RequestOwner, std::size_t> holder_counts_;
   /// Number of sessions of each connection.
   std::unordered_map<std::uint64_t, std::size_t> connection_counts_;
   std::list<std::uint64_t> unused_;  ///< sessions that were never used, the oldest first

@@ -7,20 +7,15 @@
 
 namespace starling::stream {
 
-PlaceHolder holder_of(PrincipalId principal, const PeerAddress& address) {
-  if (principal != PrincipalId{}) return {principal, {}};
-  return {{}, address};
-}
-
 PlacesOptions handshake_places(std::size_t handshakes_max) {
   constexpr std::size_t shares = 4;
   const std::uint64_t of_address = std::max<std::size_t>(handshakes_max / shares, 1);
   return {.places_max = handshakes_max,
-          .quota = [of_address](PrincipalId) { return of_address; },
+          .quota = [of_address](zmtp::PrincipalId) { return of_address; },
           .are_brief = true};
 }
 
-Places::Taken Places::take(std::uint64_t number, const PlaceHolder& holder, bool is_idle) {
+Places::Taken Places::take(std::uint64_t number, const RequestOwner& holder, bool is_idle) {
   const std::lock_guard lock(mutex_);
   Taken taken;
   const bool may_have_more = is_within_quota(holder);
@@ -45,14 +40,14 @@ Places::Taken Places::take(std::uint64_t number, const PlaceHolder& holder, bool
   return taken;
 }
 
-bool Places::has_place_for(const PlaceHolder& holder) const {
+bool Places::has_place_for(const RequestOwner& holder) const {
   const std::lock_guard lock(mutex_);
   return (is_within_quota(holder) && holders_.size() < options_.places_max) ||
          to_replace(holder).has_value();
 }
 
 /// Returns the connection that gives way to one of `newcomer`; std::nullopt: none does.
-std::optional<std::uint64_t> Places::to_replace(const PlaceHolder& newcomer) const {
+std::optional<std::uint64_t> Places::to_replace(const RequestOwner& newcomer) const {
   if (!is_within_quota(newcomer)) {
     const auto own = held_.find(newcomer);
     if (own == held_.end()) return std::nullopt;
@@ -107,16 +102,16 @@ void Places::remove(std::uint64_t number) {
   if (held->second.all.empty()) held_.erase(held);
 }
 
-std::uint64_t Places::quota_of(const PlaceHolder& holder) const {
-  const auto quota = options_.quota ? options_.quota(holder.principal) : std::nullopt;
+std::uint64_t Places::quota_of(const RequestOwner& holder) const {
+  const auto quota = options_.quota ? options_.quota(principal_of(holder)) : std::nullopt;
   return quota.value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-bool Places::is_within_quota(const PlaceHolder& holder) const {
+bool Places::is_within_quota(const RequestOwner& holder) const {
   return count_of(holder) < quota_of(holder);
 }
 
-std::size_t Places::count_of(const PlaceHolder& holder) const {
+std::size_t Places::count_of(const RequestOwner& holder) const {
   const auto found = held_.find(holder);
   return found == held_.end() ? 0 : found->second.all.size();
 }

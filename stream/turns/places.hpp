@@ -18,26 +18,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "starling/stream/turns/peer_address.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 
 namespace starling::stream {
 
-namespace zmtp {
-enum class PrincipalId : std::uint32_t;  // zmtp/authentication.hpp, which stands above this room
-}
-using zmtp::PrincipalId;
-
-/// The principal of a connection; the address, if the connection has no principal.
-struct PlaceHolder {
-  PrincipalId principal{};  ///< 0: anonymous
-  PeerAddress address{};
-  auto operator<=>(const PlaceHolder&) const = default;
-};
-
-PlaceHolder holder_of(PrincipalId principal, const PeerAddress& address);
-
 /// Returns the most places that one holder with this principal may have; std::nullopt: all.
-using PlaceQuota = std::function<std::optional<std::uint64_t>(PrincipalId)>;
+using PlaceQuota = std::function<std::optional<std::uint64_t>(zmtp::PrincipalId)>;
 
 struct PlacesOptions {
   std::size_t places_max = 0;
@@ -73,9 +59,9 @@ class Places {
   /// reached, and else of the one that has the most places, among the holder and those with more.
   /// If none of these is idle, the newest connection of the holder that has the most gives way, or
   /// the newcomer is refused.
-  Taken take(std::uint64_t number, const PlaceHolder& holder, bool is_idle = false);
+  Taken take(std::uint64_t number, const RequestOwner& holder, bool is_idle = false);
   /// Returns whether take() would take a place for a connection of this holder.
-  bool has_place_for(const PlaceHolder& holder) const;
+  bool has_place_for(const RequestOwner& holder) const;
   /// Sets whether the connection is idle, so that it gives way first. Does nothing if it has no
   /// place.
   void set_idle(std::uint64_t number, bool is_idle);
@@ -89,7 +75,7 @@ class Places {
   /// How many connections gave way so far, and the holder of the last one.
   struct GaveWay {
     std::uint64_t count = 0;
-    PlaceHolder last{};
+    RequestOwner last{};
   };
   GaveWay gave_way() const;
 
@@ -98,18 +84,18 @@ class Places {
     std::set<std::uint64_t> all;
     std::set<std::uint64_t> idle;
   };
-  using Holders = std::map<PlaceHolder, Held>;
+  using Holders = std::map<RequestOwner, Held>;
 
-  std::uint64_t quota_of(const PlaceHolder& holder) const;
-  bool is_within_quota(const PlaceHolder& holder) const;
-  std::size_t count_of(const PlaceHolder& holder) const;
-  std::optional<std::uint64_t> to_replace(const PlaceHolder& newcomer) const;
+  std::uint64_t quota_of(const RequestOwner& holder) const;
+  bool is_within_quota(const RequestOwner& holder) const;
+  std::size_t count_of(const RequestOwner& holder) const;
+  std::optional<std::uint64_t> to_replace(const RequestOwner& newcomer) const;
   void remove(std::uint64_t number);
 
   const PlacesOptions options_;
   mutable std::mutex mutex_;
   /// The holder of each connection; the key is the connection's number.
-  std::unordered_map<std::uint64_t, PlaceHolder> holders_;
+  std::unordered_map<std::uint64_t, RequestOwner> holders_;
   Holders held_;
   GaveWay gave_way_;
 };

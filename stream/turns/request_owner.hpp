@@ -13,6 +13,10 @@
 
 namespace starling::stream {
 
+namespace zmtp {
+enum class PrincipalId : std::uint32_t;  // zmtp/authentication.hpp, which stands above this room
+}
+
 struct RequestOwner {
   enum class Kind : std::uint8_t { connection, in_process, principal, address };
   Kind kind = Kind::connection;
@@ -20,6 +24,20 @@ struct RequestOwner {
   PeerAddress address{};     ///< only if `kind` is `address`
   auto operator<=>(const RequestOwner&) const = default;
 };
+
+/// Returns the principal as an owner or, if it is anonymous, the address.
+inline RequestOwner owner_of(zmtp::PrincipalId principal, const PeerAddress& address) {
+  using Kind = RequestOwner::Kind;
+  if (principal != zmtp::PrincipalId{})
+    return {.kind = Kind::principal, .number = static_cast<std::uint64_t>(principal)};
+  return {.kind = Kind::address, .address = address};
+}
+
+/// Returns the owner's principal; 0: anonymous.
+inline zmtp::PrincipalId principal_of(const RequestOwner& owner) {
+  return owner.kind == RequestOwner::Kind::principal ? static_cast<zmtp::PrincipalId>(owner.number)
+                                                     : zmtp::PrincipalId{};
+}
 
 /// Who pays for a request with its turns: first the principal, or without keys the address, and of
 /// what it gets, its connections.

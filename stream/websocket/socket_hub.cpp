@@ -155,7 +155,7 @@ void SocketHub::open(const HttpHead& head, const HttpRespond& respond) {
                   .principal = head.principal,
                   .address = address_of(head.from.peer_address)};
   const Places::Taken taken =
-      places_->take(peer.connection, holder_of(peer.principal, peer.address));
+      places_->take(peer.connection, owner_of(peer.principal, peer.address));
   if (taken.outcome != Places::Outcome::taken) return respond(no_place_answer(place_words, taken));
   if (taken.gave_way)
     state_->thread.post([this, reader = *taken.gave_way] { state_->thread.give_way(reader); });

@@ -55,10 +55,7 @@ struct Link {
 
 /// Returns who pays for what the connection sends: its principal or, without keys, its address.
 inline RequestOwner owner_of(const Link& link) {
-  using Kind = RequestOwner::Kind;
-  if (link.principal != PrincipalId::anonymous)
-    return {.kind = Kind::principal, .number = static_cast<std::uint64_t>(link.principal)};
-  return {.kind = Kind::address, .address = link.address};
+  return stream::owner_of(link.principal, link.address);
 }
 
 }  // namespace starling::stream::zmtp

@@ -90,8 +90,7 @@ struct Listener::State final : Connection::Owner {
   bool may_establish(Connection& connection) override {
     const Link& link = *connection.link();
     handshakes.give_back(link.number);
-    const Places::Taken place =
-        connections.take(link.number, holder_of(link.principal, link.address));
+    const Places::Taken place = connections.take(link.number, owner_of(link));
     if (place.gave_way) cut_later(*place.gave_way, true);
     if (place.outcome == Places::Outcome::taken) return true;
     ++refused;
@@ -177,13 +176,13 @@ struct Listener::State final : Connection::Owner {
   void add(OwnLane& lane, Connection::Socket socket, const PeerAddress& address) {
     // With keys, only the handshake shows whose place the connection would take.
     if (options.session.authentication == nullptr &&
-        !connections.has_place_for(holder_of(PrincipalId::anonymous, address))) {
+        !connections.has_place_for(owner_of(PrincipalId::anonymous, address))) {
       ++refused;
       return;
     }
     const auto link = std::make_shared<Link>(last_number, address, lane.lane);
     const Places::Taken place =
-        handshakes.take(link->number, holder_of(PrincipalId::anonymous, address), true);
+        handshakes.take(link->number, owner_of(PrincipalId::anonymous, address), true);
     if (place.gave_way) cut_later(*place.gave_way, false);
     if (place.outcome != Places::Outcome::taken) {
       ++refused;

@@ -304,7 +304,7 @@ TEST_F(HolderSessions, AResumedSessionCountsForTheAddressThatResumesIt) {
   const auto opened = table.open(1, 0, 1, 0, owner_at("192.0.2.1"));
   ASSERT_TRUE(table.open(2, opened->session, 1, 0, owner_at("192.0.2.2"))->resumed);
   const auto count_at = [this](const char* address) {
-    return table.count_of(holder_of({}, address_of(address)));
+    return table.count_of(owner_of({}, address_of(address)));
   };
   EXPECT_EQ(count_at("192.0.2.1"), 0u);
   EXPECT_EQ(count_at("192.0.2.2"), 1u);

@@ -13,15 +13,15 @@ namespace {
 
 using Outcome = Places::Outcome;
 
-PlaceHolder principal(std::uint32_t id) {
-  return holder_of(PrincipalId{id}, address_of("127.0.0.1"));
+RequestOwner principal(std::uint32_t id) {
+  return owner_of(zmtp::PrincipalId{id}, address_of("127.0.0.1"));
 }
 
 TEST(Places, AnAddressHoldsThePlacesOfPeersWithoutAPrincipal) {
   const PeerAddress one = address_of("127.0.0.1");
   const PeerAddress two = address_of("127.0.0.2");
-  EXPECT_NE(holder_of(PrincipalId{}, one), holder_of(PrincipalId{}, two));
-  EXPECT_EQ(holder_of(PrincipalId{1}, one), holder_of(PrincipalId{1}, two));
+  EXPECT_NE(owner_of(zmtp::PrincipalId{}, one), owner_of(zmtp::PrincipalId{}, two));
+  EXPECT_EQ(owner_of(zmtp::PrincipalId{1}, one), owner_of(zmtp::PrincipalId{1}, two));
 }
 
 TEST(Places, OneHolderMayHaveAllWhileNoOtherWantsAny) {
@@ -59,15 +59,15 @@ TEST(Places, HoldersThatWantAllTakeNoPlaceFromEachOtherOnceTheyHaveTheirShares) 
     constexpr std::size_t places_max = 24;
     const auto holders = static_cast<std::uint32_t>(1 + random.below(8));
     Places places({.places_max = places_max});
-    std::map<std::uint64_t, PlaceHolder> held;
+    std::map<std::uint64_t, RequestOwner> held;
     std::uint64_t number = 0;
-    const auto count_of = [&held](const PlaceHolder& holder) {
+    const auto count_of = [&held](const RequestOwner& holder) {
       std::size_t count = 0;
       for (const auto& [each, its] : held) count += its == holder ? 1u : 0u;
       return count;
     };
     for (int step = 0; step < 2000; ++step) {
-      const PlaceHolder holder = principal(1 + static_cast<std::uint32_t>(random.below(holders)));
+      const RequestOwner holder = principal(1 + static_cast<std::uint32_t>(random.below(holders)));
       const std::size_t before = count_of(holder);
       const Places::Taken taken = places.take(++number, holder);
       if (taken.gave_way) {
@@ -87,10 +87,11 @@ TEST(Places, HoldersThatWantAllTakeNoPlaceFromEachOtherOnceTheyHaveTheirShares) 
 }
 
 TEST(Places, AQuotaRefusesAlthoughPlacesAreFree) {
-  Places places({.places_max = 8, .quota = [](PrincipalId id) -> std::optional<std::uint64_t> {
-                   if (id == PrincipalId{1}) return 2;
-                   return std::nullopt;
-                 }});
+  Places places(
+      {.places_max = 8, .quota = [](zmtp::PrincipalId id) -> std::optional<std::uint64_t> {
+         if (id == zmtp::PrincipalId{1}) return 2;
+         return std::nullopt;
+       }});
   for (std::uint64_t number = 1; number <= 2; ++number) places.take(number, principal(1));
   EXPECT_EQ(places.take(3, principal(1)).outcome, Outcome::quota);
   EXPECT_EQ(places.take(4, principal(2)).outcome, Outcome::taken);
@@ -116,7 +117,7 @@ TEST(Places, AnIdleConnectionOfAHolderWithFewerKeepsItsPlace) {
 
 TEST(Places, OfBriefPlacesTheOldestGivesWayAndNoNewcomerIsRefused) {
   Places places({.places_max = 4,
-                 .quota = [](PrincipalId) -> std::optional<std::uint64_t> { return 2; },
+                 .quota = [](zmtp::PrincipalId) -> std::optional<std::uint64_t> { return 2; },
                  .are_brief = true});
   for (std::uint64_t number = 1; number <= 2; ++number) places.take(number, principal(1), true);
   places.set_idle(1, false);
