@@ -87,7 +87,8 @@ Refusal read(const wire::HelloReply& table, HelloReply& reply) {
       (table.dimension() < 1 || table.dimension() > dimension_max))
     return malformed("The dimension of the server's vectors is " +
                      std::to_string(table.dimension()) + ", which is not 1 to 4096.");
-  if (table.session() == 0) return malformed("The server gives the session 0, which no session has.");
+  if (table.session() == 0)
+    return malformed("The server gives the session 0, which no session has.");
   if (auto refusal = check_space(table)) return refusal;
   if (auto refusal = check_limits(table)) return refusal;
   if (readable(to_view(table.server()), word_bytes_max) != to_view(table.server()) ||
