@@ -361,10 +361,13 @@ TEST_F(HttpBodiesLimit, ABodyThatFindsNoRoomInTimeIsRefused) {
   auto second = connect(server);
   run_until([&] { return server.body_bytes() == 6000; });
   asio::write(second, asio::buffer(long_post("/other", 0)));
-  // The second body gets the room of the first one, which is late, and so the third finds none.
   auto third = connect(server);
   asio::write(third, asio::buffer(long_post("/other", 6000)));
-  EXPECT_TRUE(answer_of(third).starts_with("HTTP/1.1 503"));
+  // The first body is late and gives its room to one of the two that wait. The time of the other
+  // one is over before that room is free again.
+  const bool is_second_refused = answer_of(second).starts_with("HTTP/1.1 503");
+  const bool is_third_refused = answer_of(third).starts_with("HTTP/1.1 503");
+  EXPECT_TRUE(is_second_refused || is_third_refused);
   auto last = connect(server);
   asio::write(last, asio::buffer(long_post("/other", 6000)));
   EXPECT_TRUE(answer_of(last).starts_with("HTTP/1.1 200")) << "a slow sender keeps no room";
