@@ -44,12 +44,12 @@ Journal::Journal(Executor& executor, const JournalOptions& options, std::string 
 
 void Journal::recover(const std::function<void(std::span<const JournalRecord>)>& apply) {
   try {
-    const log::LogSummary summary = read(apply);
-    begin_writing(summary);
-    if (!summary.end) log::write_identity(found_.files(), false);
+    begin_writing(read(apply));
   } catch (const log::IoError&) {
     found_.explain();
   } catch (const log::DamagedLog&) {
+    found_.explain();
+  } catch (const log::WriterDead&) {
     found_.explain();
   }
   places_.begin(found_.scan().ticks_under_way());
@@ -58,13 +58,7 @@ void Journal::recover(const std::function<void(std::span<const JournalRecord>)>&
         "the log in {} was put back from a copy, and may lack what was acknowledged since then: "
         "it begins a new epoch, and subscribers and producers are told",
         options_.folder);
-  if (found_.is_epoch_new()) append(EpochRecord{found_.epoch()});
   begin_run();
-  // The newest segment is named when it has the first group of this run, because until then it may
-  // be replaced. A copy gets its identity only when its new epoch is on the disk. Otherwise, after
-  // power loss in between, the next start would not recognize the copy and would keep the old
-  // epoch.
-  commits_.when_durable(end(), [this] { found_.write_identity(); });
 }
 
 log::LogSummary Journal::read(const std::function<void(std::span<const JournalRecord>)>& apply) {
@@ -83,17 +77,48 @@ log::LogSummary Journal::read(const std::function<void(std::span<const JournalRe
   return summary;
 }
 
+/// The identity of a new log comes before its first run, because a log that has runs and no
+/// identity is taken for a copy. That of a copy comes after its new epoch: otherwise, after power
+/// loss in between, the next start would not recognize the copy and would keep the old epoch.
 void Journal::begin_writing(const log::LogSummary& summary) {
+  auto writer = writer_for(summary);
+  if (found_.runs().empty() && !found_.is_copy()) log::write_identity(found_.files(), false);
+  const bool is_epoch_written = found_.is_epoch_new() && write_epoch(*writer);
+  commits_.begin(std::move(writer));
+  if (found_.is_epoch_new() && !is_epoch_written) {
+    put(EpochRecord{found_.epoch()});
+    return commits_.when_durable(end(), [this] { found_.write_identity(); });
+  }
+  // The Writer may replace a segment without groups, so the identity does not name it.
+  const bool has_groups = summary.end && summary.end->last_group_offset > 0;
+  if (has_groups || is_epoch_written) found_.write_identity();
+}
+
+std::unique_ptr<log::Writer> Journal::writer_for(const log::LogSummary& summary) {
   const log::WriterOptions options{.segment_bytes = options_.segment_bytes,
                                    .wall_us = options_.wall_now_us};
-  if (summary.end)
-    return commits_.begin(std::make_unique<log::Writer>(found_.files(), *summary.end, options));
+  if (summary.end) return std::make_unique<log::Writer>(found_.files(), *summary.end, options);
   const auto kept = std::as_bytes(std::span(found_.kept()));
   log::NewLog made{.id = {}, .user = {kept.begin(), kept.end()}};
   const std::array<std::uint64_t, 2> bits{random_(), random_()};
   static_assert(sizeof(bits) == sizeof(made.id));
   std::memcpy(made.id.data(), bits.data(), sizeof(bits));
-  commits_.begin(std::make_unique<log::Writer>(found_.files(), made, options));
+  return std::make_unique<log::Writer>(found_.files(), made, options);
+}
+
+/// Returns when the epoch is on the disk: a client that was told of an epoch which a crash then
+/// lost would take the next start for another history. Returns false if the disk is full. A copy
+/// that was put back on a full disk starts without it, and answers questions.
+bool Journal::write_epoch(log::Writer& writer) try {
+  record_.clear();
+  encode(EpochRecord{found_.epoch()}, record_);
+  log::PendingGroup group(writer.next_sequence());
+  group.append(record_type::epoch, record_version, record_);
+  writer.commit(group);
+  schedule_.appended(log::record_bytes(record_.size()));
+  return true;
+} catch (const log::NoSpace&) {
+  return false;
 }
 
 void Journal::begin_run() {

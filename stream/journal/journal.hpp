@@ -92,6 +92,8 @@ class Journal {
  private:
   log::LogSummary read(const std::function<void(std::span<const JournalRecord>)>& apply);
   void begin_writing(const log::LogSummary& summary);
+  std::unique_ptr<log::Writer> writer_for(const log::LogSummary& summary);
+  bool write_epoch(log::Writer& writer);
   void begin_run();
   template <class Record>
   void put(const Record& record) {

@@ -31,6 +31,17 @@ log::SnapshotInfo made_of(std::uint64_t bytes) {
   return made;
 }
 
+/// What was not synced may be lost, and the journal reports that it could not write.
+void cut_power(LogWorld& world) {
+  world.disk.cut();
+  world.journal.reset();
+  world.disk.restore();
+  try {
+    world.executor.run();
+  } catch (const std::runtime_error&) {
+  }
+}
+
 template <class Record>
 std::vector<Record> records_of(const LogWorld& world) {
   std::vector<Record> found;
@@ -52,6 +63,32 @@ TEST(Journal, ANewLogBeginsWithItsEpochAndItsRun) {
   EXPECT_EQ(world.journal->found().epoch(), epoch);
   ASSERT_EQ(records_of<EpochRecord>(world).size(), 1u);
   EXPECT_EQ(records_of<EpochRecord>(world)[0].epoch, epoch);
+}
+
+TEST(Journal, AnEpochIsOnTheDiskBeforeAnyClientCanBeToldOfIt) {
+  LogWorld world;
+  const std::uint64_t epoch = world.start().found().epoch();
+  cut_power(world);
+  EXPECT_EQ(world.start().found().epoch(), epoch) << "nothing was committed since the start";
+}
+
+TEST(Journal, ALogWhoseFirstStartWasCutIsNoCopy) {
+  for (std::uint64_t sync = 1; sync <= 8; ++sync) {
+    LogWorld world;
+    world.disk.files.fail_sync(sync);
+    try {
+      world.start();
+    } catch (const std::runtime_error&) {  // the call to the disk failed
+    }
+    cut_power(world);
+    world.start();
+    const std::uint64_t epoch = world.journal->found().epoch();
+    world.journal->commits().commit_now();
+    while (world.commits->due_in_us() == 0) world.commits->step();
+    cut_power(world);  // the run is on the disk, and nothing that waited for it has run
+    EXPECT_FALSE(world.start().found().is_copy()) << "sync " << sync;
+    EXPECT_EQ(world.journal->found().epoch(), epoch) << "sync " << sync;
+  }
 }
 
 TEST(Journal, EachStartAddsARunBeforeTheOthers) {
