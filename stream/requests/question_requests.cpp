@@ -140,11 +140,7 @@ void QuestionRequests::ask_past(const Caller& caller, const protocol::GetNeighbo
       PastQuestions{.at_us = *request.at_us, .questions = std::move(questions), .objects = {}});
   for (const auto& question : request.questions) asked->objects.push_back(question.object);
   past_searches_.add(payer_of(caller.peer),
-                     {.begin =
-                          [this, caller, asked] {
-                            begin_past(caller, asked);
-                            return true;
-                          },
+                     {.begin = [this, caller, asked] { return begin_past(caller, asked); },
                       .refuse =
                           [this, caller] {
                             auto limit = reached("searches-max", options_);
@@ -157,17 +153,34 @@ void QuestionRequests::ask_past(const Caller& caller, const protocol::GetNeighbo
                      executor_.now_us());
 }
 
-/// Reads the log when it is on the disk up to its present end.
-void QuestionRequests::begin_past(const Caller& caller,
-                                  const std::shared_ptr<PastQuestions>& asked) {
+/// Reads the log when it is on the disk up to its present end. If memory runs out, refuses the
+/// request and returns false.
+bool QuestionRequests::begin_past(const Caller& caller,
+                                  const std::shared_ptr<PastQuestions>& asked) try {
   Journal& journal = *log_.journal();
   journal.commits().commit_now();
-  journal.commits().when_durable(journal.end(), [this, caller, asked] {
+  const auto ask = [this, caller, asked] {
     past_->ask(std::move(*asked), [this, caller](const PastReader::Outcome& outcome) {
       send_past(caller, outcome);
       past_searches_.ended(payer_of(caller.peer), executor_.now_us());
     });
+  };
+  if (journal.commits().is_durable(journal.end())) {
+    ask();
+    return true;
+  }
+  journal.commits().when_durable(journal.end(), [this, caller, ask] {
+    try {
+      ask();
+    } catch (const std::bad_alloc&) {
+      replies_.refuse_for_memory(caller);
+      past_searches_.ended(payer_of(caller.peer), executor_.now_us());
+    }
   });
+  return true;
+} catch (const std::bad_alloc&) {
+  replies_.refuse_for_memory(caller);
+  return false;
 }
 
 void QuestionRequests::send_past(const Caller& caller, const PastReader::Outcome& outcome) {

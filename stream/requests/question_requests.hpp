@@ -54,7 +54,7 @@ class QuestionRequests {
   bool begin_search(Asked& asked);
   void ask_past(const Caller& caller, const protocol::GetNeighbors& request,
                 std::vector<OneShotQuery> questions);
-  void begin_past(const Caller& caller, const std::shared_ptr<PastQuestions>& asked);
+  bool begin_past(const Caller& caller, const std::shared_ptr<PastQuestions>& asked);
   void send_past(const Caller& caller, const PastReader::Outcome& outcome);
   void send(const Caller& caller, const Answers& answers);
 

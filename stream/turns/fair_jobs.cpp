@@ -4,6 +4,7 @@
 #include "starling/stream/turns/fair_jobs.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -54,14 +55,24 @@ void FairJobs::begin_some(std::int64_t now_us) {
       const auto last = last_us_.find(payer.owner);
       const std::int64_t estimate_us =
           std::max(job.estimate_us, last == last_us_.end() ? 0 : last->second);
-      running_.push_back({payer, now_us, estimate_us, job.estimate_us});
-      if (!job.begin()) {
+      try {
+        running_.push_back({payer, now_us, estimate_us, job.estimate_us});
+      } catch (const std::bad_alloc&) {
+        job.refuse();
+        return 0;
+      }
+      if (!begin(job)) {
         running_.pop_back();
         return 0;
       }
       running_us_ += estimate_us;
       return estimate_us;
     });
+}
+
+bool FairJobs::begin(const Job& job) try { return job.begin(); } catch (const std::bad_alloc&) {
+  job.refuse();
+  return false;
 }
 
 // One job ends after another, so the time before the last end belongs to the job before this one.
@@ -73,8 +84,11 @@ void FairJobs::ended(const Payer& payer, std::int64_t now_us) {
   running_us_ -= ended.estimate_us;
   std::int64_t took_us = now_us - std::max(ended.since_us, last_end_us_);
   if (ended.own_us > 0) took_us = std::min(took_us, ended.own_us * estimate_factor_max);
-  if (last_us_.size() >= last_times_max) last_us_.clear();
-  last_us_[payer.owner] = took_us;
+  try {
+    if (last_us_.size() >= last_times_max) last_us_.clear();
+    last_us_[payer.owner] = took_us;
+  } catch (const std::bad_alloc&) {  // the next job is charged its own estimate
+  }
   waiting_.charge(payer, took_us - ended.estimate_us);
   last_end_us_ = now_us;
   begin_some(now_us);

@@ -18,8 +18,10 @@ namespace starling::stream {
 class FairJobs {
  public:
   struct Job {
-    std::function<bool()> begin;   ///< returns false if the job has ended already; must not throw
-    std::function<void()> refuse;  ///< called instead of `begin` if there are too many jobs
+    /// Returns false if the job has ended already. If it throws std::bad_alloc, the job has not
+    /// begun and is refused.
+    std::function<bool()> begin;
+    std::function<void()> refuse;  ///< called if there are too many jobs, or too little memory
     std::int64_t estimate_us = 0;  ///< about how long the job takes; 0: it is not known
   };
   struct Limits {
@@ -53,6 +55,7 @@ class FairJobs {
   bool make_place(const RequestOwner& owner);
   std::size_t count_of(const RequestOwner& owner, std::size_t waiting) const;
   void begin_some(std::int64_t now_us);
+  static bool begin(const Job& job);
 
   const Limits limits_;
   FairQueue<Job> waiting_;

@@ -2,6 +2,7 @@
 // Tests that FairJobs share the engine's time among owners, and the places in the jobs too.
 #include "starling/stream/turns/fair_jobs.hpp"
 
+#include <new>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,17 @@ TEST_F(FairJobsTest, TimeIsSharedAndNotTheNumberOfQuestions) {
   end(2, 2000);
   end(2, 2000);
   EXPECT_EQ(begun, "12221");
+}
+
+TEST_F(FairJobsTest, AJobThatFindsNoMemoryIsRefusedAndOthersBegin) {
+  jobs.add({{.number = 1}, 0},
+           {.begin = []() -> bool { throw std::bad_alloc(); },
+            .refuse = [this] { refused += "1"; }},
+           now_us);
+  EXPECT_EQ(refused, "1");
+  EXPECT_EQ(jobs.count(), 0u);
+  add(2);
+  EXPECT_EQ(begun, "2");
 }
 
 TEST_F(FairJobsTest, CheapQuestionsRunTogether) {
