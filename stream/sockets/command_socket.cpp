@@ -4,8 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <new>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,13 @@ struct Request {
   zmtp::Message message;
   std::size_t room = 0;
 };
+
+/// The principal and the number of a connection.
+using LinkKey = std::pair<zmtp::PrincipalId, std::uint64_t>;
+
+LinkKey key_of(const Link& link) {
+  return {link.principal, link.number};
+}
 
 struct Reply {
   std::shared_ptr<Link> link;
@@ -149,7 +157,7 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
   /// Forgets the connections that have ended, even while no requests are taken, so that the ends do
   /// not pile up. Requests of closed connections may still wait.
   void forget_ended() {
-    for (const std::shared_ptr<Link>& link : ended.take()) links.erase(link->number);
+    for (const std::shared_ptr<Link>& link : ended.take()) links.erase(key_of(*link));
     if (has_lost_an_end.exchange(false))
       std::erase_if(links, [](const auto& each) { return !each.second->is_open; });
   }
@@ -169,7 +177,7 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
     ReceivedRoom room(*this, request.link, request.room);
     if (stopped) return;
     // The end of an open connection is still to come. forget_ended() then erases the link.
-    if (link.is_open) links.try_emplace(link.number, request.link);
+    if (link.is_open) links.try_emplace(key_of(link), request.link);
     auto& parts = request.message.parts;
     const std::size_t count = request.message.count;
     const Peer peer{.connection = link.number,
@@ -187,13 +195,14 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
     const auto bytes_max = options.principal_reply_bytes_max(principal);
     if (!bytes_max) return false;
     std::uint64_t waiting = charge;
-    for (const auto& [number, link] : links)
-      if (link->principal == principal) waiting += link->reply_bytes;
+    for (auto at = links.lower_bound({principal, 0});
+         at != links.end() && at->first.first == principal; ++at)
+      waiting += at->second->reply_bytes;
     return waiting > *bytes_max;
   }
 
   Sent send(const Peer& peer, const protocol::Frame& body) try {
-    const auto found = links.find(peer.connection);
+    const auto found = links.find({peer.principal, peer.connection});
     if (found == links.end() || !found->second->is_open) return Sent::peer_gone;
     const std::shared_ptr<Link>& link = found->second;
     const std::size_t charge = body.size() + reply_bytes_besides;
@@ -240,8 +249,8 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
   Mailbox<Request> inbox;
   Mailbox<std::shared_ptr<Link>> ended;
   std::atomic<bool> has_lost_an_end{false};
-  /// The connections that have sent a request and are open. The key is Link::number.
-  std::unordered_map<std::uint64_t, std::shared_ptr<Link>> links;
+  /// The connections that have sent a request and are open, those of one principal together.
+  std::map<LinkKey, std::shared_ptr<Link>> links;
   bool stopped = false;
   std::vector<std::unique_ptr<Outbox>> outboxes;
   BoundEndpoint bound;
