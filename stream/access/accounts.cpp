@@ -17,6 +17,9 @@ constexpr double us_a_second = 1e6;
 // A longer debt is cut to an hour, so that the due time cannot overflow.
 constexpr double debt_us_max = 3600 * us_a_second;
 
+constexpr std::uint64_t batch_seconds_max = 10;
+constexpr std::uint64_t small_batch_rows = 8192;
+
 }  // namespace
 
 std::int64_t Accounts::wait_us(const Principal& principal, std::uint64_t rows,
@@ -32,6 +35,12 @@ std::int64_t Accounts::wait_us(const Principal& principal, std::uint64_t rows,
   const double cost_us = static_cast<double>(rows) / rate * us_a_second;
   account.rows_due_us = due_us + static_cast<std::int64_t>(std::min(cost_us, debt_us_max));
   return 0;
+}
+
+std::uint64_t Accounts::batch_rows_max(const Principal& principal) {
+  const auto& quota = principal.quotas.rows_per_second;
+  if (!quota || *quota > UINT64_MAX / batch_seconds_max) return UINT64_MAX;
+  return std::max(small_batch_rows, *quota * batch_seconds_max);
 }
 
 void Accounts::charge_loop(const Principal& principal, std::int64_t took_us, std::int64_t now_us) {

@@ -30,8 +30,13 @@ class Accounts {
 
   /// Takes `rows` from the principal's rows_per_second, and returns 0. If the quota is used up,
   /// takes nothing and returns how long the principal must wait. One second's quota may be taken at
-  /// once. A larger batch is taken too, and the batch after it waits longer.
+  /// once. A larger batch is taken too, and the batch after it waits longer. The batch has at most
+  /// batch_rows_max() rows.
   std::int64_t wait_us(const Principal& principal, std::uint64_t rows, std::int64_t now_us);
+
+  /// Returns the most rows of one batch under the principal's rows_per_second: those of 10 s, but
+  /// 8192 in any case, which are applied in about a millisecond.
+  static std::uint64_t batch_rows_max(const Principal& principal);
 
   /// Charges the principal for `took_us` of the loop, or of the thread that applies updates beside
   /// the loop.

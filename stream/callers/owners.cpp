@@ -101,8 +101,18 @@ std::optional<protocol::Problem> Owners::beyond_loop_time(const Caller& caller) 
   return protocol::Problem{ErrorCode::busy, std::move(sentence), std::move(quota)};
 }
 
-/// Takes the rows from the quota. If the quota is used up, takes nothing and returns the refusal.
+/// Takes the rows from the quota. If the quota is used up, or can never be enough, takes nothing
+/// and returns the refusal.
 std::optional<protocol::Problem> Owners::beyond_rows(const Caller& caller, std::uint64_t rows) {
+  const std::uint64_t rows_max = Accounts::batch_rows_max(*caller.principal);
+  if (rows > rows_max) {
+    auto quota = reached_quota("rows_per_second", *caller.principal->quotas.rows_per_second);
+    std::string sentence = "This batch has " + std::to_string(rows) + " rows, and " +
+                           to_string(quota) + " allows " + std::to_string(rows_max) +
+                           " at once; send several batches, or " +
+                           quota_text(*caller.principal, quota) + ".";
+    return protocol::Problem{ErrorCode::too_many_rows, std::move(sentence), std::move(quota)};
+  }
   const std::int64_t wait_us = accounts_.wait_us(*caller.principal, rows, executor_.now_us());
   if (wait_us == 0) return std::nullopt;
   auto quota = reached_quota("rows_per_second", *caller.principal->quotas.rows_per_second);

@@ -143,6 +143,23 @@ TEST(Quotas, RowsBeyondTheRateAreRefusedAndSentAgainWithTheSameNumber) {
   EXPECT_EQ(accepted(*update(other, 1, 2500)), 2500U) << "others have quotas of their own";
 }
 
+TEST(Quotas, ABatchThatNoWaitingWouldLetPassIsRefusedAndUsesUpItsNumber) {
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 1000; })));
+  Somebody geo(world, "geo");
+  const auto refused = update(geo, 1, 10'001);
+  EXPECT_EQ(refused->error(), ErrorCode::too_many_rows);
+  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("10001 rows"));
+  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.rows_per_second (1000)"));
+  EXPECT_EQ(accepted(*update(geo, 1, 10'000)), 10'000U) << "nothing was taken from the quota";
+}
+
+TEST(Quotas, ASmallBatchIsTakenWhateverTheRate) {
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 1; })));
+  Somebody geo(world, "geo");
+  EXPECT_EQ(update(geo, 1, 8193)->error(), ErrorCode::too_many_rows);
+  EXPECT_EQ(accepted(*update(geo, 1, 8192)), 8192U);
+}
+
 TEST(Quotas, ASnapshotBeyondTheBytesIsRefused) {
   AccessWorld world(with_others(with([](Principal& p) { p.quotas.snapshot_bytes = 0; })));
   Somebody geo(world, "geo");
