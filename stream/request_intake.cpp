@@ -27,8 +27,10 @@ constexpr TurnLength turn{.items = 16, .us = 500};
 // do.
 constexpr std::int64_t stood_us_min = 100;
 
-// What a request costs beside the loop: the work of the I/O threads.
-constexpr std::int64_t io_us_per_request = 1;
+// About what a request costs beside its handling: the work of the I/O threads, with encryption, or
+// that of HTTP.
+constexpr std::int64_t io_us_per_request = 20;
+constexpr std::int64_t http_us_per_request = 100;
 constexpr std::size_t io_bytes_per_us = 1024;
 
 /// Returns the most that a request of `bytes` costs in decoding and handling. If it seems to have
@@ -39,8 +41,9 @@ std::int64_t most_us(std::size_t bytes) {
   return us_per_request + static_cast<std::int64_t>(bytes / bytes_per_us);
 }
 
-std::int64_t io_us(std::size_t bytes) {
-  return io_us_per_request + static_cast<std::int64_t>(bytes / io_bytes_per_us);
+std::int64_t io_us(const Peer& peer, std::size_t bytes) {
+  return (peer.has_connection() ? io_us_per_request : http_us_per_request) +
+         static_cast<std::int64_t>(bytes / io_bytes_per_us);
 }
 
 }  // namespace
@@ -125,7 +128,7 @@ void RequestIntake::take_turns() {
         dearest = payer;
         dearest_us = now_us - since_us;
       }
-      return now_us - since_us + io_us(bytes);
+      return now_us - since_us + io_us(request.peer, bytes);
     });
   if (!is_contended) return;
   const std::int64_t stood_us = now_us - begun_us - (executor_.worked_us() - begun_worked_us);
@@ -134,6 +137,8 @@ void RequestIntake::take_turns() {
 
 /// Handles a request, or hands it to the workers. Returns false if it must wait for them.
 bool RequestIntake::serve(const Payer& payer, Waiting& request) {
+  if (const std::int64_t rest_us = requests_.rest_us(request.peer.principal); rest_us > 0)
+    request.room.rest_until(executor_.now_us() + rest_us);
   if (request.is_malformed) {
     requests_.refuse_malformed(request.peer);
     return true;
@@ -171,8 +176,8 @@ void RequestIntake::decode_beside(const Payer& payer, Waiting& request) {
   decoder_.submit(
       [this, payer, peer = request.peer, received = std::move(request.received)]() mutable {
         PreparedRequest prepared = prepare(peer, std::move(received));
-        const std::int64_t decoded_us = prepared.decoded_us;
-        return completion_of(payer, peer, std::move(prepared), decoded_us);
+        const std::int64_t beside_us = prepared.beside_us;
+        return completion_of(payer, peer, std::move(prepared), beside_us);
       });
 }
 
@@ -181,8 +186,9 @@ PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received)
   PreparedRequest prepared =
       prepare_request(std::move(received), options_.limits, tables_.space(), requests_.credit(),
                       access_.ring().principal(peer.principal));
-  prepared.decoded_us = executor_.now_us() - since_us;
-  metrics_.decoded(static_cast<double>(prepared.decoded_us) / 1e3);
+  const std::int64_t decoded_us = executor_.now_us() - since_us;
+  metrics_.decoded(static_cast<double>(decoded_us) / 1e3);
+  prepared.beside_us = decoded_us + io_us(peer, prepared.received.bytes.size());
   return prepared;
 }
 

@@ -35,6 +35,10 @@ HttpHandlers Server::State::http_handlers() {
       .admit = [this](HttpHead& head) { return api.admit(head); },
       .handle = [this](HttpRequest request,
                        HttpRespond respond) { api.handle(std::move(request), std::move(respond)); },
+      .rest =
+          [this](const HttpHead& head) {
+            return std::chrono::microseconds(core.requests().rest_us(head.principal));
+          },
       .refuse = [](unsigned status,
                    std::string_view sentence) { return problem_answer(status, sentence); },
       .answered = [this](unsigned status) { metrics.http_answered(status); },

@@ -17,6 +17,10 @@ constexpr double us_a_second = 1e6;
 // A longer debt is cut to an hour, so that the due time cannot overflow.
 constexpr double debt_us_max = 3600 * us_a_second;
 
+// A principal that uses a little more than its quota is only told to wait.
+constexpr std::int64_t rest_us_min = 100'000;
+constexpr std::int64_t rest_us_max = 500'000;
+
 constexpr std::uint64_t batch_seconds_max = 10;
 constexpr std::uint64_t small_batch_rows = 8192;
 
@@ -65,6 +69,13 @@ void Accounts::charge_refusal(const Principal& principal, std::int64_t took_us,
 std::int64_t Accounts::loop_wait_us(const Principal& principal, std::int64_t now_us) {
   if (!principal.quotas.loop_ms_per_second) return 0;
   return std::max<std::int64_t>(of(principal.id).loop_due_us - now_us, 0);
+}
+
+std::int64_t Accounts::rest_us(PrincipalId principal, std::int64_t now_us) const {
+  const auto found = accounts_.find(principal);
+  if (found == accounts_.end()) return 0;
+  const std::int64_t wait_us = found->second.loop_due_us - now_us;
+  return wait_us < rest_us_min ? 0 : std::min(wait_us, rest_us_max);
 }
 
 void Accounts::give_back_stream(PrincipalId principal) {

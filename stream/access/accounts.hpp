@@ -47,6 +47,9 @@ class Accounts {
   /// Returns how long the principal must wait if its loop_ms_per_second is used up, else 0. The
   /// quota of one second may be taken at once.
   std::int64_t loop_wait_us(const Principal& principal, std::int64_t now_us);
+  /// Returns how long the principal's connections are not read, because so much more than its
+  /// loop_ms_per_second is used up that refusing all that it sends would cost others too much.
+  std::int64_t rest_us(PrincipalId principal, std::int64_t now_us) const;
 
  private:
   std::unordered_map<PrincipalId, Account> accounts_;

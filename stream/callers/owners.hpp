@@ -58,7 +58,11 @@ class Owners {
                                                 const protocol::RequestBody& body, bool is_fresh);
   /// Charges the principal for its share of the time of a group of updates: `rows` of all rows.
   void charge_update(const Caller& caller, std::size_t rows, const GroupOutcome& outcome);
-  /// Charges the caller's principal for time that the request took elsewhere, such as its decoding.
+  std::int64_t rest_us(PrincipalId principal) const {
+    return has_keys_ ? accounts_.rest_us(principal, executor_.now_us()) : 0;
+  }
+  /// Charges the caller's principal for time that the request took elsewhere, such as its decoding
+  /// or the engine's.
   void charge(const Caller& caller, std::int64_t us) {
     if (caller.principal) accounts_.charge_loop(*caller.principal, us, executor_.now_us());
   }

@@ -59,7 +59,7 @@ struct Families {
         snapshots(options, parts.executor, parts.tables, parts.publisher, callers.log,
                   callers.replies, callers.pages, callers.stores.snapshots, beside),
         questions(options, parts.executor, parts.tables, parts.publisher, callers.log,
-                  callers.replies, parts.past),
+                  callers.replies, callers.owners, parts.past),
         reports(parts.tables, parts.publisher, callers.stores.losses, parts.metrics,
                 callers.replies, std::move(parts.gauges)) {}
   Families(const Families&) = delete;

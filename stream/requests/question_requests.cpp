@@ -100,7 +100,7 @@ bool QuestionRequests::begin_search(Asked& asked) try {
       [this, &executor = executor_, caller = asked.caller](Answers answers) {
         executor.post([this, caller, answers = std::move(answers)] {
           last_us_ = executor_.now_us();
-          searches_.ended(payer_of(caller.peer), last_us_);
+          owners_.charge(caller, searches_.ended(payer_of(caller.peer), last_us_));
           if (!answers.error.empty()) return replies_.refuse_unanswered(caller, answers);
           try {
             send(caller, answers);
@@ -162,7 +162,7 @@ bool QuestionRequests::begin_past(const Caller& caller,
   const auto ask = [this, caller, asked] {
     past_->ask(std::move(*asked), [this, caller](const PastReader::Outcome& outcome) {
       send_past(caller, outcome);
-      past_searches_.ended(payer_of(caller.peer), executor_.now_us());
+      owners_.charge(caller, past_searches_.ended(payer_of(caller.peer), executor_.now_us()));
     });
   };
   if (journal.commits().is_durable(journal.end())) {
@@ -174,7 +174,7 @@ bool QuestionRequests::begin_past(const Caller& caller,
       ask();
     } catch (const std::bad_alloc&) {
       replies_.refuse_for_memory(caller);
-      past_searches_.ended(payer_of(caller.peer), executor_.now_us());
+      owners_.charge(caller, past_searches_.ended(payer_of(caller.peer), executor_.now_us()));
     }
   });
   return true;

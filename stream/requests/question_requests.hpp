@@ -12,6 +12,7 @@
 #include "starling/knn/engine/answers.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/callers/caller.hpp"
+#include "starling/stream/callers/owners.hpp"
 #include "starling/stream/callers/replies.hpp"
 #include "starling/stream/callers/request_log.hpp"
 #include "starling/stream/operation/options.hpp"
@@ -29,13 +30,15 @@ class QuestionRequests {
  public:
   /// `past` is null if the server has no log.
   QuestionRequests(const ServerOptions& options, Executor& executor, Tables& tables,
-                   const Publisher& publisher, RequestLog& log, Replies& replies, PastReader* past)
+                   const Publisher& publisher, RequestLog& log, Replies& replies, Owners& owners,
+                   PastReader* past)
       : options_(options),
         executor_(executor),
         tables_(tables),
         publisher_(publisher),
         log_(log),
         replies_(replies),
+        owners_(owners),
         past_(past),
         searches_({.jobs_max = options.searches_max}),
         past_searches_({.jobs_max = options.searches_max, .running_max = 1}) {}
@@ -64,6 +67,7 @@ class QuestionRequests {
   const Publisher& publisher_;
   RequestLog& log_;
   Replies& replies_;
+  Owners& owners_;
   PastReader* past_;
   FairJobs searches_;
   FairJobs past_searches_;  ///< about the past

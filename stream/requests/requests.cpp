@@ -39,7 +39,7 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
       sessions.admit(session, caller.head.sequence, decoded.hash).kind == Admission::Kind::fresh;
   if (is_known) give_problem(caller, request, is_fresh);
 
-  callers_.owners.charge(caller, request.decoded_us);
+  callers_.owners.charge(caller, request.beside_us);
   if (is_fresh) {
     try {
       if (families_.updates.add(caller, request)) return;

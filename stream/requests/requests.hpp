@@ -28,6 +28,8 @@ class Requests {
   /// gets a reply; and a reply is dropped if too many bytes wait for the log. handle() only adds
   /// updates of objects to Tables. Apply them before the loop does anything else.
   void handle(const Peer& peer, PreparedRequest request);
+  /// Returns how long no more is read of the principal's connections (Accounts::rest_us).
+  std::int64_t rest_us(PrincipalId principal) const { return callers_.owners.rest_us(principal); }
   /// Replies with an Error to a message that is not a request.
   void refuse_malformed(const Peer& peer);
 

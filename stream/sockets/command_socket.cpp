@@ -13,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
+#include "starling/knn/base/clocks.hpp"
 #include "starling/stream/sockets/bind_endpoint.hpp"
 #include "starling/stream/sockets/receive_budget.hpp"
 #include "starling/stream/zmtp/listener.hpp"
@@ -35,6 +36,7 @@ constexpr std::size_t short_bytes_max = std::size_t{16} << 10;
 constexpr std::size_t budget_spare_bytes = std::size_t{4} << 20;
 // The memory of a waiting reply besides its bytes.
 constexpr std::size_t reply_bytes_besides = 512;
+constexpr std::int64_t rested_us = 1'000'000;
 
 struct Request {
   std::shared_ptr<Link> link;
@@ -47,6 +49,13 @@ using LinkKey = std::pair<zmtp::PrincipalId, std::uint64_t>;
 
 LinkKey key_of(const Link& link) {
   return {link.principal, link.number};
+}
+
+/// Returns whether the connection rested lately. Then the loop takes one of its requests before the
+/// next one is read, because the request may let the connection rest again.
+bool has_rested(const Link& link) {
+  const std::int64_t until_us = link.rests_until_us;
+  return until_us > 0 && steady_now_us() < until_us + rested_us;
 }
 
 struct Reply {
@@ -95,11 +104,11 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
 
   bool take_room(Connection& from, std::size_t bytes) override {
     Link& link = *from.link();
-    if (link.request_bytes >= options.message_bytes_max) {
+    const std::size_t waiting_max = has_rested(link) ? 1 : options.message_bytes_max;
+    if (link.request_bytes >= waiting_max) {
       link.waits_for_loop = true;
       // The loop may have taken requests since the comparison.
-      if (link.request_bytes >= options.message_bytes_max || !link.waits_for_loop.exchange(false))
-        return false;
+      if (link.request_bytes >= waiting_max || !link.waits_for_loop.exchange(false)) return false;
     }
     const bool may_overdraw = bytes <= short_bytes_max && link.request_bytes == 0;
     return budget.take(from.link(), bytes, may_overdraw);

@@ -128,7 +128,18 @@ void HttpConnection::take_head(const Error& error) {
                       std::to_string(options_.connections_max) +
                       ") allows, and no other client has more of them than you; send the request "
                       "again in a moment.");
-  if (answer) return write(std::move(*answer), request.keep_alive() && is_body_read());
+  const auto rest = handlers_.rest(head_);
+  if (rest <= rest.zero()) return go_on(std::move(answer));
+  answer_deadline_.expires_after(rest);
+  answer_deadline_.async_wait(
+      [self = shared_from_this(), answer = std::move(answer)](const Error& cancelled) mutable {
+        if (!cancelled) self->go_on(std::move(answer));
+      });
+}
+
+/// Answers the request, or reads its body.
+void HttpConnection::go_on(std::optional<HttpAnswer> answer) {
+  if (answer) return write(std::move(*answer), parser_->get().keep_alive() && is_body_read());
   if (is_body_read()) return handle();
   take_room();
 }

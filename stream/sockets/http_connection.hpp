@@ -66,6 +66,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void ask_for_body();
   void read_body();
   void take_body(const Error& error);
+  void go_on(std::optional<HttpAnswer> answer);
   void take_room();
   void begin_body();
   void forget_body();

@@ -154,6 +154,10 @@ struct HttpHandlers {
   /// std::nullopt: read the body and call `handle`. May set HttpHead::principal.
   std::function<std::optional<HttpAnswer>(HttpHead&)> admit;
   std::function<void(HttpRequest, HttpRespond)> handle;
+  /// Returns how long the request waits before its body is read or it is answered.
+  std::function<std::chrono::microseconds(const HttpHead&)> rest = [](const HttpHead&) {
+    return std::chrono::microseconds{0};
+  };
   /// Returns the answer to a request that is malformed, too large, or not answered in time.
   std::function<HttpAnswer(unsigned status, std::string_view sentence)> refuse;
   /// Called for each answer that is sent.

@@ -73,6 +73,11 @@ class ReceivedRoom {
   }
   ~ReceivedRoom() { give_back(); }
 
+  /// Lets the connection rest until this time of the steady clock: no more of it is read.
+  void rest_until(std::int64_t until_us) {
+    if (link_ != nullptr) link_->rests_until_us = until_us;
+  }
+
   void give_back() {
     if (link_ != nullptr) keeper_->take_back(std::exchange(link_, nullptr), bytes_);
   }

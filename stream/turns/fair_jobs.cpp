@@ -76,7 +76,7 @@ bool FairJobs::begin(const Job& job) try { return job.begin(); } catch (const st
 }
 
 // One job ends after another, so the time before the last end belongs to the job before this one.
-void FairJobs::ended(const Payer& payer, std::int64_t now_us) {
+std::int64_t FairJobs::ended(const Payer& payer, std::int64_t now_us) {
   const auto found = std::ranges::find(running_, payer, &Running::payer);
   check_invariant(found != running_.end(), "a job that ends has begun");
   const Running ended = *found;
@@ -92,6 +92,7 @@ void FairJobs::ended(const Payer& payer, std::int64_t now_us) {
   waiting_.charge(payer, took_us - ended.estimate_us);
   last_end_us_ = now_us;
   begin_some(now_us);
+  return took_us;
 }
 
 }  // namespace starling::stream

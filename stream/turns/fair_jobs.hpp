@@ -37,9 +37,9 @@ class FairJobs {
   /// Begins the job, now or later. If there are too many, refuses the last waiting job of the owner
   /// with the most jobs, or this job.
   void add(const Payer& payer, Job job, std::int64_t now_us);
-  /// Call it when a job of the payer, which has begun, ends. Charges the payer for the job's time.
-  /// Other jobs may begin in the call.
-  void ended(const Payer& payer, std::int64_t now_us);
+  /// Call it when a job of the payer, which has begun, ends. Charges the payer for the job's time,
+  /// and returns it. Other jobs may begin in the call.
+  std::int64_t ended(const Payer& payer, std::int64_t now_us);
 
   /// Returns the number of jobs that wait or run.
   std::size_t count() const { return waiting_.size() + running_.size(); }

@@ -4,9 +4,10 @@
 // client that sends more waits longer, and no other client does. RequestIntake has the requests
 // that wait for the loop in a FairQueue, and FairJobs what waits for an engine or a reader.
 //
-// This is start-time fair queueing (Goyal, Vin, Cheng: Start-time fair queueing, 1996): an owner
-// that comes back begins at the virtual time, the use of the owner that was served last. So it
-// saves nothing up while it is away, and waits for one turn of others, however many they are.
+// This is start-time fair queueing (Goyal, Vin, Cheng: Start-time fair queueing, 1996): a new owner
+// begins at the virtual time, the use of the owner that was served last. One that comes back has
+// saved up what it used less than its share, but at most saved_us_max. So an owner that uses little
+// waits for the turn that goes on, while those that use all they get wait for each other.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +38,9 @@ class FairQueue {
   /// Adds an item after all other items of the payer. If memory runs out, throws std::bad_alloc and
   /// adds nothing.
   void push(const Payer& payer, Item item) {
-    Group& group = groups_.try_emplace(payer.owner, payer.owner).first->second;
-    Member& member = group.members.try_emplace(payer.connection, payer.connection).first->second;
+    Group& group = groups_.try_emplace(payer.owner, payer.owner, virtual_us_).first->second;
+    Member& member = group.members.try_emplace(payer.connection, payer.connection, group.virtual_us)
+                         .first->second;
     ready_.reserve_more();
     group.ready.reserve_more();
     blocked_.reserve(blocked_.size() + 1);
@@ -188,14 +190,16 @@ class FairQueue {
   };
 
   struct Member : Account {
-    explicit Member(std::uint64_t the_connection) : connection(the_connection) {}
+    Member(std::uint64_t the_connection, std::int64_t begin_us)
+        : Account{.used_us = begin_us}, connection(the_connection) {}
     const std::uint64_t connection;
     std::deque<Item> items;
     bool is_blocked = false;
     bool can_be_served() const { return !items.empty() && !is_blocked; }
   };
   struct Group : Account {
-    explicit Group(const RequestOwner& the_owner) : owner(the_owner) {}
+    Group(const RequestOwner& the_owner, std::int64_t begin_us)
+        : Account{.used_us = begin_us}, owner(the_owner) {}
     const RequestOwner owner;
     std::unordered_map<std::uint64_t, Member> members;
     Ready<Member> ready;
@@ -222,11 +226,11 @@ class FairQueue {
   /// Sees to it that the member has its turn if it can be served.
   void make_ready(Group& group, Member& member) {
     if (!member.is_ready && member.can_be_served()) {
-      member.used_us = std::max(member.used_us, group.virtual_us);
+      member.used_us = std::max(member.used_us, group.virtual_us - saved_us_max);
       group.ready.push(member);
     }
     if (group.is_ready || group.ready.empty()) return;
-    group.used_us = std::max(group.used_us, virtual_us_);
+    group.used_us = std::max(group.used_us, virtual_us_ - saved_us_max);
     ready_.push(group);
   }
 
@@ -251,14 +255,15 @@ class FairQueue {
     turns_ = 0;
     if (size_ == 0 && blocked_.empty()) return groups_.clear();
     std::erase_if(groups_, [this](const auto& each) {
-      return each.second.item_count == 0 && each.second.used_us <= virtual_us_;
+      return each.second.item_count == 0 && each.second.used_us <= virtual_us_ - saved_us_max;
     });
     for (auto& [owner, group] : groups_)
       std::erase_if(group.members, [&group = group](const auto& each) {
-        return each.second.items.empty() && each.second.used_us <= group.virtual_us;
+        return each.second.items.empty() && each.second.used_us <= group.virtual_us - saved_us_max;
       });
   }
 
+  static constexpr std::int64_t saved_us_max = 10'000;
   static constexpr std::size_t turns_between_sweeps = 16384;
 
   const TurnLength turn_;

@@ -90,10 +90,13 @@ void Connection::wait_to_read() {
                      });
 }
 
-/// Returns whether a subscriber has used its allowance up. check() then lets it go on.
+/// Returns whether a subscriber has used its allowance up, or the loop lets the connection rest.
+/// check() then lets it go on.
 bool Connection::must_rest() {
-  is_resting_ = owner_.session_options().role == Role::publisher &&
-                allowance_full_us_ > steady_now_us() + subscriber_burst_us;
+  const std::int64_t until_us = owner_.session_options().role == Role::publisher
+                                    ? allowance_full_us_ - subscriber_burst_us
+                                    : link_->rests_until_us.load();
+  is_resting_ = until_us > 0 && until_us > steady_now_us();
   return is_resting_;
 }
 

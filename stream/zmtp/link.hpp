@@ -46,6 +46,8 @@ struct Link {
   // Bytes of requests that the loop has not taken. The I/O thread adds, and the loop subtracts.
   std::atomic<std::size_t> request_bytes{0};
   std::atomic<bool> waits_for_loop{false};
+  /// The connection is not read before this time of the steady clock. The loop sets it.
+  std::atomic<std::int64_t> rests_until_us{0};
   // Whose room the connection takes, the room that ReceiveBudget has granted after a wait, and
   // whether the connection waits for room. The mutex of the ReceiveBudget guards the members.
   RoomOwner* room_owner = nullptr;

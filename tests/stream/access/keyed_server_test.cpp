@@ -161,6 +161,24 @@ TEST_F(KeyedServer, ASubscriberWithoutTheRoleIsCut) {
   EXPECT_EQ(peer.next_event(), ZMQ_EVENT_DISCONNECTED);
 }
 
+TEST_F(KeyedServer, APrincipalBeyondItsLoopTimeIsReadSlowly) {
+  folder.write(text_of_a(reader + "[principal.quota]\nloop_ms_per_second = 1\n"));
+  server = std::make_unique<RunningServer>(options);
+  Connection peer = dealer(a);
+  ASSERT_EQ(peer.next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+  constexpr int sent = 20'000;
+  peer.socket.set(zmq::sockopt::sndhwm, sent);
+  peer.socket.set(zmq::sockopt::rcvtimeo, 1000);
+  for (int count = 0; count < sent; ++count) peer.socket.send(zmq::buffer("no request"s));
+  int answered = 0;
+  zmq::message_t reply;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+  while (std::chrono::steady_clock::now() < until)
+    if (peer.socket.recv(reply)) ++answered;
+  EXPECT_GT(answered, 0);
+  EXPECT_LT(answered, sent / 4) << "all would be answered within a fifth of a second";
+}
+
 TEST_F(KeyedServer, AReloadCutsTheRevokedWithinASecondAndNobodyElse) {
   Connection revoked = dealer(a);
   Connection follower = subscriber(a, "riders\0"s);

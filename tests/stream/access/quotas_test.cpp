@@ -251,6 +251,22 @@ TEST(Quotas, TheRateIsThatOfTheQuota) {
   EXPECT_NEAR(static_cast<double>(taken), 10'000, 100);
 }
 
+TEST(Quotas, ConnectionsOfAPrincipalThatHasUsedMuchMoreRestForAWhile) {
+  Accounts accounts;
+  Principal geo = someone("geo", {Role::publish});
+  geo.id = PrincipalId{1};
+  geo.quotas.loop_ms_per_second = 100;
+  const std::int64_t now_us = 50'000'000;
+  EXPECT_EQ(accounts.rest_us(geo.id, now_us), 0) << "it has used nothing";
+  accounts.charge_loop(geo, 105'000, now_us);
+  EXPECT_EQ(accounts.loop_wait_us(geo, now_us), 50'000);
+  EXPECT_EQ(accounts.rest_us(geo.id, now_us), 0) << "it is only told to wait";
+  accounts.charge_loop(geo, 20'000, now_us);
+  EXPECT_EQ(accounts.rest_us(geo.id, now_us), 250'000);
+  accounts.charge_loop(geo, 1'000'000, now_us);
+  EXPECT_EQ(accounts.rest_us(geo.id, now_us), 500'000);
+}
+
 // A long request is applied in slices of 256 rows.
 constexpr std::uint64_t many = 2000;
 

@@ -32,6 +32,7 @@ struct SoakOptions {
   double update_ms = 20;
   double tick_periods_max = 2;
   std::uint64_t memory_mib_max = 400;
+  std::uint64_t neighbors_max = 100'000;
   double memory_beyond_max = 0.1;
   HostileOptions hostile{};
 };
@@ -112,6 +113,8 @@ class HostileSoak : public ProgramTest {
                                        "200000",
                                        "--queries-max",
                                        "50000",
+                                       "--neighbors-max",
+                                       std::to_string(soak.neighbors_max),
                                        "--memory-bytes-max",
                                        std::to_string(soak.memory_mib_max << 20),
                                        "--journal",
@@ -243,6 +246,8 @@ int main(int count, char** arguments) {
   app.add_option("--update-ms", soak.update_ms, "The same of updates");
   app.add_option("--tick-periods-max", soak.tick_periods_max,
                  "How much later than its period a tick may be, in periods");
+  app.add_option("--neighbors-max", soak.neighbors_max,
+                 "The server's --neighbors-max, which bounds the time of a tick without keys");
   app.add_option("--memory-mib-max", soak.memory_mib_max, "The server's --memory-bytes-max");
   app.add_option("--memory-beyond-max", soak.memory_beyond_max,
                  "The part of --memory-mib-max by which the server may exceed it");

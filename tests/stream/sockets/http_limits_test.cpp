@@ -238,6 +238,37 @@ TEST_F(HttpLimits, ARequestThatNoHandlerAnswersIsRefusedInTime) {
   late({.body = "too late"});  // has no effect
 }
 
+TEST_F(HttpLimits, ARequestRestsAndOthersDoNotWaitForIt) {
+  HttpHandlers handlers = answering_handlers();
+  handlers.rest = [](const HttpHead& head) {
+    return head.target == "/greedy" ? std::chrono::milliseconds(50) : std::chrono::milliseconds(0);
+  };
+  HttpServer server(loop, {}, handlers);
+  auto greedy = connect(server);
+  const auto since = std::chrono::steady_clock::now();
+  asio::write(greedy, asio::buffer(std::string_view("GET /greedy HTTP/1.1\r\nHost: a\r\n\r\n")));
+  auto other = connect(server);
+  EXPECT_TRUE(ask(other).starts_with("HTTP/1.1 200"));
+  EXPECT_EQ(greedy.available(), 0u) << "the other is answered first";
+  EXPECT_TRUE(answer_of(greedy).starts_with("HTTP/1.1 200"));
+  EXPECT_GE(std::chrono::steady_clock::now() - since, std::chrono::milliseconds(50));
+}
+
+TEST_F(HttpLimits, AConnectionThatRestsIsClosedWithTheServer) {
+  HttpHandlers handlers = answering_handlers();
+  int asked = 0;
+  handlers.rest = [&](const HttpHead&) {
+    ++asked;
+    return std::chrono::hours(1);
+  };
+  HttpServer server(loop, {}, handlers);
+  auto client = connect(server);
+  asio::write(client, asio::buffer(std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\n")));
+  run_until([&] { return asked == 1; });
+  server.close();
+  EXPECT_TRUE(is_closed_by_server(client));
+}
+
 TEST_F(HttpLimits, AConnectionIsHandedOverAndNoLongerCounted) {
   std::vector<HandedOver> handed_over;
   HttpHandlers handlers = silent_handlers();

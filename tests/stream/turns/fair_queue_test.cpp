@@ -78,15 +78,39 @@ TEST_F(FairQueueTest, ConnectionsOfAnOwnerShareWhatItGets) {
   EXPECT_NE(connections.find('2'), std::string::npos);
 }
 
-TEST_F(FairQueueTest, AnOwnerThatWasAwaySavesNothingUp) {
+TEST_F(FairQueueTest, AnOwnerSavesUpALittleWhileItIsAway) {
   push(2, 10);
   serve();
-  for (int count = 0; count < 100; ++count) push(1, 10);
-  serve(50);
-  for (int count = 0; count < 100; ++count) push(2, 10);
+  for (int count = 0; count < 1000; ++count) push(1, 100);
+  serve(500);
+  for (int count = 0; count < 1000; ++count) push(2, 100);
   used_us.clear();
-  serve(40);
+  serve(300);
+  EXPECT_NEAR(static_cast<double>(used_us[payer(2)] - used_us[payer(1)]), 10'000, 200);
+}
+
+TEST_F(FairQueueTest, ANewOwnerHasSavedNothingUp) {
+  for (int count = 0; count < 1000; ++count) push(1, 100);
+  serve(500);
+  for (int count = 0; count < 1000; ++count) push(2, 100);
+  used_us.clear();
+  serve(300);
   EXPECT_EQ(used_us[payer(1)], used_us[payer(2)]);
+}
+
+TEST_F(FairQueueTest, WhoUsesLittlePassesAllWhoWaitForEachOther) {
+  push(1, 10);
+  serve();
+  for (std::uint64_t owner = 2; owner < 9; ++owner)
+    for (int count = 0; count < 1000; ++count) push(owner, 100);
+  serve(700);
+  for (int count = 0; count < 50; ++count) {
+    push(1, 10);
+    owners.clear();
+    serve(1);
+    EXPECT_EQ(owners, "1");
+    serve(7);
+  }
 }
 
 TEST_F(FairQueueTest, WhatIsChargedLaterCounts) {
