@@ -57,10 +57,10 @@ TEST_F(FairJobsTest, TimeIsSharedAndNotTheNumberOfQuestions) {
 }
 
 TEST_F(FairJobsTest, AJobThatFindsNoMemoryIsRefusedAndOthersBegin) {
-  jobs.add({{.number = 1}, 0},
-           {.begin = []() -> bool { throw std::bad_alloc(); },
-            .refuse = [this] { refused += "1"; }},
-           now_us);
+  jobs.add(
+      {{.number = 1}, 0},
+      {.begin = []() -> bool { throw std::bad_alloc(); }, .refuse = [this] { refused += "1"; }},
+      now_us);
   EXPECT_EQ(refused, "1");
   EXPECT_EQ(jobs.count(), 0u);
   add(2);
