@@ -118,6 +118,7 @@ bool Journal::write_epoch(log::Writer& writer) try {
   schedule_.appended(log::record_bytes(record_.size()));
   return true;
 } catch (const log::NoSpace&) {
+  if (!found_.is_copy()) throw;
   return false;
 }
 

@@ -328,6 +328,7 @@ const std::vector<Callback>& stream_callbacks() {
       {"sockets/http_server.hpp", "hand_over", Kind::continuation},
       {"sockets/http_server.hpp", "handle", Kind::seam, "stream/http"},
       {"sockets/http_server.hpp", "refuse", Kind::seam, "stream/http"},
+      {"sockets/http_server.hpp", "rest", Kind::seam, "stream/access"},
       {"sockets/http_server.hpp", "secure", Kind::seam, "stream/tls"},
       {"sockets/http_server.hpp", "timed_out", Kind::seam, "stream/operation"},
       {"sockets/push_link.hpp", "ended", Kind::continuation},
