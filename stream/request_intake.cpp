@@ -19,6 +19,8 @@ constexpr std::size_t decode_on_loop_bytes_max = 4096;
 // not matter.
 constexpr std::int64_t turns_us_max = 1000;
 constexpr int requests_max = 64;
+// Requests that have come together follow each other within less than this time.
+constexpr std::int64_t alone_after_us = 20;
 // A connection has a few turns together, so that its replies leave, and wake it, together.
 constexpr TurnLength turn{.items = 16, .us = 500};
 
@@ -58,7 +60,7 @@ RequestIntake::RequestIntake(const ServerOptions& options, Parts parts)
       journal_(parts.journal),
       ended_(std::move(parts.ended)),
       turns_(turn),
-      decoder_(executor_, options.decode_threads, rounds()) {}
+      decoder_(executor_, options.decode_threads, ThreadPriority::below_normal, rounds()) {}
 
 OrderedPool::Rounds RequestIntake::rounds() {
   return {.may_begin = [this] { return may_change(); },
@@ -81,8 +83,24 @@ bool RequestIntake::may_change() const {
 
 void RequestIntake::receive(const Peer& peer, ReceivedBytes received, ReceivedRoom room) {
   if (is_stopped_ && !peer.in_process) return;
-  turns_.push(payer_of(peer), {peer, std::move(received), std::move(room)});
+  Waiting request{peer, std::move(received), std::move(room)};
+  if (serve_at_once(request)) return;
+  turns_.push(payer_of(peer), std::move(request));
   turn_soon();
+}
+
+/// Serves a short request that has no competitors without a turn of the loop. Returns false if it
+/// must wait for its turn.
+bool RequestIntake::serve_at_once(Waiting& request) {
+  const std::size_t bytes = request.received.bytes.size();
+  if (request.peer.in_process || turns_.size() > 0 || bytes > decode_on_loop_bytes_max)
+    return false;
+  if (executor_.now_us() - served_us_ < alone_after_us) return false;
+  const Payer payer = payer_of(request.peer);
+  const bool is_served = serve(payer, request);
+  served_us_ = executor_.now_us();
+  if (is_served) ended_();
+  return is_served;
 }
 
 void RequestIntake::receive_malformed(const Peer& peer, ReceivedRoom room) {
@@ -130,6 +148,7 @@ void RequestIntake::take_turns() {
       }
       return now_us - since_us + io_us(request.peer, bytes);
     });
+  served_us_ = now_us;
   if (!is_contended) return;
   const std::int64_t stood_us = now_us - begun_us - (executor_.worked_us() - begun_worked_us);
   if (stood_us > stood_us_min) turns_.charge(dearest, -std::min(stood_us, dearest_us));

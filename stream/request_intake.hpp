@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -83,6 +84,7 @@ class RequestIntake {
   OrderedPool::Rounds rounds();
   void turn_soon();
   void take_turns();
+  bool serve_at_once(Waiting& request);
   bool serve(const Payer& payer, Waiting& request);
   bool serve_short(const Payer& payer, Waiting& request);
   PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
@@ -102,6 +104,7 @@ class RequestIntake {
   std::function<void()> ended_;
   FairQueue<Waiting> turns_;
   bool is_turn_posted_ = false;
+  std::int64_t served_us_ = std::numeric_limits<std::int64_t>::min() / 2;  ///< the last turn's end
   bool is_stopped_ = false;
   std::size_t bytes_ = 0;
   DecodeWindow window_;

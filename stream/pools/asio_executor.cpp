@@ -3,6 +3,7 @@
 // niceness. See asio_executor.hpp.
 #include "starling/stream/pools/asio_executor.hpp"
 
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -46,15 +47,17 @@ class AsioThreads final : public Threads {
   }
   void post(std::function<void()> task) override {
     asio::post(pool_, [this, task = std::move(task)] {
-      if (priority_ != ThreadPriority::normal) give_way();
+      thread_local bool has_given_way = false;
+      if (priority_ != ThreadPriority::normal && !std::exchange(has_given_way, true)) give_way();
       task();
     });
   }
 
  private:
   void give_way() const {
-    const int niceness = priority_ == ThreadPriority::low ? 10 : 19;
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness);
+    static constexpr std::array niceness{0, 5, 10, 19};
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
+                  niceness[static_cast<std::size_t>(priority_)]);
   }
 
   const ThreadPriority priority_;

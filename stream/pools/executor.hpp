@@ -32,9 +32,10 @@ class Threads {
 
 enum class ThreadPriority : std::uint8_t {
   normal,
-  // `low` and `lowest` threads, and the threads that they start, give way to other threads. On a
-  // machine whose cores are all busy, a `low` thread gets about a tenth of a normal thread's time;
-  // a `lowest` thread may wait for seconds.
+  // The other threads, and the threads that they start, give way to normal ones. On a machine whose
+  // cores are all busy, a `below_normal` thread gets about a third of a normal thread's time, and a
+  // `low` thread a tenth; a `lowest` thread may wait for seconds.
+  below_normal,
   low,
   lowest,
 };

@@ -8,12 +8,13 @@
 namespace starling::stream {
 
 OrderedPool::OrderedPool(Executor& executor, unsigned thread_count)
-    : OrderedPool(executor, thread_count, Rounds()) {}
+    : OrderedPool(executor, thread_count, ThreadPriority::normal, Rounds()) {}
 
-OrderedPool::OrderedPool(Executor& executor, unsigned thread_count, Rounds rounds)
+OrderedPool::OrderedPool(Executor& executor, unsigned thread_count, ThreadPriority priority,
+                         Rounds rounds)
     : executor_(executor),
       rounds_(std::move(rounds)),
-      workers_(executor.make_threads(thread_count, ThreadPriority::normal)) {}
+      workers_(executor.make_threads(thread_count, priority)) {}
 
 void OrderedPool::submit(Work work) {
   const std::size_t number = first_number_ + slots_.size();

@@ -34,7 +34,7 @@ class OrderedPool {
   };
 
   OrderedPool(Executor& executor, unsigned thread_count);
-  OrderedPool(Executor& executor, unsigned thread_count, Rounds rounds);
+  OrderedPool(Executor& executor, unsigned thread_count, ThreadPriority priority, Rounds rounds);
   OrderedPool(const OrderedPool&) = delete;
   OrderedPool& operator=(const OrderedPool&) = delete;
 

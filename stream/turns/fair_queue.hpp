@@ -45,6 +45,9 @@ class FairQueue {
     group.ready.reserve_more();
     blocked_.reserve(blocked_.size() + 1);
     member.items.push_back(std::move(item));
+    if (member.items.size() == 1)
+      member.used_us = std::max(member.used_us, group.virtual_us - saved_us_max);
+    if (group.item_count == 0) group.used_us = std::max(group.used_us, virtual_us_ - saved_us_max);
     ++group.item_count;
     ++size_;
     make_ready(group, member);
@@ -67,8 +70,6 @@ class FairQueue {
   void serve_next(const Serve& serve) {
     Group& group = ready_.pop();
     Member& member = group.ready.pop();
-    virtual_us_ = std::max(virtual_us_, group.used_us);
-    group.virtual_us = std::max(group.virtual_us, member.used_us);
     const Payer payer{group.owner, member.connection};
     std::size_t items = 0;
     std::int64_t us = 0;
@@ -214,7 +215,11 @@ class FairQueue {
     member.items.pop_front();
     --group.item_count;
     --size_;
-    if (const std::optional<std::int64_t> cost_us = serve(payer, item)) return *cost_us;
+    if (const std::optional<std::int64_t> cost_us = serve(payer, item)) {
+      virtual_us_ = std::max(virtual_us_, group.used_us);
+      group.virtual_us = std::max(group.virtual_us, member.used_us);
+      return *cost_us;
+    }
     member.items.push_front(std::move(item));
     ++group.item_count;
     ++size_;
@@ -225,13 +230,8 @@ class FairQueue {
 
   /// Sees to it that the member has its turn if it can be served.
   void make_ready(Group& group, Member& member) {
-    if (!member.is_ready && member.can_be_served()) {
-      member.used_us = std::max(member.used_us, group.virtual_us - saved_us_max);
-      group.ready.push(member);
-    }
-    if (group.is_ready || group.ready.empty()) return;
-    group.used_us = std::max(group.used_us, virtual_us_ - saved_us_max);
-    ready_.push(group);
+    if (!member.is_ready && member.can_be_served()) group.ready.push(member);
+    if (!group.is_ready && !group.ready.empty()) ready_.push(group);
   }
 
   Item take_last(Group& group) {
@@ -263,7 +263,9 @@ class FairQueue {
       });
   }
 
-  static constexpr std::int64_t saved_us_max = 10'000;
+  /// A few times what the longest item costs: else who sends only those would save as much as who
+  /// uses little.
+  static constexpr std::int64_t saved_us_max = 50'000;
   static constexpr std::size_t turns_between_sweeps = 16384;
 
   const TurnLength turn_;

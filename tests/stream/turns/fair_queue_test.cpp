@@ -3,6 +3,7 @@
 // one.
 #include "starling/stream/turns/fair_queue.hpp"
 
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ class FairQueueTest : public testing::Test {
     for (int i = 0; i < count && queue.is_ready(); ++i)
       queue.serve_next(
           [&](const Payer& served, std::int64_t& cost_us) -> std::optional<std::int64_t> {
-            if (served.owner.number == blocked) return std::nullopt;
+            if (served.owner.number == blocked || is_room_for == 0) return std::nullopt;
+            --is_room_for;
             owners += std::to_string(served.owner.number);
             connections += std::to_string(served.connection);
             used_us[served] += cost_us;
@@ -37,6 +39,7 @@ class FairQueueTest : public testing::Test {
 
   FairQueue<std::int64_t> queue;
   std::uint64_t blocked = 99;
+  int is_room_for = std::numeric_limits<int>::max();
   std::string owners;       ///< the owners that were served, in their order
   std::string connections;  ///< their connections
   std::map<Payer, std::int64_t> used_us;
@@ -81,12 +84,12 @@ TEST_F(FairQueueTest, ConnectionsOfAnOwnerShareWhatItGets) {
 TEST_F(FairQueueTest, AnOwnerSavesUpALittleWhileItIsAway) {
   push(2, 10);
   serve();
-  for (int count = 0; count < 1000; ++count) push(1, 100);
+  for (int count = 0; count < 1000; ++count) push(1, 1000);
   serve(500);
-  for (int count = 0; count < 1000; ++count) push(2, 100);
+  for (int count = 0; count < 1000; ++count) push(2, 1000);
   used_us.clear();
   serve(300);
-  EXPECT_NEAR(static_cast<double>(used_us[payer(2)] - used_us[payer(1)]), 10'000, 200);
+  EXPECT_NEAR(static_cast<double>(used_us[payer(2)] - used_us[payer(1)]), 50'000, 2000);
 }
 
 TEST_F(FairQueueTest, ANewOwnerHasSavedNothingUp) {
@@ -111,6 +114,19 @@ TEST_F(FairQueueTest, WhoUsesLittlePassesAllWhoWaitForEachOther) {
     EXPECT_EQ(owners, "1");
     serve(7);
   }
+}
+
+TEST_F(FairQueueTest, OwnersThatAreBlockedKeepTheirPlaces) {
+  for (int count = 0; count < 2000; ++count) push(1, 1000);
+  for (int count = 0; count < 20; ++count) push(2, 100'000);
+  // Each time there is room for one item, and then both owners are blocked until the next time.
+  for (int count = 0; count < 1000; ++count) {
+    is_room_for = 1;
+    queue.release();
+    serve(3);
+  }
+  EXPECT_NEAR(static_cast<double>(used_us[payer(1)] - used_us[payer(2)]), 0, 100'000);
+  EXPECT_GT(used_us[payer(1)], 900'000);
 }
 
 TEST_F(FairQueueTest, WhatIsChargedLaterCounts) {
