@@ -96,7 +96,8 @@ class Interrupted(FolderCase):
         trace.write_text("id,time_us,x,y\n" + "".join(
             f"{row % 200},{row // 200 * 1_000_000},{row % 7},{row % 11}\n" for row in range(40_000)))
         out = self.folder / "pid"
-        call = (f"import subprocess as s; s.Popen, old = (lambda *a, **k: (p := old(*a, **k), "
+        # pandas starts uname when it is first imported, so that comes before.
+        call = (f"import pandas, subprocess as s; s.Popen, old = (lambda *a, **k: (p := old(*a, **k), "
                 f"open({str(out)!r}, 'w').write(str(p.pid)), print('go', flush=True))[0]), s.Popen; "
                 f"starling.replay({str(trace)!r}, k=5, engine='cpu', speed='1')")
         self.interrupt(call, 0.5)
