@@ -19,8 +19,6 @@ constexpr std::size_t decode_on_loop_bytes_max = 4096;
 // not matter.
 constexpr std::int64_t turns_us_max = 1000;
 constexpr int requests_max = 64;
-// Requests that have come together follow each other within less than this time.
-constexpr std::int64_t alone_after_us = 20;
 // A connection has a few turns together, so that its replies leave, and wake it, together.
 constexpr TurnLength turn{.items = 16, .us = 500};
 
@@ -89,18 +87,17 @@ void RequestIntake::receive(const Peer& peer, ReceivedBytes received, ReceivedRo
   turn_soon();
 }
 
-/// Serves a short request that has no competitors without a turn of the loop. Returns false if it
-/// must wait for its turn.
+/// Serves a short request that has no competitors without a turn, but only one until the loop has
+/// done what waits for it. Returns false if the request must wait for its turn.
 bool RequestIntake::serve_at_once(Waiting& request) {
-  const std::size_t bytes = request.received.bytes.size();
-  if (request.peer.in_process || turns_.size() > 0 || bytes > decode_on_loop_bytes_max)
+  const bool is_short = request.received.bytes.size() <= decode_on_loop_bytes_max;
+  if (!may_serve_at_once_ || turns_.size() > 0 || request.peer.in_process || !is_short)
     return false;
-  if (executor_.now_us() - served_us_ < alone_after_us) return false;
-  const Payer payer = payer_of(request.peer);
-  const bool is_served = serve(payer, request);
-  served_us_ = executor_.now_us();
-  if (is_served) ended_();
-  return is_served;
+  executor_.post([this] { may_serve_at_once_ = true; });
+  may_serve_at_once_ = false;
+  if (!serve(payer_of(request.peer), request)) return false;
+  ended_();
+  return true;
 }
 
 void RequestIntake::receive_malformed(const Peer& peer, ReceivedRoom room) {
@@ -148,7 +145,6 @@ void RequestIntake::take_turns() {
       }
       return now_us - since_us + io_us(request.peer, bytes);
     });
-  served_us_ = now_us;
   if (!is_contended) return;
   const std::int64_t stood_us = now_us - begun_us - (executor_.worked_us() - begun_worked_us);
   if (stood_us > stood_us_min) turns_.charge(dearest, -std::min(stood_us, dearest_us));

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -104,7 +103,7 @@ class RequestIntake {
   std::function<void()> ended_;
   FairQueue<Waiting> turns_;
   bool is_turn_posted_ = false;
-  std::int64_t served_us_ = std::numeric_limits<std::int64_t>::min() / 2;  ///< the last turn's end
+  bool may_serve_at_once_ = true;
   bool is_stopped_ = false;
   std::size_t bytes_ = 0;
   DecodeWindow window_;
