@@ -379,12 +379,14 @@ class Search:
         later = min(number for number in self.epoch.taus if number > tick)
         first, last, ttl_us = world.tau or 0, self.epoch.taus[later], self.options["ttl_us"]
         # What has expired before the last tick that was not seen is shown by a read alone; that tick itself
-        # decides what the next one reports.
-        matters = ttl_us and (tick == later - 1 or any(
-            not read.bit & done and read.body == "GetObjects" and read.invoked < self.epoch.seen[later]
-            for read in self.epoch.reads))
-        moments = {each.time + ttl_us + 1
-                   for each in world.objects.values() if each.alive} if matters else set()
+        # decides what the next one reports, also of lists that objects have left because of their age.
+        ages = {row["age_max_us"] for row in world.queries.values()
+                if "age_max_us" in row} if tick == later - 1 else set()
+        if ttl_us and (tick == later - 1 or any(
+                not read.bit & done and read.body == "GetObjects" and read.invoked < self.epoch.seen[later]
+                for read in self.epoch.reads)):
+            ages.add(ttl_us)
+        moments = {each.time + age + 1 for each in world.objects.values() if each.alive for age in ages}
         return sorted({first, last, *(each for each in moments if first < each < last)})
 
     def try_advance(self, world, done, change):

@@ -439,5 +439,63 @@ class OracleTest(unittest.TestCase):
                                              {"object_count": 1, "missing_ids": []}), [])
 
 
+class SearchTest(unittest.TestCase):
+    """Tick 2 of three ticks by the clock is not seen."""
+    T = 1_700_000_000_000_000
+
+    def problems(self, tau_us, changed):
+        """Two queries have an age limit of 50 ms. Object 1 leaves its list 20 ms after tick 1, and object 2
+        70 ms after it. Tick 3 at `tau_us` reports the lists of `changed`."""
+        limits = {"k-max": 4, "rows-max": 9, "questions-max": 4, "page-rows-max": 4, "unanswered-max": 8}
+        options = {"space": "planar2", "dimension": 2, "metric": "l2", "resolution_m": 0.5, "origin": 0,
+                   "ticks": "50ms", "future_us": None, "ttl_us": 0, "durability": "off", "limits": limits,
+                   "begin_us": self.T}
+        events = [{"e": "header", "options": options, "begin_us": self.T}]
+
+        def exchange(number, as_, body, fields, answer, reply):
+            events.append({"e": "send", "c": "c0", "i": number + 1, "s": 5 if number else 0, "q": number,
+                           "as_": as_, "b": body, "f": fields})
+            events.append({"e": "reply", "c": "c0", "i": number + 1, "q": number, "p": 0, "b": answer,
+                           "f": reply})
+
+        def tick(number, tau_us, lists):
+            events.append({"e": "tick", "u": 0, "f": {
+                "epoch": 9, "tick": number, "tau_us": tau_us, "newest_time_us": self.T + 20_000,
+                "sequence": number, "failed": False, "object_count": 2, "chunk_count": 1, "chunks": 1,
+                "list_count": len(lists), "removal_count": 0, "on": 0, "with_distance": False,
+                "with_position": False, "with_tags": False, "stream_removed": False, "run_before": 0,
+                "place": 0, "run": None, "stream": "s",
+                "lists": [[query, None, list(ids), None, None, None, -2**63, "none"]
+                          for query, ids in lists.items()]}})
+
+        taken = {"accepted": 2, "late": 0, "rejected": 0, "reasons": {}, "first_rejected": []}
+        exchange(0, "hello", "Hello", {"first_sequence": 1},
+                 "HelloReply", {"session": 5, "epoch": 9, "resumed": False, "runs": []})
+        exchange(1, "change", "PutStream", {"name": "s", "on": 0, "with_distance": False},
+                 "Done", {"sequence": 0})
+        exchange(2, "change", "PutQueries", {"stream": "s", "queries": [
+            {"id": tag, "k": 2, "position": [0, 0, 0], "tags_required": tag, "age_max_us": 50_000}
+            for tag in (1, 2)]}, "BatchReply", taken)
+        exchange(3, "change", "UpdateBatch", {
+            "ids": [1, 2], "times_us": [self.T - 30_000, self.T + 20_000], "components": 2,
+            "coordinates": [0.0] * 4, "tags": [1, 2]}, "BatchReply", taken)
+        tick(1, self.T, {1: [1], 2: [2]})
+        tick(3, tau_us, changed)
+        for line, event in enumerate(events):
+            event["ms"] = line
+        (epoch,) = check.epochs_of(events).values()
+        return check.Search(options, epoch, check.Clock(events)).run()
+
+    def test_a_tick_that_is_not_seen_may_end_the_age_of_some_objects(self):
+        self.assertEqual(self.problems(self.T + 100_000, {1: [], 2: []}), [])
+        self.assertEqual(self.problems(self.T + 100_000, {2: []}), [])
+        self.assertEqual(self.problems(self.T + 100_000, {}), [])
+        self.assertEqual(self.problems(self.T + 71_000, {2: []}), [])
+
+    def test_it_does_not_end_the_age_of_newer_ones_alone(self):
+        self.assertNotEqual(self.problems(self.T + 100_000, {1: []}), [])
+        self.assertNotEqual(self.problems(self.T + 60_000, {2: []}), [])
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
