@@ -93,11 +93,18 @@ bool RequestIntake::serve_at_once(Waiting& request) {
   const bool is_short = request.received.bytes.size() <= decode_on_loop_bytes_max;
   if (!may_serve_at_once_ || turns_.size() > 0 || request.peer.in_process || !is_short)
     return false;
-  executor_.post([this] { may_serve_at_once_ = true; });
+  try {
+    executor_.post([this] { may_serve_at_once_ = true; });
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   may_serve_at_once_ = false;
-  if (!serve(payer_of(request.peer), request)) return false;
-  ended_();
-  return true;
+  const Payer payer = payer_of(request.peer);
+  const std::int64_t since_us = executor_.now_us();
+  const bool is_served = serve(payer, request);
+  turns_.charge(payer, executor_.now_us() - since_us + io_us(request.peer, 0));
+  if (is_served) ended_();
+  return is_served;
 }
 
 void RequestIntake::receive_malformed(const Peer& peer, ReceivedRoom room) {
@@ -155,7 +162,8 @@ bool RequestIntake::serve(const Payer& payer, Waiting& request) {
   if (const std::int64_t rest_us = requests_.rest_us(request.peer.principal); rest_us > 0)
     request.room.rest_until(executor_.now_us() + rest_us);
   if (request.is_malformed) {
-    requests_.refuse_malformed(request.peer);
+    requests_.refuse_malformed(request.peer, access_.ring().principal(request.peer.principal),
+                               io_us(request.peer, 0));
     return true;
   }
   if (request.received.bytes.size() <= decode_on_loop_bytes_max) return serve_short(payer, request);
@@ -191,8 +199,8 @@ void RequestIntake::decode_beside(const Payer& payer, Waiting& request) {
   decoder_.submit(
       [this, payer, peer = request.peer, received = std::move(request.received)]() mutable {
         PreparedRequest prepared = prepare(peer, std::move(received));
-        const std::int64_t beside_us = prepared.beside_us;
-        return completion_of(payer, peer, std::move(prepared), beside_us);
+        const std::int64_t decoded_us = prepared.decoded_us;
+        return completion_of(payer, peer, std::move(prepared), decoded_us);
       });
 }
 
@@ -201,9 +209,11 @@ PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received)
   PreparedRequest prepared =
       prepare_request(std::move(received), options_.limits, tables_.space(), requests_.credit(),
                       access_.ring().principal(peer.principal));
+  const std::size_t bytes = prepared.received.bytes.size();
   const std::int64_t decoded_us = executor_.now_us() - since_us;
   metrics_.decoded(static_cast<double>(decoded_us) / 1e3);
-  prepared.beside_us = decoded_us + io_us(peer, prepared.received.bytes.size());
+  prepared.decoded_us = std::min(decoded_us, most_us(bytes));
+  prepared.beside_us = prepared.decoded_us + io_us(peer, bytes);
   return prepared;
 }
 

@@ -71,6 +71,11 @@ std::int64_t Accounts::loop_wait_us(const Principal& principal, std::int64_t now
   return std::max<std::int64_t>(of(principal.id).loop_due_us - now_us, 0);
 }
 
+void Accounts::forget_loop(PrincipalId principal) {
+  const auto found = accounts_.find(principal);
+  if (found != accounts_.end()) found->second.loop_due_us = 0;
+}
+
 std::int64_t Accounts::rest_us(PrincipalId principal, std::int64_t now_us) const {
   const auto found = accounts_.find(principal);
   if (found == accounts_.end()) return 0;

@@ -44,11 +44,13 @@ class Accounts {
   /// Charges the principal for a refusal in the same way, but lets it wait no longer than a second
   /// for its refusals.
   void charge_refusal(const Principal& principal, std::int64_t took_us, std::int64_t now_us);
+  /// Forgets what was charged, because the keys file has no such quota now.
+  void forget_loop(PrincipalId principal);
   /// Returns how long the principal must wait if its loop_ms_per_second is used up, else 0. The
   /// quota of one second may be taken at once.
   std::int64_t loop_wait_us(const Principal& principal, std::int64_t now_us);
-  /// Returns how long the principal's connections are not read, because so much more than its
-  /// loop_ms_per_second is used up that refusing all that it sends would cost others too much.
+  /// Returns how long the principal's connections are not read, because it would have to wait for
+  /// so long that refusing all that it sends meanwhile would cost others too much.
   std::int64_t rest_us(PrincipalId principal, std::int64_t now_us) const;
 
  private:

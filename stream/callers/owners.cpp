@@ -83,6 +83,7 @@ std::optional<protocol::Problem> Owners::beyond_rates(const Caller& caller,
                                                       bool is_fresh) {
   if (!caller.principal) return std::nullopt;
   const Quotas& quotas = caller.principal->quotas;
+  if (!quotas.loop_ms_per_second) accounts_.forget_loop(caller.principal->id);
   if (!quotas.loop_ms_per_second && !quotas.rows_per_second) return std::nullopt;
   if (protocol::is_sequenced(body) && !is_fresh) return std::nullopt;
   if (auto problem = beyond_loop_time(caller)) return problem;

@@ -20,7 +20,7 @@
 namespace starling::stream {
 
 /// Only the loop calls the functions. A Caller without a principal may only be given to
-/// beyond_rates(), charge_update() and charged().
+/// beyond_rates() and the functions that charge.
 class Owners {
  public:
   /// `has_keys`: the server has a keys file.
@@ -52,19 +52,25 @@ class Owners {
   void give_back_stream(std::uint64_t owner);
 
   /// Returns the problem `busy` if the principal has used up its loop_ms_per_second, or if a fresh
-  /// request finds rows_per_second used up. Otherwise takes the rows of a fresh request. A refused
-  /// client sends the request again, with the same number.
+  /// request finds rows_per_second used up: the client sends the request again, with the same
+  /// number. Returns `too_many_rows`, which uses the number up, if no waiting would let the request
+  /// pass. Otherwise takes the rows of a fresh request.
   std::optional<protocol::Problem> beyond_rates(const Caller& caller,
                                                 const protocol::RequestBody& body, bool is_fresh);
   /// Charges the principal for its share of the time of a group of updates: `rows` of all rows.
   void charge_update(const Caller& caller, std::size_t rows, const GroupOutcome& outcome);
-  std::int64_t rest_us(PrincipalId principal) const {
-    return has_keys_ ? accounts_.rest_us(principal, executor_.now_us()) : 0;
-  }
   /// Charges the caller's principal for time that the request took elsewhere, such as its decoding
   /// or the engine's.
   void charge(const Caller& caller, std::int64_t us) {
     if (caller.principal) accounts_.charge_loop(*caller.principal, us, executor_.now_us());
+  }
+  /// The same for a request that is refused (Accounts::charge_refusal).
+  void charge_refusal(const Caller& caller, std::int64_t us) {
+    if (caller.principal) accounts_.charge_refusal(*caller.principal, us, executor_.now_us());
+  }
+  /// Returns how long no more is read of the principal's connections (Accounts::rest_us).
+  std::int64_t rest_us(PrincipalId principal) const {
+    return has_keys_ ? accounts_.rest_us(principal, executor_.now_us()) : 0;
   }
   /// Runs the function, and charges the caller's principal for the loop's time. If calls are
   /// nested, only the outermost charges. `is_refusal`: the function refuses the request.

@@ -33,7 +33,9 @@ void PastReader::ask(PastQuestions questions, std::function<void(const Outcome&)
   const auto asked = std::make_shared<PastQuestions>(std::move(questions));
   const auto outcome = std::make_shared<Outcome>();
   thread_->post([this, asked, outcome, answered = std::move(answered)] {
+    const std::int64_t since_us = executor_.worked_us();
     answer_beside(std::move(*asked), *outcome);
+    outcome->us = executor_.worked_us() - since_us;
     executor_.post([this, outcome, answered] { answered(*outcome); });
   });
 }

@@ -50,6 +50,7 @@ class PastReader {
     Answers answers;
     std::string refusal;  ///< why the log has no tick at or before at_us; otherwise empty
     std::string failure;  ///< why the log could not be read; otherwise empty
+    std::int64_t us = 0;  ///< processor time of the reading and the search
   };
   /// Calls `answered` on the loop later. Answers one after the other.
   void ask(PastQuestions questions, std::function<void(const Outcome&)> answered);

@@ -29,7 +29,8 @@ struct PreparedRequest {
   protocol::PreparedRows rows;          ///< rows of a batch of updates, tags, removals or queries
   std::vector<OneShotQuery> questions;  ///< questions of GetNeighbors; the loop sets `object` later
   Credit credit;                        ///< credit of the session, which must be given back
-  std::int64_t beside_us = 0;           ///< what its reading and its decoding have cost
+  std::int64_t decoded_us = 0;          ///< what its decoding has cost
+  std::int64_t beside_us = 0;           ///< the same with its reading
 };
 
 /// Returns the prepared request. If the request must be refused, request.problem of the result says

@@ -162,7 +162,8 @@ bool QuestionRequests::begin_past(const Caller& caller,
   const auto ask = [this, caller, asked] {
     past_->ask(std::move(*asked), [this, caller](const PastReader::Outcome& outcome) {
       send_past(caller, outcome);
-      owners_.charge(caller, past_searches_.ended(payer_of(caller.peer), executor_.now_us()));
+      owners_.charge(caller, outcome.us);
+      past_searches_.ended(payer_of(caller.peer), executor_.now_us());
     });
   };
   if (journal.commits().is_durable(journal.end())) {
@@ -174,7 +175,7 @@ bool QuestionRequests::begin_past(const Caller& caller,
       ask();
     } catch (const std::bad_alloc&) {
       replies_.refuse_for_memory(caller);
-      owners_.charge(caller, past_searches_.ended(payer_of(caller.peer), executor_.now_us()));
+      past_searches_.ended(payer_of(caller.peer), executor_.now_us());
     }
   });
   return true;

@@ -39,7 +39,10 @@ void Requests::handle(const Peer& peer, PreparedRequest request) {
       sessions.admit(session, caller.head.sequence, decoded.hash).kind == Admission::Kind::fresh;
   if (is_known) give_problem(caller, request, is_fresh);
 
-  callers_.owners.charge(caller, request.beside_us);
+  if (decoded.problem)
+    callers_.owners.charge_refusal(caller, request.beside_us);
+  else
+    callers_.owners.charge(caller, request.beside_us);
   if (is_fresh) {
     try {
       if (families_.updates.add(caller, request)) return;
@@ -144,9 +147,12 @@ void Requests::handle_fresh(const Caller& caller, PreparedRequest& request) {
   row.carry_out(families_, caller, request);
 }
 
-void Requests::refuse_malformed(const Peer& peer) {
+void Requests::refuse_malformed(const Peer& peer, std::shared_ptr<const Principal> principal,
+                                std::int64_t us) {
+  const Caller caller{.peer = peer, .head = {}, .principal = std::move(principal)};
+  callers_.owners.charge_refusal(caller, us);
   callers_.replies.refuse(
-      {peer, {}}, ErrorCode::malformed,
+      caller, ErrorCode::malformed,
       "A request must be one frame, or an empty frame and one frame from a REQ socket.");
 }
 

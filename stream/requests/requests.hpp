@@ -30,8 +30,9 @@ class Requests {
   void handle(const Peer& peer, PreparedRequest request);
   /// Returns how long no more is read of the principal's connections (Accounts::rest_us).
   std::int64_t rest_us(PrincipalId principal) const { return callers_.owners.rest_us(principal); }
-  /// Replies with an Error to a message that is not a request.
-  void refuse_malformed(const Peer& peer);
+  /// Replies with an Error to a message that is not a request. `us`: what its reading has cost.
+  void refuse_malformed(const Peer& peer, std::shared_ptr<const Principal> principal,
+                        std::int64_t us);
 
   /// Returns the tables that the recovery fills from the server's log. `principal_id` returns the
   /// id of the principal of this name.

@@ -71,6 +71,9 @@ void SessionRequests::hello(const Caller& caller, const protocol::Hello& request
 
 protocol::HelloReply SessionRequests::reply_to(const Caller& caller,
                                                const SessionTable::Opened& opened) const {
+  protocol::Limits limits = options_.limits;
+  limits.rows_max = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(limits.rows_max, Accounts::batch_rows_max(*caller.principal)));
   return {.session = opened.session,
           .resumed = opened.resumed,
           .last_sequence = opened.last_sequence,
@@ -78,7 +81,7 @@ protocol::HelloReply SessionRequests::reply_to(const Caller& caller,
           .server = options_.server_name,
           .space = tables_.settled().options().space,
           .manual_ticks = tables_.time().is_manual(),
-          .limits = options_.limits,
+          .limits = limits,
           .session_idle_ms = static_cast<std::uint64_t>(options_.sessions.idle_us / 1000),
           .runs = log_.runs(),
           .next_sequence = log_.journal() == nullptr

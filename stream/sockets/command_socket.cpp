@@ -51,11 +51,12 @@ LinkKey key_of(const Link& link) {
   return {link.principal, link.number};
 }
 
-/// Returns whether the connection rested lately. Then the loop takes one of its requests before the
-/// next one is read, because the request may let the connection rest again.
-bool has_rested(const Link& link) {
+/// Returns whether the loop takes one request of the connection before the next one is read. So it
+/// is while it is not known whether the principal must rest, and for a while after a rest.
+bool is_read_one_by_one(const Link& link) {
+  if (link.principal == zmtp::PrincipalId::anonymous) return false;
   const std::int64_t until_us = link.rests_until_us;
-  return until_us > 0 && steady_now_us() < until_us + rested_us;
+  return !link.is_served || (until_us > 0 && steady_now_us() < until_us + rested_us);
 }
 
 struct Reply {
@@ -104,7 +105,7 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
 
   bool take_room(Connection& from, std::size_t bytes) override {
     Link& link = *from.link();
-    const std::size_t waiting_max = has_rested(link) ? 1 : options.message_bytes_max;
+    const std::size_t waiting_max = is_read_one_by_one(link) ? 1 : options.message_bytes_max;
     if (link.request_bytes >= waiting_max) {
       link.waits_for_loop = true;
       // The loop may have taken requests since the comparison.
@@ -177,6 +178,7 @@ struct CommandSocket::State final : zmtp::Traffic, ReceivedRoom::Keeper {
 
   void take_back(const std::shared_ptr<Link>& link, std::size_t bytes) override {
     link->request_bytes -= bytes;
+    link->is_served = true;
     if (link->waits_for_loop.exchange(false)) zmtp::post_go_on(link);
     budget.give_back(link, bytes);
   }

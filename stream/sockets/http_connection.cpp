@@ -133,7 +133,7 @@ void HttpConnection::take_head(const Error& error) {
   answer_deadline_.expires_after(rest);
   answer_deadline_.async_wait(
       [self = shared_from_this(), answer = std::move(answer)](const Error& cancelled) mutable {
-        if (!cancelled) self->go_on(std::move(answer));
+        if (!cancelled && !self->is_closed_) self->go_on(std::move(answer));
       });
 }
 

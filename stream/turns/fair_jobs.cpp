@@ -61,18 +61,21 @@ void FairJobs::begin_some(std::int64_t now_us) {
         job.refuse();
         return 0;
       }
-      if (!begin(job)) {
-        running_.pop_back();
-        return 0;
+      bool has_begun = false;
+      bool has_memory = true;
+      try {
+        has_begun = job.begin();
+      } catch (const std::bad_alloc&) {
+        has_memory = false;
       }
-      running_us_ += estimate_us;
-      return estimate_us;
+      if (has_begun) {
+        running_us_ += estimate_us;
+        return estimate_us;
+      }
+      running_.pop_back();
+      if (!has_memory) job.refuse();
+      return 0;
     });
-}
-
-bool FairJobs::begin(const Job& job) try { return job.begin(); } catch (const std::bad_alloc&) {
-  job.refuse();
-  return false;
 }
 
 // One job ends after another, so the time before the last end belongs to the job before this one.
@@ -92,7 +95,7 @@ std::int64_t FairJobs::ended(const Payer& payer, std::int64_t now_us) {
   waiting_.charge(payer, took_us - ended.estimate_us);
   last_end_us_ = now_us;
   begin_some(now_us);
-  return took_us;
+  return ended.own_us > 0 ? std::min(took_us, ended.own_us) : took_us;
 }
 
 }  // namespace starling::stream

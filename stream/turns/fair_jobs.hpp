@@ -37,8 +37,9 @@ class FairJobs {
   /// Begins the job, now or later. If there are too many, refuses the last waiting job of the owner
   /// with the most jobs, or this job.
   void add(const Payer& payer, Job job, std::int64_t now_us);
-  /// Call it when a job of the payer, which has begun, ends. Charges the payer for the job's time,
-  /// and returns it. Other jobs may begin in the call.
+  /// Call it when a job of the payer, which has begun, ends. Charges the payer for the job's time.
+  /// Returns that time, but the job's own estimate at most: the job may have waited for a tick.
+  /// Other jobs may begin in the call.
   std::int64_t ended(const Payer& payer, std::int64_t now_us);
 
   /// Returns the number of jobs that wait or run.
@@ -55,7 +56,6 @@ class FairJobs {
   bool make_place(const RequestOwner& owner);
   std::size_t count_of(const RequestOwner& owner, std::size_t waiting) const;
   void begin_some(std::int64_t now_us);
-  static bool begin(const Job& job);
 
   const Limits limits_;
   FairQueue<Job> waiting_;

@@ -91,11 +91,14 @@ void Connection::wait_to_read() {
 }
 
 /// Returns whether a subscriber has used its allowance up, or the loop lets the connection rest.
-/// check() then lets it go on.
+/// check() then lets it go on. A connection with a part of a long message does not rest, because it
+/// holds room that others may wait for.
 bool Connection::must_rest() {
-  const std::int64_t until_us = owner_.session_options().role == Role::publisher
-                                    ? allowance_full_us_ - subscriber_burst_us
-                                    : link_->rests_until_us.load();
+  std::int64_t until_us = 0;
+  if (owner_.session_options().role == Role::publisher)
+    until_us = allowance_full_us_ - subscriber_burst_us;
+  else if (room_ <= delimiter_room)
+    until_us = link_->rests_until_us;
   is_resting_ = until_us > 0 && until_us > steady_now_us();
   return is_resting_;
 }
@@ -260,7 +263,7 @@ void Connection::check(std::int64_t now_us) {
   // A paused connection is not read, so reading does not notice a reset.
   if (is_paused_ && is_reset(socket_.native_handle())) return end(std::nullopt);
   guard([&] { check_established(now_us); });
-  if (is_resting_ && !is_closed() && !must_rest()) guard([this] { wait_to_read(); });
+  if (is_resting_ && !is_closed() && !must_rest()) read_by_turns();
   // post_go_on() does nothing if memory has run out.
   if (!is_paused_) return;
   go_on(false);

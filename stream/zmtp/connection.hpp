@@ -130,7 +130,7 @@ class Connection final : public SessionSink,
   bool is_reading_ = false;
   bool is_writing_ = false;
   bool is_heard_ = false;
-  bool is_resting_ = false;  ///< a subscriber has sent too much lately, and is read later
+  bool is_resting_ = false;             ///< too much has come lately, and more is read later
   std::int64_t allowance_full_us_ = 0;  ///< time when the subscriber has its whole allowance again
   bool is_counted_ = false;
   std::size_t room_ = 0;  ///< room of the unfinished message

@@ -46,8 +46,10 @@ struct Link {
   // Bytes of requests that the loop has not taken. The I/O thread adds, and the loop subtracts.
   std::atomic<std::size_t> request_bytes{0};
   std::atomic<bool> waits_for_loop{false};
-  /// The connection is not read before this time of the steady clock. The loop sets it.
+  // The loop sets these: the connection is not read before this time of the steady clock, and
+  // whether one of its requests was served.
   std::atomic<std::int64_t> rests_until_us{0};
+  std::atomic<bool> is_served{false};
   // Whose room the connection takes, the room that ReceiveBudget has granted after a wait, and
   // whether the connection waits for room. The mutex of the ReceiveBudget guards the members.
   RoomOwner* room_owner = nullptr;

@@ -179,6 +179,22 @@ TEST_F(KeyedServer, APrincipalBeyondItsLoopTimeIsReadSlowly) {
   EXPECT_LT(answered, sent / 4) << "all would be answered within a fifth of a second";
 }
 
+TEST_F(KeyedServer, WhatWasReadBeforeARestIsServedAfterIt) {
+  folder.write(text_of_a(reader + "[principal.quota]\nloop_ms_per_second = 1\n"));
+  server = std::make_unique<RunningServer>(options);
+  Connection peer = dealer(a);
+  ASSERT_EQ(peer.next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+  peer.socket.set(zmq::sockopt::rcvtimeo, 10'000);
+  // After the first messages, of which a few dozen are within the quota, the connection rests. The
+  // others are then received at once and taken one by one, and nothing comes after them.
+  for (const int sent : {100, 5}) {
+    for (int count = 0; count < sent; ++count) peer.socket.send(zmq::buffer("no request"s));
+    zmq::message_t reply;
+    for (int count = 0; count < sent; ++count)
+      ASSERT_TRUE(peer.socket.recv(reply)) << "reply " << count << " of " << sent;
+  }
+}
+
 TEST_F(KeyedServer, AReloadCutsTheRevokedWithinASecondAndNobodyElse) {
   Connection revoked = dealer(a);
   Connection follower = subscriber(a, "riders\0"s);
