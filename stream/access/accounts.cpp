@@ -22,7 +22,7 @@ constexpr std::int64_t rest_us_min = 100'000;
 constexpr std::int64_t rest_us_max = 500'000;
 
 constexpr std::uint64_t batch_seconds_max = 10;
-constexpr std::uint64_t small_batch_rows = 8192;
+constexpr std::uint64_t small_batch_rows = 16'384;
 
 }  // namespace
 

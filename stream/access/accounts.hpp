@@ -35,7 +35,7 @@ class Accounts {
   std::int64_t wait_us(const Principal& principal, std::uint64_t rows, std::int64_t now_us);
 
   /// Returns the most rows of one batch under the principal's rows_per_second: those of 10 s, but
-  /// 8192 in any case, which are applied in about a millisecond.
+  /// 16,384 in any case, which HTTP sends at once.
   static std::uint64_t batch_rows_max(const Principal& principal);
 
   /// Charges the principal for `took_us` of the loop, or of the thread that applies updates beside

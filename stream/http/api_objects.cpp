@@ -28,9 +28,9 @@ using protocol::RowReason;
 
 namespace {
 
-// The server decodes and applies a long batch beside the loop, or in slices. No quota refuses a
-// batch of so many rows (Accounts::batch_rows_max).
-constexpr std::size_t rows_at_once = std::size_t{1} << 13;
+// The server decodes and applies a long batch beside the loop, or in slices. No quota refuses one
+// of this many rows (Accounts::batch_rows_max).
+constexpr std::size_t rows_at_once = std::size_t{1} << 14;
 constexpr std::size_t batch_bytes_max = std::size_t{1} << 21;
 constexpr std::size_t row_bytes_besides = 64;  // id, time, tags, label, value and position
 /// Reading a shorter body takes less time than handing it to a worker.

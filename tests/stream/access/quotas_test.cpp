@@ -144,20 +144,20 @@ TEST(Quotas, RowsBeyondTheRateAreRefusedAndSentAgainWithTheSameNumber) {
 }
 
 TEST(Quotas, ABatchThatNoWaitingWouldLetPassIsRefusedAndUsesUpItsNumber) {
-  AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 1000; })));
+  AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 2000; })));
   Somebody geo(world, "geo");
-  const auto refused = update(geo, 1, 10'001);
+  const auto refused = update(geo, 1, 20'001);
   EXPECT_EQ(refused->error(), ErrorCode::too_many_rows);
-  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("10001 rows"));
-  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.rows_per_second (1000)"));
-  EXPECT_EQ(accepted(*update(geo, 1, 10'000)), 10'000U) << "nothing was taken from the quota";
+  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("20001 rows"));
+  EXPECT_THAT(problem_of(*refused).sentence, HasSubstr("quota.rows_per_second (2000)"));
+  EXPECT_EQ(accepted(*update(geo, 1, 20'000)), 20'000U) << "nothing was taken from the quota";
 }
 
 TEST(Quotas, ASmallBatchIsTakenWhateverTheRate) {
   AccessWorld world(with_others(with([](Principal& p) { p.quotas.rows_per_second = 1; })));
   Somebody geo(world, "geo");
-  EXPECT_EQ(update(geo, 1, 8193)->error(), ErrorCode::too_many_rows);
-  EXPECT_EQ(accepted(*update(geo, 1, 8192)), 8192U);
+  EXPECT_EQ(update(geo, 1, 16'385)->error(), ErrorCode::too_many_rows);
+  EXPECT_EQ(accepted(*update(geo, 1, 16'384)), 16'384U);
 }
 
 TEST(Quotas, ASnapshotBeyondTheBytesIsRefused) {
