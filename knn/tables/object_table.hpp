@@ -99,6 +99,9 @@ class ObjectTable {
   /// Call only on an empty table. Stages every record again. Rows that an engine already has change
   /// nothing.
   void import_state(const ObjectTableState& state, Staging& staging);
+  /// Stages the removal of each of the engine's living objects that is not alive in the table. Call
+  /// it after import_state: the table may have forgotten an object whose removal no tick took.
+  void stage_forgotten(std::span<const ObjectRow> engine_objects, Staging& staging);
 
  private:
   struct TagClock {

@@ -99,4 +99,9 @@ void ObjectTable::import_state(const ObjectTableState& state, Staging& staging) 
   totals_.newest_time_us = state.newest_time_us;
 }
 
+void ObjectTable::stage_forgotten(std::span<const ObjectRow> engine_objects, Staging& staging) {
+  for (const ObjectRow& row : engine_objects)
+    if (!is_alive(row.slot)) stage(row.slot, staging);
+}
+
 }  // namespace starling

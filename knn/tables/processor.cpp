@@ -389,6 +389,7 @@ void Processor::import_state(const ProcessorState& state) {
               "import_state: the processor has objects, streams or ticks; import into a new one");
   engine_->import_state(state.engine);
   objects_.import_state(state.objects, engine_->staging());
+  objects_.stage_forgotten(state.engine.objects, engine_->staging());
   queries_.import_state(state.queries, engine_->staging());
   last_begun_ = last_finished_ = state.last_tick;
   last_tau_us_ = state.last_tau_us;

@@ -16,6 +16,7 @@
 #include "starling/stream/recovery/make_snapshot.hpp"
 #include "tests/stream/journal/journal_world.hpp"
 #include "tests/stream/support/raw_peer.hpp"
+#include "tests/support/ahead_engine.hpp"
 
 namespace starling::stream {
 namespace {
@@ -214,6 +215,37 @@ TEST(Snapshot, KeepsSessionsWithTheirReplies) {
     ASSERT_TRUE(std::get<protocol::HelloReply>(resumed->decoded.body).resumed);
     EXPECT_EQ(update(peer, session), *first);
     peer.hello();  // adds a record, so that there is something for the next snapshot
+  }
+}
+
+TEST(Snapshot, AfterFailedTicksHasNoObjectThatTheTableHasForgotten) {
+  const JournalFolder folder;
+  ServerOptions options = journal_options(folder.path());
+  options.journal.make_engine = engine_for;
+  options.processor.objects.tombstone_ttl_us = 100;
+  const auto shared = std::make_shared<test::AheadEngine::Shared>();
+  shared->failing = {Tick{2}, Tick{3}};
+  {
+    RunningServer server(options, std::make_unique<test::AheadEngine>(make_engine(), shared));
+    auto client = server.client();
+    Fixes fixes;
+    fixes.add(1, 100, 0, 0);
+    ASSERT_EQ(client.update(fixes.batch()).value().accepted, 1u);
+    ASSERT_TRUE(client.advance_tick(1000));
+    ASSERT_TRUE(client.remove_objects({.ids = fixes.ids, .times_us = fixes.times_us}));
+    EXPECT_FALSE(client.advance_tick(2000));
+    EXPECT_FALSE(client.advance_tick(3000)) << "the tombstone has ended";
+  }
+  ASSERT_TRUE(snapshot_of(folder.path()));
+  RunningServer server(options);
+  auto client = server.client();
+  ASSERT_TRUE(client.advance_tick(4000));
+  for (const std::optional<std::int64_t> at_us : {std::optional<std::int64_t>(), {4000}}) {
+    const auto answers =
+        client.get_neighbors({.questions = {nearest_to(0, 1, 0, 0)}, .at_us = at_us});
+    ASSERT_TRUE(answers) << answers.problem().sentence;
+    EXPECT_EQ(answers->tick, Tick{4});
+    EXPECT_TRUE(answers->lists.front().neighbors.empty());
   }
 }
 
