@@ -51,6 +51,10 @@ bool is_copy(Files& files, bool had_identity) {
   return !is_written;
 }
 
+bool has_identity(const Files& files) {
+  return std::ranges::binary_search(files.list(), identity_name);
+}
+
 void write_identity(Files& files, bool has_groups) {
   const auto file = files.create(unfinished_identity_name, identity_bytes);
   std::string text = line_of(identity_name, files.birth_of(unfinished_identity_name));

@@ -18,6 +18,9 @@ constexpr std::string_view unfinished_identity_name = "identity.unfinished";
 /// that includes the identity is not recognized. Throws IoError.
 bool is_copy(Files& files, bool had_identity);
 
+/// Returns whether the folder has an identity, its own or that of a copy. Throws IoError.
+bool has_identity(const Files& files);
+
 /// Writes the identity of the folder. Returns when it is on the disk. `has_groups`: the newest
 /// segment has groups. The identity does not name a segment without groups, because the Writer may
 /// replace it (Writer::commit). Throws NoSpace, IoError.

@@ -82,7 +82,8 @@ log::LogSummary Journal::read(const std::function<void(std::span<const JournalRe
 /// loss in between, the next start would not recognize the copy and would keep the old epoch.
 void Journal::begin_writing(const log::LogSummary& summary) {
   auto writer = writer_for(summary);
-  if (found_.runs().empty() && !found_.is_copy()) log::write_identity(found_.files(), false);
+  if (!log::has_identity(found_.files()) && !found_.is_copy())
+    log::write_identity(found_.files(), false);
   const bool is_epoch_written = found_.is_epoch_new() && write_epoch(*writer);
   commits_.begin(std::move(writer));
   if (found_.is_epoch_new() && !is_epoch_written) {

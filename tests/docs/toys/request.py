@@ -190,7 +190,7 @@ TEST(ObjectRequests, TheObjectsThatAreAliveAreCounted) {
         before("protocol/client/client.cpp", "Result<ObjectAnswers> Client::objects_in(", """\
 Result<std::uint64_t> Client::count_objects(std::span<const std::uint64_t> object_ids) {
   const auto reply = connection_->call(CountObjects{object_ids});
-  const auto body = body_of<ObjectCount>(reply);
+  const auto body = connection_->body_of<ObjectCount>(reply);
   if (!body) return body.problem();
   return body->count;
 }
