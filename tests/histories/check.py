@@ -25,6 +25,7 @@ class Operation:
         self.kind, self.body, self.fields, self.invoked = kind, body, fields, invoked
         self.returned, self.reply, self.place = NEVER, None, None
         self.session, self.sequence, self.hint, self.pages = None, None, None, []
+        self.lost = -1  # the line of a kill -9 before which it may have shown, and that lost it
         self.sent, self.bit = [invoked], 0  # all lines where it was sent before its answer
 
     def __str__(self):
@@ -57,8 +58,10 @@ def read_history(path):
 
 def epochs_of(events):
     """Sorts requests and messages by epoch. A request belongs to the epoch of its session."""
-    epochs, sends, epoch_of_session = {}, {}, {}
+    epochs, sends, epoch_of_session, killed = {}, {}, {}, -1
     for line, event in enumerate(events):
+        if event["e"] == "kill":
+            killed = line
         if event["e"] == "reply" and event["b"] == "HelloReply":
             fields = event["f"]
             epoch_of_session[fields["session"]] = fields["epoch"]
@@ -73,7 +76,7 @@ def epochs_of(events):
                 # Whatever was sent before, these requests were applied later.
                 for (session, number), change in epoch.changes.items():
                     if session == fields["session"] and number >= fields["next_sequence"]:
-                        change.sent = []
+                        change.sent, change.lost = [], killed
         elif event["e"] == "send":
             sends[event["c"], event["i"]] = sends.get((event["c"], event["i"]), (event, line))
             epoch = epochs.get(epoch_of_session.get(event["s"]))
@@ -143,6 +146,10 @@ def settle_reads(epoch):
     kept = []
     for read in epoch.reads:
         if read.reply is None:
+            continue
+        # Such a read does not wait for the log, so it may show changes that a kill -9 then lost.
+        if read.body in ("GetObjects", "GetNames", "ListStreams", "ListQueries") and any(
+                change.invoked < read.returned < change.lost for change in epoch.changes.values()):
             continue
         if read.body != "GetSnapshot" and len(read.pages) > 1 and (
                 any(change.invoked < read.returned and change.returned > read.invoked

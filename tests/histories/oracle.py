@@ -124,6 +124,7 @@ class World:
     def key(self):
         """What makes two worlds the same for all that follows."""
         return hash((self.tick, self.tau if self.manual else 0, self.last_lists, self.trace, self.newest,
+                     self.history[self.tick].queries,
                      frozenset(self.touched.items()), frozenset(self.objects.items()), frozenset(self.names),
                      frozenset(self.streams.items()), frozenset((key, repr(row)) for key, row in
                                                                 self.queries.items()),
