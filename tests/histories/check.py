@@ -149,7 +149,8 @@ def settle_reads(epoch):
             continue
         # Such a read does not wait for the log, so it may show changes that a kill -9 then lost.
         if read.body in ("GetObjects", "GetNames", "ListStreams", "ListQueries") and any(
-                change.invoked < read.returned < change.lost for change in epoch.changes.values()):
+                change.invoked < read.returned and read.invoked < change.lost
+                for change in epoch.changes.values()):
             continue
         if read.body != "GetSnapshot" and len(read.pages) > 1 and (
                 any(change.invoked < read.returned and change.returned > read.invoked
@@ -203,6 +204,8 @@ class Search:
         for number, each in enumerate(self.operations):
             each.bit = 1 << number
         self.puts = [each for each in epoch.changes.values() if each.body == "PutStream"]
+        self.stream_changes = [each for each in epoch.changes.values()
+                               if each.body in ("PutStream", "RemoveStream")]
         self.by_return = sorted(self.operations, key=lambda each: each.returned)
         self.place_of_tick = {tick: min(message["place"] for message in messages.values())
                               for tick, messages in epoch.messages.items()}
@@ -331,19 +334,27 @@ class Search:
 
     def candidates(self, world, done, bound):
         """Returns (request or None, time of the tick by the clock), the likeliest first."""
-        unseen = self.unseen_after(world)
-        if unseen > UNSEEN_MAX:
-            return [(None, world.tau or 0)]
         found = []
         for session, number in world.next.items():
             each = self.epoch.changes.get((session, number))
             if each and not each.bit & done and each.invoked <= bound:
                 found.append((each.hint, each.invoked, each, None))
+        if self.unseen_after(world) > UNSEEN_MAX:
+            # Of requests before these ticks, those alone matter that begin or end a stream: they decide its
+            # numbers. One is tried at a time, with what its session sent before it.
+            found = sorted((each for each in found if self.leads_to_a_stream(done, each[2])),
+                           key=lambda each: each[:2])[:1]
+            found.append((self.hint_of_tick(world.tick + 1), -1, None, world.tau or 0))
+            return [each[2:] for each in sorted(found, key=lambda each: each[:2])]
         if not self.manual and world.tick < self.last_tick:
             hint = self.hint_of_tick(world.tick + 1)
             found += [(hint, tau_number - 10**6, None, tau)
                       for tau_number, tau in enumerate(self.taus_of(world, done))]
         return [each[2:] for each in sorted(found, key=lambda each: each[:2])]
+
+    def leads_to_a_stream(self, done, change):
+        """Returns whether a session's next request is one that puts or removes a stream, or precedes one."""
+        return any(each.session == change.session and not each.bit & done for each in self.stream_changes)
 
     def try_next(self, node, change, tau):
         """Returns the node after a request or tick, or None if a reply or message contradicts."""
@@ -372,7 +383,8 @@ class Search:
 
     def unseen_after(self, world):
         """Returns how many of the next ticks nothing tells of. What they reported is unknown, so only the
-        last ones matter: the search takes the others at once."""
+        last ones matter, and before them only what begins or ends a stream: the search takes the others at
+        once."""
         if self.manual or world.tick >= self.last_tick:
             return 0
         return min(number for number in self.epoch.taus if number > world.tick) - world.tick - 1

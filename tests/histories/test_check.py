@@ -497,5 +497,57 @@ class SearchTest(unittest.TestCase):
         self.assertNotEqual(self.problems(self.T + 60_000, {2: []}), [])
 
 
+class UnseenTest(unittest.TestCase):
+    """Of twelve ticks by the clock, 1, 10 and 11 are seen."""
+    T = 1_700_000_000_000_000
+
+    def problems(self, number):
+        """Stream t is put after tick 1, and a snapshot of tick 10 says that its number is `number`."""
+        limits = {"k-max": 4, "rows-max": 9, "questions-max": 4, "page-rows-max": 4, "unanswered-max": 8}
+        options = {"space": "planar2", "dimension": 2, "metric": "l2", "resolution_m": 0.5, "origin": 0,
+                   "ticks": "50ms", "future_us": None, "ttl_us": 0, "durability": "off", "limits": limits,
+                   "begin_us": self.T}
+        events = [{"e": "header", "options": options, "begin_us": self.T}]
+        form = {"with_distance": True, "with_position": False, "with_tags": False}
+
+        def exchange(request, sequence, as_, body, fields, answer, reply):
+            both = {"c": "c0", "i": request, "q": sequence}
+            events.append({"e": "send", **both, "s": 0 if body == "Hello" else 5, "as_": as_, "b": body,
+                           "f": fields})
+            events.append({"e": "reply", **both, "p": 0, "b": answer, "f": reply})
+
+        def tick(stream, tick, sequence):
+            events.append({"e": "tick", "u": 0, "f": {
+                "epoch": 9, "tick": tick, "tau_us": self.T + 50_000 * tick, "newest_time_us": -2**63,
+                "sequence": sequence, "failed": False, "object_count": 0, "chunk_count": 0, "chunks": 0,
+                "list_count": 0, "removal_count": 0, "on": 1, **form, "stream_removed": False,
+                "run_before": 0, "place": 0, "run": None, "stream": stream, "lists": []}})
+
+        def snapshot(request, tick, sequence):
+            exchange(request, 0, "read", "GetSnapshot", {"stream": "t"}, "SnapshotPage", {
+                "stream": "t", "epoch": 9, "tick": tick, "tau_us": self.T + 50_000 * tick,
+                "sequence": sequence, "next_page": 0, "list_count": 0, **form, "lists": []})
+
+        exchange(1, 0, "hello", "Hello", {"first_sequence": 1},
+                 "HelloReply", {"session": 5, "epoch": 9, "resumed": False, "runs": []})
+        exchange(2, 1, "change", "PutStream", {"name": "s"}, "Done", {"sequence": 0})
+        tick("s", 1, 1)
+        exchange(3, 2, "change", "PutStream", {"name": "t"}, "Done", {"sequence": 0})
+        snapshot(4, 1, 0)
+        tick("s", 10, 10)
+        snapshot(5, 10, number)
+        tick("s", 11, 11)
+        tick("t", 11, number + 1)
+        for line, event in enumerate(events):
+            event["ms"] = line
+        (epoch,) = check.epochs_of(events).values()
+        return check.Search(options, epoch, check.Clock(events)).run()
+
+    def test_a_stream_may_begin_before_ticks_that_are_not_seen(self):
+        self.assertEqual(self.problems(9), [])
+        self.assertNotEqual(self.problems(10), [])
+        self.assertNotEqual(self.problems(11), [])
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
