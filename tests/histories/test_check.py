@@ -498,7 +498,7 @@ class SearchTest(unittest.TestCase):
 
 
 class UnseenTest(unittest.TestCase):
-    """Of twelve ticks by the clock, 1, 10 and 11 are seen."""
+    """Ticks 1, 10 and 11 are seen, and those between them are not."""
     T = 1_700_000_000_000_000
 
     def problems(self, number):
