@@ -340,8 +340,8 @@ class Search:
             if each and not each.bit & done and each.invoked <= bound:
                 found.append((each.hint, each.invoked, each, None))
         if self.unseen_after(world) > UNSEEN_MAX:
-            # Of requests before these ticks, those alone matter that begin or end a stream: they decide its
-            # numbers. One is tried at a time, with what its session sent before it.
+            # A request before these ticks matters only if it begins or ends a stream, because it decides the
+            # stream's numbers. One is tried at a time, with what its session sent before it.
             found = sorted((each for each in found if self.leads_to_a_stream(done, each[2])),
                            key=lambda each: each[:2])[:1]
             found.append((self.hint_of_tick(world.tick + 1), -1, None, world.tau or 0))
