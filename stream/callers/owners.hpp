@@ -88,10 +88,7 @@ class Owners {
     }
     is_charging_ = false;
     const std::int64_t took_us = loop_us() - since_us;
-    if (is_refusal)
-      accounts_.charge_refusal(*caller.principal, took_us, executor_.now_us());
-    else
-      accounts_.charge_loop(*caller.principal, took_us, executor_.now_us());
+    is_refusal ? charge_refusal(caller, took_us) : charge(caller, took_us);
   }
 
  private:

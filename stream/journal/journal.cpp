@@ -108,8 +108,8 @@ std::unique_ptr<log::Writer> Journal::writer_for(const log::LogSummary& summary)
 }
 
 /// Returns when the epoch is on the disk: a client that was told of an epoch which a crash then
-/// lost would take the next start for another history. Returns false if the disk is full. A copy
-/// that was put back on a full disk starts without it, and answers questions.
+/// lost would take the next start for another history. On a full disk, throws for a new log, and
+/// returns false for a copy that was put back: it starts without the record and answers questions.
 bool Journal::write_epoch(log::Writer& writer) try {
   record_.clear();
   encode(EpochRecord{found_.epoch()}, record_);

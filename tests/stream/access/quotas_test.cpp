@@ -234,10 +234,15 @@ TEST(Quotas, TheTimeOfTheLoopIsThatOfTheQuota) {
   EXPECT_NEAR(static_cast<double>(taken_us), 10.0 * second_us, 0.02 * 10 * second_us);
 }
 
+Principal first_principal() {
+  Principal principal = someone("geo", {Role::publish});
+  principal.id = PrincipalId{1};
+  return principal;
+}
+
 TEST(Quotas, TheRateIsThatOfTheQuota) {
   Accounts accounts;
-  Principal geo = someone("geo", {Role::publish});
-  geo.id = PrincipalId{1};
+  Principal geo = first_principal();
   geo.quotas.rows_per_second = 100;
   constexpr std::int64_t second_us = 1'000'000;
   std::int64_t now_us = 50 * second_us;
@@ -253,8 +258,7 @@ TEST(Quotas, TheRateIsThatOfTheQuota) {
 
 TEST(Quotas, ConnectionsOfAPrincipalThatHasUsedMuchMoreRestForAWhile) {
   Accounts accounts;
-  Principal geo = someone("geo", {Role::publish});
-  geo.id = PrincipalId{1};
+  Principal geo = first_principal();
   geo.quotas.loop_ms_per_second = 100;
   const std::int64_t now_us = 50'000'000;
   EXPECT_EQ(accounts.rest_us(geo.id, now_us), 0) << "it has used nothing";
