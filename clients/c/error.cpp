@@ -15,11 +15,13 @@ namespace {
 thread_local Failure last_failure{.code = STARLING_OK};
 
 /// Returns the text of an exception as a sentence, with a capital letter and a full stop. Some
-/// exceptions have neither, because a program prints its name before them.
+/// exceptions have neither, because a program prints its name before them. An endpoint at the front
+/// keeps its letters: it is to be copied.
 std::string sentence_of(const char* words) {
   std::string sentence = words;
   if (sentence.empty()) return sentence;
-  if (sentence.front() >= 'a' && sentence.front() <= 'z')
+  const bool is_endpoint = sentence.substr(0, sentence.find(' ')).find("://") != std::string::npos;
+  if (!is_endpoint && sentence.front() >= 'a' && sentence.front() <= 'z')
     sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
   if (sentence.back() != '.') sentence += '.';
   return sentence;

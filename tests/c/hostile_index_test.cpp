@@ -357,7 +357,8 @@ TEST(IndexProgress, OneCancelEndsEveryKindOfCall) {
     expect_cancelled(1, create);
     EXPECT_EQ(index, nullptr);
     EXPECT_FINE(create());
-    std::vector<std::uint32_t> found(200'000 * 5);
+    const std::uint64_t many = dimension == 3 ? 1'000'000 : 200'000;  // more than three intervals
+    std::vector<std::uint32_t> found(many * 5);
     starling_radius_result* result = nullptr;
     const auto search = [&](std::uint64_t queries) {
       return starling_index_search(index, points.data(), queries, 5, 0, found.data(), nullptr);
@@ -367,7 +368,7 @@ TEST(IndexProgress, OneCancelEndsEveryKindOfCall) {
     };
     for (const int nth : {1, 3}) {
       SCOPED_TRACE(nth);
-      expect_cancelled(nth, [&] { return search(200'000); });
+      expect_cancelled(nth, [&] { return search(many); });
       for (const auto order : {STARLING_NEAREST_FIRST, STARLING_BY_ROW})
         expect_cancelled(nth, [&] { return radius(order); });
       EXPECT_EQ(result, nullptr);

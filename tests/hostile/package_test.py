@@ -16,14 +16,14 @@ PATIENCE_S = 60
 TIMEOUT_S = 2
 FOLLOW_S = 1
 # Sentences of the server's own, and misbehaviours that a call may survive.
-OWN = ("?[2J", "No.", "Say hello.", "Later, later.")
+OWN = ("\\x1b[2J", "No.", "Say hello.", "Later, later.")
 
 
 def calls(client):
     yield lambda: client.put_stream("riders")
     yield lambda: client.put_queries("riders", 5, 2, at=(0, 0))
     yield lambda: client.put_names({starling.text_id("ship"): "ship"})
-    yield lambda: client.post([1, 2], [[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0])
+    yield lambda: client.post([1, 2], [[0.0, 0.0], [1.0, 1.0]], [1, 2])
     yield client.flush
     yield lambda: client.neighbors((0, 0), 10)
     yield lambda: client.advance(7)
