@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs ticks on the engine's thread: applies rows, builds the index, searches the lists in batches
 // on all threads, and compares them with the last tick's lists. One-shot queries are answered while
-// a tick is computed, if this is possible, and otherwise between two ticks. See engine.hpp.
+// a tick is computed, if this is possible, and otherwise between two ticks. Those that take long
+// have a thread that gives way, and keep the tick that they are answered from. See engine.hpp.
 #include "starling/cpu/points/engine.hpp"
 
 #include <algorithm>
@@ -43,6 +44,9 @@ constexpr int plan_age_ticks_max = 8;
 constexpr int overtaken_max = 2;
 constexpr std::size_t at_once_max = 4;
 constexpr std::uint32_t at_once_k_max = 64;
+constexpr int long_search_niceness = 5;
+// Copying the objects takes the engine's thread about as long as this many slots a microsecond.
+constexpr std::size_t copied_slots_per_us = 100;
 
 class CpuEngine final : public Engine {
  public:
@@ -55,6 +59,11 @@ class CpuEngine final : public Engine {
         filtered_(options.space),
         scratches_(pool_.threads()) {
     if (options.pin_threads && pool_.threads() > 1) engine_thread_.post([] { pin_this_thread(0); });
+    long_question_thread_.post([] { make_this_thread_nice(long_search_niceness); });
+  }
+  ~CpuEngine() override {
+    is_ending_ = true;
+    engine_thread_.run<void>([] {});  // from here on it posts nothing to the other threads
   }
 
   std::string_view name() const override { return "cpu"; }
@@ -64,7 +73,7 @@ class CpuEngine final : public Engine {
   EngineBytes bytes_used() const override {
     return {.state = objects_.bytes_used(),
             .index = finished_.index().bytes_used() + filtered_.bytes_used(),
-            .spare_index = finished_.spare_index().bytes_used()};
+            .spare_index = finished_.spare_bytes_used()};
   }
 
   void set_result_handler(ResultHandler handler) override { on_result_ = std::move(handler); }
@@ -88,8 +97,11 @@ class CpuEngine final : public Engine {
     const auto asked = std::make_shared<const Asked>(std::move(queries), std::move(handler));
     if (needs_objects)
       answer_between_ticks(asked);
+    else if (asked->us < long_search_us)
+      question_thread_.post([this, asked] { answer_beside_ticks(asked, question_scratch_); });
     else
-      question_thread_.post([this, asked] { answer_beside_ticks(asked); });
+      long_question_thread_.post(
+          [this, asked] { answer_beside_ticks(asked, long_question_scratch_); });
   }
 
   std::optional<Answers> answer_at_once(std::span<const OneShotQuery> queries) override {
@@ -99,8 +111,10 @@ class CpuEngine final : public Engine {
     };
     if (queries.size() > at_once_max || std::ranges::any_of(queries, takes_long))
       return std::nullopt;
+    const std::unique_lock lock(at_once_mutex_, std::try_to_lock);
+    if (!lock) return std::nullopt;
     try {
-      return finished_.answer_at_once(queries);
+      return finished_.answer_at_once(queries, at_once_scratch_);
     } catch (const std::bad_alloc&) {
       return std::nullopt;
     }
@@ -123,9 +137,12 @@ class CpuEngine final : public Engine {
  private:
   struct Asked {
     Asked(std::vector<OneShotQuery> the_queries, AnswersHandler the_handler)
-        : queries(std::move(the_queries)), handler(std::move(the_handler)) {}
+        : queries(std::move(the_queries)),
+          handler(std::move(the_handler)),
+          us(estimated_us(queries)) {}
     std::vector<OneShotQuery> queries;
     AnswersHandler handler;
+    std::int64_t us;
   };
 
   void run_tick(Tick tick, std::int64_t tau_us, Staging& half);
@@ -136,8 +153,9 @@ class CpuEngine final : public Engine {
   void free_idle_lists();
   void search_lists(TickLists& lists, std::int64_t tau_us);
   std::shared_ptr<const ListPlan> next_plan(std::int64_t tau_us);
-  void answer_beside_ticks(const std::shared_ptr<const Asked>& asked);
+  void answer_beside_ticks(const std::shared_ptr<const Asked>& asked, QuestionScratch& scratch);
   void answer_between_ticks(const std::shared_ptr<const Asked>& asked);
+  bool answer_from_kept_tick(const std::shared_ptr<const Asked>& asked);
   Answers copy_lists(const std::vector<Slot>& queries) const;
   EngineState copy_state();
   void take_state(const EngineState& state);
@@ -168,8 +186,18 @@ class CpuEngine final : public Engine {
   ReturnPool<TickLists> lists_pool_;
   std::shared_ptr<TickLists> lists_ = lists_pool_.take();  ///< the lists of the last finished tick
 
+  QuestionScratch between_ticks_scratch_;
+
+  QuestionScratch question_scratch_;       ///< used by question_thread_
+  QuestionScratch long_question_scratch_;  ///< used by long_question_thread_
+  std::mutex at_once_mutex_;               ///< guards at_once_scratch_
+  QuestionScratch at_once_scratch_;
+
+  std::atomic<bool> is_ending_{false};
   TaskThread engine_thread_;
-  TaskThread question_thread_;  ///< destroyed first, because it posts to engine_thread_
+  // Destroyed first, because they post to engine_thread_:
+  TaskThread question_thread_;
+  TaskThread long_question_thread_;
 };
 
 void CpuEngine::run_tick(Tick tick, std::int64_t tau_us, Staging& half) {
@@ -324,19 +352,43 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
   });
 }
 
-// If a tick finishes before all queries are answered, all queries are answered again. After
-// overtaken_max + 1 failed attempts the queries are answered between ticks.
-void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked) {
-  for (int overtaken = 0; overtaken <= overtaken_max; ++overtaken)
-    if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries); }))
+// If a tick finishes before all queries are answered, all queries are answered again: short ones
+// here a few times, and then between ticks.
+void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked,
+                                    QuestionScratch& scratch) {
+  const int attempts = asked->us < long_search_us ? overtaken_max + 1 : 1;
+  for (int attempt = 0; attempt < attempts; ++attempt)
+    if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries, scratch); }))
       return asked->handler(*std::move(answers));
   answer_between_ticks(asked);
 }
 
 void CpuEngine::answer_between_ticks(const std::shared_ptr<const Asked>& asked) {
   engine_thread_.post([this, asked] {
-    asked->handler(answers_or_error([&] { return finished_.answer(asked->queries).value(); }));
+    if (answer_from_kept_tick(asked)) return;
+    asked->handler(answers_or_error(
+        [&] { return finished_.answer(asked->queries, between_ticks_scratch_).value(); }));
   });
+}
+
+// Lets queries that take longer than it takes to keep a tick be answered from a kept tick, so that
+// the next tick does not wait for them. Returns false if they must be answered now.
+bool CpuEngine::answer_from_kept_tick(const std::shared_ptr<const Asked>& asked) {
+  const std::size_t copy_us = objects_.slot_count() / copied_slots_per_us;
+  if (is_ending_ || asked->us < long_search_us + static_cast<std::int64_t>(copy_us)) return false;
+  try {
+    std::shared_ptr<const KeptTick> kept = finished_.keep();
+    if (!kept) return false;
+    long_question_thread_.post([this, asked, kept = std::move(kept)]() mutable {
+      Answers answers =
+          answers_or_error([&] { return kept->answer(asked->queries, long_question_scratch_); });
+      kept = nullptr;  // the handler may lead to the next queries that take long
+      asked->handler(std::move(answers));
+    });
+    return true;
+  } catch (const std::exception&) {  // without memory, the queries are answered between ticks
+    return false;
+  }
 }
 
 Answers CpuEngine::copy_lists(const std::vector<Slot>& queries) const {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds threads with Linux system calls and does nothing on other systems: see affinity.hpp.
-// ThreadPool and CpuEngine call pin_this_thread on each thread that they bind.
+// Binds threads and sets their niceness with Linux system calls, and does nothing on other systems:
+// see affinity.hpp. ThreadPool and CpuEngine call pin_this_thread on each thread that they bind.
 #include "starling/knn/base/affinity.hpp"
 
 #ifdef __linux__
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #endif
 
 namespace starling {
@@ -22,6 +24,12 @@ void pin_this_thread([[maybe_unused]] unsigned nth) {
     pthread_setaffinity_np(pthread_self(), sizeof only, &only);
     return;
   }
+#endif
+}
+
+void make_this_thread_nice([[maybe_unused]] int niceness) {
+#ifdef __linux__
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), niceness);
 #endif
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that runs tasks in the order in which they were posted. Every engine has a TaskThread
-// for its ticks. CpuEngine and the CUDA engine have a second TaskThread for one-shot queries.
+// for its ticks. CpuEngine and the CUDA engine have more for one-shot queries.
 #pragma once
 
 #include <atomic>

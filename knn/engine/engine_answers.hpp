@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refuses one-shot queries that no engine can answer, makes the error text of an Engine that cannot
-// answer, and decides which queries wait for a tick under way. The CPU, GPU and vector engines
-// include this file.
+// answer, and decides which queries wait for a tick under way and which take long. The CPU, GPU and
+// vector engines include this file.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <span>
@@ -64,6 +65,18 @@ auto answers_or_error(Make make) -> decltype(make()) {
   }
   return failed;
 }
+
+/// Returns about how long an engine on a CPU takes for the queries, in microseconds.
+inline std::int64_t estimated_us(std::span<const OneShotQuery> queries) {
+  constexpr double us_per_query = 10;
+  constexpr double us_per_neighbor = 0.2;
+  double us = 0;
+  for (const OneShotQuery& query : queries) us += us_per_query + us_per_neighbor * query.k;
+  return static_cast<std::int64_t>(us);
+}
+
+/// Queries that an engine takes longer for, by estimated_us, give way to others.
+inline constexpr std::int64_t long_search_us = 1000;
 
 /// Returns true if a query must wait until no tick is under way. The index of the last finished
 /// tick stays unchanged while the next index is built. The tags, times and slots of the objects

@@ -11,9 +11,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <sys/resource.h>
-#include <unistd.h>
 
+#include "starling/knn/base/affinity.hpp"
 #include "starling/knn/base/clocks.hpp"
 
 namespace starling::stream {
@@ -56,8 +55,7 @@ class AsioThreads final : public Threads {
  private:
   void give_way() const {
     static constexpr std::array niceness{0, 5, 10, 19};
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()),
-                  niceness[static_cast<std::size_t>(priority_)]);
+    make_this_thread_nice(niceness[static_cast<std::size_t>(priority_)]);
   }
 
   const ThreadPriority priority_;

@@ -19,17 +19,7 @@ namespace {
 
 // About how long a question, and each neighbour in its answer, take. FairQueue also uses the time
 // of the owner's last question.
-constexpr double us_per_question = 10;
-constexpr double us_per_neighbor = 0.2;
-
 constexpr ReportWith neighbors_carry{.distance = true, .position = false, .tags = false};
-
-std::int64_t estimate_us(std::span<const OneShotQuery> questions) {
-  double us = 0;
-  for (const OneShotQuery& question : questions)
-    us += us_per_question + us_per_neighbor * question.k;
-  return static_cast<std::int64_t>(us);
-}
 
 std::vector<QueryReport> to_reports(const Answers& answers) {
   std::vector<QueryReport> reports;
@@ -68,7 +58,7 @@ void QuestionRequests::get(const Caller& caller, PreparedRequest& request) {
 
 void QuestionRequests::search(const Caller& caller, const protocol::GetNeighbors& request,
                               std::vector<OneShotQuery> questions) {
-  const std::int64_t us = estimate_us(questions);
+  const std::int64_t us = estimated_us(questions);
   const auto asked = std::make_shared<Asked>();
   asked->caller = caller;
   asked->questions = std::move(questions);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "starling/knn/engine/answers.hpp"
+#include "starling/knn/engine/engine_answers.hpp"
 #include "starling/protocol/rows/served_space.hpp"
 #include "starling/stream/callers/caller.hpp"
 #include "starling/stream/callers/owners.hpp"
@@ -40,7 +41,7 @@ class QuestionRequests {
         replies_(replies),
         owners_(owners),
         past_(past),
-        searches_({.jobs_max = options.searches_max}),
+        searches_({.jobs_max = options.searches_max, .long_us = long_search_us}),
         past_searches_({.jobs_max = options.searches_max, .running_max = 1}) {}
 
   void get(const Caller& caller, PreparedRequest& request);

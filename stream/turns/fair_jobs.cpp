@@ -50,13 +50,15 @@ std::size_t FairJobs::count_of(const RequestOwner& owner, std::size_t waiting) c
 
 void FairJobs::begin_some(std::int64_t now_us) {
   while (waiting_.is_ready() && running_.size() < limits_.running_max &&
-         (running_.empty() || running_us_ < limits_.running_us_enough))
+         running_us_ < limits_.running_us_enough)
     waiting_.serve_next([&](const Payer& payer, Job& job) -> std::optional<std::int64_t> {
+      const bool is_long = job.estimate_us >= limits_.long_us;
+      if (long_of_ && (is_long || *long_of_ == payer)) return std::nullopt;
       const auto last = last_us_.find(payer.owner);
       const std::int64_t estimate_us =
           std::max(job.estimate_us, last == last_us_.end() ? 0 : last->second);
       try {
-        running_.push_back({payer, now_us, estimate_us, job.estimate_us});
+        running_.push_back({payer, now_us, estimate_us, job.estimate_us, is_long});
       } catch (const std::bad_alloc&) {
         job.refuse();
         return 0;
@@ -69,7 +71,10 @@ void FairJobs::begin_some(std::int64_t now_us) {
         has_memory = false;
       }
       if (has_begun) {
-        running_us_ += estimate_us;
+        if (is_long)
+          long_of_ = payer;
+        else
+          running_us_ += estimate_us;
         return estimate_us;
       }
       running_.pop_back();
@@ -78,22 +83,29 @@ void FairJobs::begin_some(std::int64_t now_us) {
     });
 }
 
-// One job ends after another, so the time before the last end belongs to the job before this one.
+// One short job ends after another, so the time before the last end belongs to the job before this
+// one.
 std::int64_t FairJobs::ended(const Payer& payer, std::int64_t now_us) {
   const auto found = std::ranges::find(running_, payer, &Running::payer);
   check_invariant(found != running_.end(), "a job that ends has begun");
   const Running ended = *found;
   running_.erase(found);
-  running_us_ -= ended.estimate_us;
-  std::int64_t took_us = now_us - std::max(ended.since_us, last_end_us_);
+  std::int64_t took_us = now_us - ended.since_us;
+  if (ended.is_long) {
+    long_of_ = std::nullopt;
+    waiting_.release();
+  } else {
+    running_us_ -= ended.estimate_us;
+    took_us = now_us - std::max(ended.since_us, last_end_us_);
+    last_end_us_ = now_us;
+  }
   if (ended.own_us > 0) took_us = std::min(took_us, ended.own_us * estimate_factor_max);
-  try {
+  if (!ended.is_long) try {
     if (last_us_.size() >= last_times_max) last_us_.clear();
     last_us_[payer.owner] = took_us;
   } catch (const std::bad_alloc&) {  // the next job is charged its own estimate
   }
   waiting_.charge(payer, took_us - ended.estimate_us);
-  last_end_us_ = now_us;
   begin_some(now_us);
   return ended.own_us > 0 ? std::min(took_us, ended.own_us) : took_us;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that something beside the loop carries out, such as an engine or a reader of the log. They
-// begin in the order of a FairQueue. A few run together if they are short.
+// begin in the order of a FairQueue. A few run together if they are short, also beside a long one.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "starling/stream/turns/fair_queue.hpp"
 
@@ -30,6 +31,9 @@ class FairJobs {
     /// While the running jobs are expected to take longer than this, no other job begins: a job
     /// that has begun cannot be overtaken.
     std::int64_t running_us_enough = 1000;
+    /// Jobs with an estimate of at least this are long: one of them runs at a time, and does not
+    /// count as one of those that others wait for. Only jobs of its payer wait for its end.
+    std::int64_t long_us = std::numeric_limits<std::int64_t>::max();
   };
 
   explicit FairJobs(const Limits& limits) : limits_(limits) {}
@@ -51,6 +55,7 @@ class FairJobs {
     std::int64_t since_us = 0;
     std::int64_t estimate_us = 0;
     std::int64_t own_us = 0;  ///< Job::estimate_us
+    bool is_long = false;
   };
 
   bool make_place(const RequestOwner& owner);
@@ -60,7 +65,8 @@ class FairJobs {
   const Limits limits_;
   FairQueue<Job> waiting_;
   std::deque<Running> running_;   ///< sorted by the time at which they began
-  std::int64_t running_us_ = 0;   ///< sum of the estimates of the running jobs
+  std::int64_t running_us_ = 0;   ///< sum of the estimates of the running jobs that are not long
+  std::optional<Payer> long_of_;  ///< the payer of the long job that runs
   std::int64_t last_end_us_ = 0;  ///< time of the steady clock when a job last ended
   /// How long the last job of each owner took.
   std::map<RequestOwner, std::int64_t> last_us_;

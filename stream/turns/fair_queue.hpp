@@ -95,8 +95,12 @@ class FairQueue {
   /// Lets the payers go on whose items `serve` could not serve.
   void release() {
     for (const Payer& payer : std::exchange(blocked_, {})) {
-      Group& group = groups_.at(payer.owner);
-      Member& member = group.members.at(payer.connection);
+      const auto found = groups_.find(payer.owner);
+      if (found == groups_.end()) continue;  // its items were taken, and it is forgotten
+      Group& group = found->second;
+      const auto blocked = group.members.find(payer.connection);
+      if (blocked == group.members.end()) continue;
+      Member& member = blocked->second;
       member.is_blocked = false;
       member.used_us = std::max(member.used_us, group.virtual_us - blocked_us_max);
       group.used_us = std::max(group.used_us, virtual_us_ - blocked_us_max);

@@ -21,6 +21,16 @@ constexpr int box_age_max = 32;
 
 }  // namespace
 
+ObjectSnapshot::ObjectSnapshot(const ObjectSnapshot& other)
+    : positions_(other.positions_),
+      ids_(other.ids_),
+      times_us_(other.times_us_),
+      tags_(other.tags_),
+      box_(other.box_),
+      box_age_(other.box_age_),
+      alive_count_(other.alive_count_),
+      membership_changed_(other.membership_changed_) {}
+
 void ObjectSnapshot::add(std::span<const ObjectBirth> births) {
   std::size_t slots = ids_.size();
   for (const ObjectBirth& birth : births) slots = std::max<std::size_t>(slots, birth.slot + 1);

@@ -19,6 +19,11 @@ namespace starling::cpu {
 
 class ObjectSnapshot {
  public:
+  ObjectSnapshot() = default;
+  /// Call it while no rows are applied to `other`.
+  ObjectSnapshot(const ObjectSnapshot& other);
+  ObjectSnapshot& operator=(const ObjectSnapshot&) = delete;
+
   /// Makes room for new slots and stores their ids.
   void add(std::span<const ObjectBirth> births);
   /// Applies rows. Each slot occurs at most once and was added before.
