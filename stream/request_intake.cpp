@@ -13,6 +13,7 @@ namespace starling::stream {
 namespace {
 
 constexpr std::size_t decode_on_loop_bytes_max = 4096;
+constexpr std::size_t medium_bytes_max = std::size_t{128} << 10;
 
 // The loop does other work after this time or this many requests, whichever comes first. The limits
 // are low enough that ticks begin on time, and high enough that the cost of waking the loop does
@@ -58,20 +59,56 @@ RequestIntake::RequestIntake(const ServerOptions& options, Parts parts)
       journal_(parts.journal),
       ended_(std::move(parts.ended)),
       turns_(turn),
-      decoder_(executor_, options.decode_threads, ThreadPriority::below_normal, rounds()) {}
+      medium_(*this, options.decode_threads),
+      long_(*this, options.decode_threads) {}
 
-OrderedPool::Rounds RequestIntake::rounds() {
-  return {.may_begin = [this] { return may_change(); },
-          .takes_more = [this] { return tables_.takes_more_updates(); },
-          .end = [this] { round_ended(); }};
+RequestIntake::Lane::Lane(RequestIntake& intake, unsigned threads)
+    : pool(intake.executor_, threads, ThreadPriority::below_normal,
+           {.may_begin = [&intake] { return intake.may_change(); },
+            .takes_more = [&intake] { return intake.tables_.takes_more_updates(); },
+            .end = [&intake] { intake.round_ended(); }}) {}
+
+/// Whether the workers of the lane may get one more request.
+bool RequestIntake::has_room(Lane& lane) const {
+  const std::size_t waiting = lane.pool.waiting();
+  if (waiting < 2 * std::size_t{options_.decode_threads}) return true;
+  return decoding() < options_.decode_requests_max &&
+         decoding_bytes() < options_.decode_bytes_max && lane.window.has_room(waiting, lane.bytes);
 }
 
-/// Whether the workers may get one more request.
-bool RequestIntake::has_room() {
-  const std::size_t waiting = decoder_.waiting();
-  if (waiting < 2 * std::size_t{options_.decode_threads}) return true;
-  return waiting < options_.decode_requests_max && bytes_ < options_.decode_bytes_max &&
-         window_.has_room(waiting, bytes_);
+/// Returns the lane of an owner's request of `bytes`, or nullptr if the lane has no room, or if
+/// requests of the owner in the other lane must be handled before.
+RequestIntake::Lane* RequestIntake::lane_for(const RequestOwner& owner, std::size_t bytes) {
+  const bool is_long = bytes > medium_bytes_max;
+  Lane& lane = is_long ? long_ : medium_;
+  return (is_long ? medium_ : long_).has(owner) || !has_room(lane) ? nullptr : &lane;
+}
+
+template <class Submit>
+void RequestIntake::enter(Lane& lane, const RequestOwner& owner, std::size_t bytes,
+                          const Submit& submit) {
+  ++lane.requests_of[owner];
+  lane.window.began(lane.pool.waiting() == 0, executor_.now_us());
+  lane.bytes += bytes;
+  try {
+    submit();
+  } catch (...) {
+    leave(lane, owner, bytes);
+    throw;
+  }
+}
+
+void RequestIntake::leave(Lane& lane, const RequestOwner& owner, std::size_t bytes) {
+  lane.bytes -= bytes;
+  const auto requests_of = lane.requests_of.find(owner);
+  if (--requests_of->second == 0) lane.requests_of.erase(requests_of);
+}
+
+// The lanes take turns in being the first that finds the tables free.
+void RequestIntake::go_on() {
+  long_is_next_ = !long_is_next_;
+  (long_is_next_ ? long_ : medium_).pool.go_on();
+  (long_is_next_ ? medium_ : long_).pool.go_on();
 }
 
 /// Whether a request that changes something may be handled now.
@@ -167,41 +204,44 @@ bool RequestIntake::serve(const Payer& payer, Waiting& request) {
     return true;
   }
   if (request.received.bytes.size() <= decode_on_loop_bytes_max) return serve_short(payer, request);
-  if (!has_room()) return false;
-  decode_beside(payer, request);
+  Lane* const lane = lane_for(payer.owner, request.received.bytes.size());
+  if (lane == nullptr) return false;
+  decode_beside(*lane, payer, request);
   return true;
 }
 
 /// The loop decodes short requests, because handing them to a worker costs more. A short request
-/// that changes nothing does not wait for batches that are being decoded.
+/// that changes nothing does not wait for batches that are being decoded, and one that changes
+/// something waits for those of its owner alone.
 bool RequestIntake::serve_short(const Payer& payer, Waiting& request) {
   PreparedRequest prepared = request.prepared ? std::move(*request.prepared)
                                               : prepare(request.peer, std::move(request.received));
-  if (!prepared.request.sequenced || (decoder_.waiting() == 0 && may_change())) {
+  const bool is_first = !medium_.has(payer.owner) && !long_.has(payer.owner);
+  if (!prepared.request.sequenced || (is_first && may_change())) {
     requests_.handle(request.peer, std::move(prepared));
     tables_.updates().apply();
     return true;
   }
-  if (!has_room()) {
+  Lane& lane = long_.has(payer.owner) ? long_ : medium_;
+  if (!has_room(lane)) {
     request.prepared = std::make_unique<PreparedRequest>(std::move(prepared));
     return false;
   }
-  const std::size_t bytes = prepared.received.bytes.size();
-  window_.began(decoder_.waiting() == 0, executor_.now_us());
-  bytes_ += bytes;
-  decoder_.submit_done(completion_of(payer, request.peer, std::move(prepared), 0));
+  enter(lane, payer.owner, prepared.received.bytes.size(), [&] {
+    lane.pool.submit_done(completion_of(lane, payer, request.peer, std::move(prepared), 0));
+  });
   return true;
 }
 
-void RequestIntake::decode_beside(const Payer& payer, Waiting& request) {
-  window_.began(decoder_.waiting() == 0, executor_.now_us());
-  bytes_ += request.received.bytes.size();
-  decoder_.submit(
-      [this, payer, peer = request.peer, received = std::move(request.received)]() mutable {
-        PreparedRequest prepared = prepare(peer, std::move(received));
-        const std::int64_t decoded_us = prepared.decoded_us;
-        return completion_of(payer, peer, std::move(prepared), decoded_us);
-      });
+void RequestIntake::decode_beside(Lane& lane, const Payer& payer, Waiting& request) {
+  const std::size_t bytes = request.received.bytes.size();
+  auto work = [this, &lane, payer, peer = request.peer,
+               received = std::move(request.received)]() mutable {
+    PreparedRequest prepared = prepare(peer, std::move(received));
+    const std::int64_t decoded_us = prepared.decoded_us;
+    return completion_of(lane, payer, peer, std::move(prepared), decoded_us);
+  };
+  enter(lane, payer.owner, bytes, [&] { lane.pool.submit(std::move(work)); });
 }
 
 PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received) {
@@ -217,17 +257,17 @@ PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received)
   return prepared;
 }
 
-OrderedPool::Completion RequestIntake::completion_of(const Payer& payer, const Peer& peer,
-                                                     PreparedRequest request,
+OrderedPool::Completion RequestIntake::completion_of(Lane& lane, const Payer& payer,
+                                                     const Peer& peer, PreparedRequest request,
                                                      std::int64_t beside_us) {
   const auto prepared = std::make_shared<PreparedRequest>(std::move(request));
-  return [this, payer, peer, prepared, beside_us] {
+  return [this, &lane, payer, peer, prepared, beside_us] {
     const std::int64_t since_us = executor_.now_us();
     const std::size_t bytes = prepared->received.bytes.size();
-    bytes_ -= bytes;
+    leave(lane, payer.owner, bytes);
     requests_.handle(peer, std::move(*prepared));
     const std::int64_t took_us = beside_us + executor_.now_us() - since_us;
-    applied_.push_back({payer, bytes, std::min(took_us, most_us(bytes))});
+    applied_.push_back({payer, &lane, bytes, std::min(took_us, most_us(bytes))});
     ended_();
   };
 }
@@ -246,10 +286,10 @@ void RequestIntake::round_ended() {
         std::min(static_cast<std::int64_t>(share * static_cast<double>(now_us - since_us)),
                  most_us(each.bytes));
     turns_.charge(each.payer, each.us + apply_us);
-    window_.ended(each.bytes, now_us);
+    each.lane->window.ended(each.bytes, now_us);
   }
   applied_.clear();
-  if (has_room()) turns_.release();
+  if (has_room(medium_) || has_room(long_)) turns_.release();
   turn_soon();
 }
 
@@ -261,10 +301,10 @@ void RequestIntake::stop() {
 
 void RequestIntake::work_beside(std::size_t bytes,
                                 std::function<std::function<void()>()> function) {
-  bytes_ += bytes;
-  decoder_.submit([this, bytes, function = std::move(function)]() -> OrderedPool::Completion {
+  long_.bytes += bytes;
+  long_.pool.submit([this, bytes, function = std::move(function)]() -> OrderedPool::Completion {
     return [this, bytes, complete = function()] {
-      bytes_ -= bytes;
+      long_.bytes -= bytes;
       complete();
       ended_();
     };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes requests from their bytes to Requests. Each request waits in a FairQueue for its payer's
-// turn. The loop decodes short requests, and workers decode long ones. All except short requests
-// that change nothing are handled in the order of their turns. ServerCore owns it.
+// turn. The loop decodes short requests, and workers decode the others in two lanes, so that those
+// of a few thousand rows do not wait for those of many. An owner's requests that change something
+// are handled in the order of their turns. ServerCore owns it.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "starling/stream/access/access.hpp"
@@ -23,6 +25,7 @@
 #include "starling/stream/tables/tables.hpp"
 #include "starling/stream/turns/decode_window.hpp"
 #include "starling/stream/turns/fair_queue.hpp"
+#include "starling/stream/turns/request_owner.hpp"
 
 namespace starling::stream {
 
@@ -48,22 +51,31 @@ class RequestIntake {
   /// Takes a message that is not a request, to refuse it.
   void receive_malformed(const Peer& peer, ReceivedRoom room);
   /// Call it when requests that change something may be handled again.
-  void go_on() { decoder_.go_on(); }
+  void go_on();
   /// Drops the requests of connections that wait for their turns, and those that come later.
   /// Requests over HTTP and WebSockets are still handled.
   void stop();
-  /// Runs `function` on a decode worker, and then the function that it returns on the loop. Until
-  /// then, `bytes` count as the bytes of a request.
+  /// Runs `function` on a worker of the lane for long requests, and then the function that it
+  /// returns on the loop. Until then, `bytes` count as the bytes of a request.
   void work_beside(std::size_t bytes, std::function<std::function<void()>()> function);
 
   /// Return the numbers of requests that wait for their turn, that had it and are not handled yet,
   /// and of both.
   std::size_t waiting_for_turns() const { return turns_.size(); }
-  std::size_t decoding() const { return decoder_.waiting(); }
+  std::size_t decoding() const { return medium_.pool.waiting() + long_.pool.waiting(); }
   std::size_t waiting() const { return waiting_for_turns() + decoding(); }
-  std::size_t decoding_bytes() const { return bytes_; }
+  std::size_t decoding_bytes() const { return medium_.bytes + long_.bytes; }
 
  private:
+  /// Requests that are decoded beside the loop, and complete in the order of their turns.
+  struct Lane {
+    Lane(RequestIntake& intake, unsigned threads);
+    bool has(const RequestOwner& owner) const { return requests_of.contains(owner); }
+    std::size_t bytes = 0;
+    std::unordered_map<RequestOwner, std::size_t, RequestOwnerHash> requests_of;
+    DecodeWindow window;
+    OrderedPool pool;  ///< declared last, so that it ends first
+  };
   struct Waiting {
     Peer peer;
     ReceivedBytes received{};
@@ -74,22 +86,27 @@ class RequestIntake {
   /// What a request has cost, when it has passed the decode workers.
   struct Applied {
     Payer payer;
+    Lane* lane = nullptr;
     std::size_t bytes = 0;
     std::int64_t us = 0;
   };
 
-  bool has_room();
+  bool has_room(Lane& lane) const;
   bool may_change() const;
-  OrderedPool::Rounds rounds();
+  Lane* lane_for(const RequestOwner& owner, std::size_t bytes);
+  /// Counts a request in the lane, and calls `submit`, which hands it to the workers.
+  template <class Submit>
+  void enter(Lane& lane, const RequestOwner& owner, std::size_t bytes, const Submit& submit);
+  static void leave(Lane& lane, const RequestOwner& owner, std::size_t bytes);
   void turn_soon();
   void take_turns();
   bool serve_at_once(Waiting& request);
   bool serve(const Payer& payer, Waiting& request);
   bool serve_short(const Payer& payer, Waiting& request);
   PreparedRequest prepare(const Peer& peer, ReceivedBytes received);
-  void decode_beside(const Payer& payer, Waiting& request);
+  void decode_beside(Lane& lane, const Payer& payer, Waiting& request);
   /// `beside_us`: how long a worker has decoded the request.
-  OrderedPool::Completion completion_of(const Payer& payer, const Peer& peer,
+  OrderedPool::Completion completion_of(Lane& lane, const Payer& payer, const Peer& peer,
                                         PreparedRequest request, std::int64_t beside_us);
   void round_ended();
 
@@ -105,10 +122,10 @@ class RequestIntake {
   bool is_turn_posted_ = false;
   bool may_serve_at_once_ = true;
   bool is_stopped_ = false;
-  std::size_t bytes_ = 0;
-  DecodeWindow window_;
+  bool long_is_next_ = false;
   std::vector<Applied> applied_;  ///< the requests of the round that goes on
-  OrderedPool decoder_;           ///< declared last, so that it ends first
+  Lane medium_;
+  Lane long_;
 };
 
 }  // namespace starling::stream

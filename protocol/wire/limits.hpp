@@ -31,7 +31,7 @@ struct Limits {
   std::uint32_t dimension = 0;   ///< components of a row in a vector space; else 0
   Metric metric = Metric::l2;    ///< used in a vector space only
   std::size_t frame_bytes_max = std::size_t{16} << 20;
-  std::uint32_t rows_max = 1u << 18;     ///< rows, queries, names or ids in one request
+  std::uint32_t rows_max = 1u << 15;     ///< rows, queries, names or ids in one request
   std::uint64_t credit_rows = 1u << 20;  ///< rows that a session may have unanswered
   std::uint64_t credit_bytes = std::uint64_t{64} << 20;
   std::uint32_t unanswered_max = 1024;  ///< sequenced requests that a session may have unanswered

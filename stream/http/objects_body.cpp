@@ -68,9 +68,9 @@ class ObjectsReader {
       : limits_(limits), known_(fields_of(limits.space)) {}
 
   void add(const JsonElement& element) {
-    if (objects_.size() >= limits_.rows_max)
-      throw BadRequest{"The body has more objects than rows-max (" +
-                           std::to_string(limits_.rows_max) +
+    if (objects_.size() >= limits_.credit_rows)
+      throw BadRequest{"The body has more objects than credit-rows (" +
+                           std::to_string(limits_.credit_rows) +
                            ") allows; send it in several requests.",
                        413};
     objects_.push_back(read_object(element, known_, objects_.size(), limits_));

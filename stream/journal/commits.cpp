@@ -18,6 +18,10 @@ namespace {
 /// No further change is applied while the buffer has fewer free bytes than this. The records of the
 /// updates that are applied together need less.
 constexpr std::uint64_t behind_bytes = std::uint64_t{32} << 20;
+/// The same while a commit takes longer than slow_us and at least this many bytes wait: a reply
+/// waits for all that is written before it.
+constexpr std::uint64_t slow_backlog_bytes = std::uint64_t{4} << 20;
+constexpr std::int64_t slow_us = 20'000;
 /// Sessions begin and end while the buffer has at least this many free bytes. The records of a new
 /// session, and of all sessions that end at one moment, need less.
 constexpr std::uint64_t session_bytes = std::uint64_t{8} << 20;
@@ -61,6 +65,7 @@ void Commits::failed(const std::string& sentence) {
 }
 
 std::uint64_t Commits::append(log::RecordType type, std::span<const std::byte> payload) {
+  if (is_durable(end_)) waits_since_us_ = executor_.now_us();
   end_ = group_commit_->append(type, record_version, std::span(&payload, 1)) + 1;
   return end_;
 }
@@ -75,7 +80,11 @@ std::optional<std::string> Commits::refusal() const {
 }
 
 bool Commits::is_behind() const {
-  return !full_ && !group_commit_->has_room(behind_bytes);
+  if (full_) return false;
+  if (!group_commit_->has_room(behind_bytes)) return true;
+  const std::uint64_t free_bytes = options_.buffer_bytes_max - slow_backlog_bytes;
+  return options_.buffer_bytes_max > slow_backlog_bytes && !group_commit_->has_room(free_bytes) &&
+         executor_.now_us() - waits_since_us_ > slow_us;
 }
 
 std::optional<std::string> Commits::refusal_of_session() const {
@@ -89,6 +98,7 @@ std::optional<std::int64_t> Commits::full_us() const {
 
 void Commits::became_durable(std::uint64_t place) {
   durable_ = std::max(durable_, place);
+  waits_since_us_ = executor_.now_us();
   ++count_;
   if (full_) spdlog::info("the log can grow again: changes are taken and ticks begin");
   full_.reset();

@@ -59,7 +59,8 @@ class Commits {
   std::optional<std::string> refusal_of_session() const;
   /// Whether the log has failed. The server ends then, and acknowledges nothing more.
   bool has_failed() const { return group_commit_->has_failed(); }
-  /// Whether too many bytes wait for the disk. No further change should be applied then.
+  /// Whether too many bytes wait for the disk, or many for too long. No further change should be
+  /// applied then.
   bool is_behind() const;
   /// Sets the function that is called when is_behind() or refusal() may have changed, or when
   /// records came to the disk.
@@ -85,6 +86,9 @@ class Commits {
   std::unique_ptr<log::Writer> writer_;
   std::uint64_t end_ = 0;
   std::uint64_t durable_ = 0;
+  /// Since when the oldest record waits for the disk: when it was appended, or the end of the last
+  /// commit.
+  std::int64_t waits_since_us_ = 0;
   /// The key is the place that the function waits for.
   std::multimap<std::uint64_t, std::function<void()>> waiting_;
   std::optional<Full> full_;  ///< std::nullopt: the last commit found space

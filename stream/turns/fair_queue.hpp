@@ -270,8 +270,9 @@ class FairQueue {
       });
   }
 
-  // More than the 18 ms that a batch of 262,144 rows costs: an owner that sends nothing else saves
-  // up as much as one batch costs.
+  // Several times what the longest turn costs, so that an owner that uses little is next although
+  // others have just begun. With 10 ms, the 99th percentile of questions beside 32 addresses that
+  // send all they can was 1.8 times that with 30 ms.
   static constexpr std::int64_t saved_us_max = 30'000;
   // The same for an owner that could not be served meanwhile.
   static constexpr std::int64_t blocked_us_max = 1'000'000;

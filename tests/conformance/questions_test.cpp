@@ -192,6 +192,61 @@ TEST_P(Conformance, ABatchThatTicksOvertakeIsAnsweredFromOneTick) {
   }
 }
 
+// In each tick other objects take the places of those that went, and all questions are of the kinds
+// that read more of an object than its position.
+TEST_P(Conformance, ALongBatchWithFiltersIsAnsweredFromOneTickWhileObjectsComeAndGo) {
+  constexpr std::uint64_t count = 300;
+  OpenClock clock(engine().make({}, 2));
+  Random random(3);
+  PointSource points(Space::planar2, Shape::uniform, random);
+  std::vector<Oracle> ticks(1);
+  const auto id_in = [](std::uint64_t tick, std::uint64_t i) { return ObjectId{1000 * tick + i}; };
+  const auto tick = [&] {
+    const std::uint64_t number = ticks.size();
+    const auto tau_us = static_cast<std::int64_t>(number);
+    Oracle next = ticks.back();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const ObjectRemoval removal{id_in(number - 1, i), tau_us};
+      UpdateStatus status{};
+      if (number > 1) clock.processor().remove_objects({&removal, 1}, tau_us, {&status, 1});
+      if (number > 1) next.remove(removal);
+      update(clock.processor(), next, tagged(fix(id_in(number, i), tau_us, points.next()), i % 4));
+    }
+    next.tick(tau_us);
+    ticks.push_back(std::move(next));
+    ASSERT_TRUE(clock.begin(tau_us));
+    clock.finish();
+  };
+  tick();
+  Filter filter;
+  filter.tags.required = 1;
+  std::vector<OneShotQuery> questions(20'000);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    questions[i] = question(20, points.next(), filter);
+    if (i % 2 == 0) continue;
+    questions[i].anchor = AnchorKind::follow;
+    questions[i].object = clock.processor().find_object(id_in(1, i % count));
+  }
+  const auto promise = std::make_shared<std::promise<Answers>>();
+  std::future<Answers> future = promise->get_future();
+  clock.processor().engine().search_finished(
+      questions, [promise](Answers answers) { promise->set_value(std::move(answers)); });
+  while (future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) tick();
+  if (engine().name.starts_with("cpu")) {
+    EXPECT_GT(ticks.size(), 4u) << "ticks waited for the batch";
+  }
+  const Answers answers = future.get();
+  EXPECT_EQ(answers.error, "");
+  EXPECT_EQ(answers.tick, Tick{1});
+  ASSERT_EQ(answers.lists.size(), questions.size());
+  for (std::size_t i = 0; i < questions.size(); i += 97) {
+    const Answers::List& list = answers.lists[i];
+    const auto neighbors = std::span(answers.neighbors).subspan(list.first, list.count);
+    const auto anchor = i % 2 == 0 ? fixed_at(questions[i].position) : follow(id_in(1, i % count));
+    EXPECT_THAT(neighbors, ::testing::ElementsAreArray(ticks[1].answer(20, anchor, filter)));
+  }
+}
+
 TEST_P(Conformance, StagedRowsAreNotPartOfAnAnswer) {
   Twin twin(engine(), {});
   twin.update(fix(ann, 0, 1));

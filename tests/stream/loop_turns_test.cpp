@@ -60,6 +60,7 @@ class LargeServer {
   ServerOptions options() {
     ServerOptions options = manual_options();
     options.processor.objects.objects_max = std::uint64_t{4} * rows_ + 1024;
+    options.limits.rows_max = rows_max;
     options.limits.credit_rows = std::uint32_t{1} << 22;
     options.limits.credit_bytes = std::uint64_t{1} << 30;
     options.limits.frame_bytes_max = std::uint32_t{1} << 26;

@@ -86,10 +86,11 @@ TEST_F(ClientSessionTest, ARequestThatNoServerWouldTakeIsNotSent) {
 
 // The batch is longer than any FlatBuffer may be, so prepare() must refuse it before it encodes it.
 TEST_F(ClientSessionTest, ABatchOfVectorsThatIsTooLongIsToldHowManyRowsFit) {
-  constexpr std::size_t row_count = 262'144;
+  constexpr std::uint32_t row_count = 262'144;
   const std::vector<std::uint64_t> ids(row_count);
   const std::vector<std::int64_t> times(row_count);
-  session.on_hello({.session = 7, .limits = {.space = Space::vector, .dimension = 4096}});
+  session.on_hello(
+      {.session = 7, .limits = {.space = Space::vector, .dimension = 4096, .rows_max = row_count}});
   const float* nowhere = nullptr;  // never read
   const auto refused = session.prepare(
       UpdateBatch{.ids = ids,

@@ -24,7 +24,7 @@ std::size_t bytes_of(const RequestBody& body) {
 TEST(RowsAtOnce, AQuarterOfTheCreditIsOneUpdate) {
   EXPECT_EQ(updates_at_once({.credit_rows = 400}), 100u);
   EXPECT_EQ(updates_at_once({.rows_max = 99, .credit_rows = 400}), 99u);
-  EXPECT_EQ(updates_at_once({}), 65'536u);
+  EXPECT_EQ(updates_at_once({}), 32'768u);
 }
 
 TEST(RowsAtOnce, TheLongestUpdateFitsAFrameAndAQuarterOfTheCredit) {

@@ -206,16 +206,17 @@ TEST_F(HttpObjects, ALongBodyIsOneOfManyBatches) {
   EXPECT_EQ(server.stat("starling_objects"), objects);
 }
 
-TEST_F(HttpObjects, MoreObjectsThanRowsMaxAreRefused) {
+TEST_F(HttpObjects, MoreObjectsThanASessionMayHaveUnansweredAreRefused) {
   ServerOptions options = manual_options();
   options.limits.rows_max = 2;
+  options.limits.credit_rows = 2;
   const RunningServer small(options);
   const std::string object = R"({"id":"1","x":1,"y":0,"time":1})";
   const HttpReply reply =
       HttpClient(small.endpoints().http)
           .post("/v1/objects", "[" + object + "," + object + "," + object + "]");
   EXPECT_EQ(reply.status, 413u);
-  EXPECT_THAT(reply.body, HasSubstr("rows-max (2)"));
+  EXPECT_THAT(reply.body, HasSubstr("credit-rows (2)"));
 }
 
 TEST_F(HttpObjects, ARemovedObjectIsGone) {

@@ -234,6 +234,22 @@ TEST(Journal, IsBehindWhileTooMuchWaitsForTheDisk) {
   EXPECT_FALSE(journal.commits().is_behind());
 }
 
+TEST(Journal, IsBehindWhileManyBytesWaitForASlowDisk) {
+  LogWorld world;
+  world.options.segment_bytes = 256u << 20;
+  Journal& journal = world.start();
+  world.commit_all();
+  append_request(journal, 5u << 20);
+  EXPECT_FALSE(journal.commits().is_behind()) << "the commit may be a fast one";
+  world.executor.advance(21'000);
+  EXPECT_TRUE(journal.commits().is_behind());
+  world.commit_all();
+  EXPECT_FALSE(journal.commits().is_behind());
+  append_request(journal, 3u << 20);
+  world.executor.advance(100'000);
+  EXPECT_FALSE(journal.commits().is_behind()) << "what waits is soon written";
+}
+
 TEST(AnswerPlaces, MessagesWaitForTheMarkOfTheirTickAndForLaterChangesOfStreams) {
   AnswerPlaces places;
   places.tick_begun(Tick{1}, 10, 0);

@@ -93,7 +93,7 @@ std::string hostile_request(const std::string& stream, Random& random, std::uint
 
 namespace {
 
-constexpr std::size_t rows_max = 262'144;  // of the server's --rows-max
+constexpr std::size_t rows_max = 32'768;  // of the server's --rows-max
 constexpr std::uint32_t k_max = 1024;
 
 protocol::RequestHead plain(const HostileSession& session) {

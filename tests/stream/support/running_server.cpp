@@ -36,6 +36,7 @@ ServerOptions manual_options() {
   options.linger_ms = 200;
   options.metrics_period_us = 0;
   options.processor.objects.objects_max = 1u << 20;
+  options.limits.rows_max = 1u << 18;  // many tests need requests that take long
   return options;
 }
 

@@ -28,6 +28,11 @@ class FairJobsTest : public testing::Test {
     jobs.ended({{.number = owner}, 0}, now_us);
   }
 
+  void jobs_with_long_ones() {
+    std::destroy_at(&jobs);
+    std::construct_at(&jobs, FairJobs::Limits{.jobs_max = 8, .long_us = 1000});
+  }
+
   FairJobs jobs{{.jobs_max = 8}};
   std::int64_t now_us = 0;
   std::string begun;
@@ -109,6 +114,48 @@ TEST_F(FairJobsTest, AJobThatHasWaitedForATickIsNotChargedForIt) {
   add(1, 1000);
   for (int count = 0; count < 3; ++count) end(2, 4000);
   EXPECT_EQ(begun, "12221");
+}
+
+TEST_F(FairJobsTest, ShortJobsBeginBesideALongOneOfAnotherPayer) {
+  jobs_with_long_ones();
+  add(1, 5000);
+  add(1);
+  add(2);
+  add(3, 5000);
+  add(2);
+  EXPECT_EQ(begun, "122") << "one long job runs at a time, and its payer waits for it";
+  end(2, 10);
+  end(1, 5000);
+  EXPECT_EQ(begun, "12231") << "the other long job, and what waited for the first";
+}
+
+TEST_F(FairJobsTest, LongJobsOfOthersTakeNoTimeFromShortOnes) {
+  jobs_with_long_ones();
+  add(1, 50'000);
+  for (int count = 0; count < 3; ++count) {
+    now_us += 10'000;
+    add(2);
+    end(2, 10);
+  }
+  end(1, 20'000);
+  EXPECT_EQ(begun, "1222");
+  add(2, 5000);
+  add(1, 5000);
+  end(2, 5000);
+  EXPECT_EQ(begun, "122221") << "the long job of 50 ms was charged in full";
+}
+
+TEST_F(FairJobsTest, APayerWhoseWaitingLongJobIsRefusedGoesOn) {
+  jobs_with_long_ones();
+  add(1, 5000);
+  for (int count = 0; count < 7; ++count) add(2, 5000);
+  add(3, 5000);
+  EXPECT_EQ(refused, "2");
+  for (int count = 0; count < 6; ++count) add(static_cast<std::uint64_t>(4 + count), 5000);
+  end(1, 5000);
+  for (char owner = begun.back(); jobs.count() > 0; owner = begun.back())
+    end(static_cast<std::uint64_t>(owner - '0'), 5000);
+  EXPECT_EQ(begun.size() + refused.size(), 15u) << begun << " " << refused;
 }
 
 TEST_F(FairJobsTest, NoMoreRunTogetherThanAreAllowed) {
