@@ -37,8 +37,7 @@ Answers KeptTick::answer(std::span<const OneShotQuery> queries, QuestionScratch&
   Answers answers;
   answers.tick = tick;
   answers.tau_us = tau_us;
-  for (const OneShotQuery& query : queries)
-    append_answer(query, *index, objects, scratch, answers);
+  for (const OneShotQuery& query : queries) append_answer(query, *index, objects, scratch, answers);
   return answers;
 }
 
@@ -76,7 +75,7 @@ std::shared_ptr<const KeptTick> FinishedTick::keep() {
   if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
   if (const auto kept = kept_.lock()) return kept->tick == tick_ ? kept : nullptr;
   third_index_ = std::make_shared<SpatialIndex>(space_);
-  const auto kept = std::make_shared<const KeptTick>(index_, objects_, tick_, tau_us_);
+  auto kept = std::make_shared<const KeptTick>(index_, objects_, tick_, tau_us_);
   kept_ = kept;
   return kept;
 }

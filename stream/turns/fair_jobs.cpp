@@ -83,6 +83,13 @@ void FairJobs::begin_some(std::int64_t now_us) {
     });
 }
 
+/// Without memory, the owner's next job is charged its own estimate.
+void FairJobs::note_last(const RequestOwner& owner, std::int64_t took_us) try {
+  if (last_us_.size() >= last_times_max) last_us_.clear();
+  last_us_[owner] = took_us;
+} catch (const std::bad_alloc&) {
+}
+
 // One short job ends after another, so the time before the last end belongs to the job before this
 // one.
 std::int64_t FairJobs::ended(const Payer& payer, std::int64_t now_us) {
@@ -100,11 +107,7 @@ std::int64_t FairJobs::ended(const Payer& payer, std::int64_t now_us) {
     last_end_us_ = now_us;
   }
   if (ended.own_us > 0) took_us = std::min(took_us, ended.own_us * estimate_factor_max);
-  if (!ended.is_long) try {
-    if (last_us_.size() >= last_times_max) last_us_.clear();
-    last_us_[payer.owner] = took_us;
-  } catch (const std::bad_alloc&) {  // the next job is charged its own estimate
-  }
+  if (!ended.is_long) note_last(payer.owner, took_us);
   waiting_.charge(payer, took_us - ended.estimate_us);
   begin_some(now_us);
   return ended.own_us > 0 ? std::min(took_us, ended.own_us) : took_us;

@@ -61,6 +61,7 @@ class FairJobs {
   bool make_place(const RequestOwner& owner);
   std::size_t count_of(const RequestOwner& owner, std::size_t waiting) const;
   void begin_some(std::int64_t now_us);
+  void note_last(const RequestOwner& owner, std::int64_t took_us);
 
   const Limits limits_;
   FairQueue<Job> waiting_;
