@@ -59,11 +59,11 @@ RequestIntake::RequestIntake(const ServerOptions& options, Parts parts)
       journal_(parts.journal),
       ended_(std::move(parts.ended)),
       turns_(turn),
-      medium_(*this, options.decode_threads),
-      long_(*this, options.decode_threads) {}
+      medium_(*this, options.decode_threads, ThreadPriority::normal),
+      long_(*this, options.decode_threads, ThreadPriority::below_normal) {}
 
-RequestIntake::Lane::Lane(RequestIntake& intake, unsigned threads)
-    : pool(intake.executor_, threads, ThreadPriority::below_normal,
+RequestIntake::Lane::Lane(RequestIntake& intake, unsigned threads, ThreadPriority priority)
+    : pool(intake.executor_, threads, priority,
            {.may_begin = [&intake] { return intake.may_change(); },
             .takes_more = [&intake] { return intake.tables_.takes_more_updates(); },
             .end = [&intake] { intake.round_ended(); }}) {}
@@ -81,7 +81,14 @@ bool RequestIntake::has_room(Lane& lane) const {
 RequestIntake::Lane* RequestIntake::lane_for(const RequestOwner& owner, std::size_t bytes) {
   const bool is_long = bytes > medium_bytes_max;
   Lane& lane = is_long ? long_ : medium_;
-  return (is_long ? medium_ : long_).has(owner) || !has_room(lane) ? nullptr : &lane;
+  Lane& other = is_long ? medium_ : long_;
+  if (other.has(owner)) {
+    other.is_waited_for = true;
+    return nullptr;
+  }
+  if (has_room(lane)) return &lane;
+  lane.is_waited_for = true;
+  return nullptr;
 }
 
 template <class Submit>
@@ -224,6 +231,7 @@ bool RequestIntake::serve_short(const Payer& payer, Waiting& request) {
   }
   Lane& lane = long_.has(payer.owner) ? long_ : medium_;
   if (!has_room(lane)) {
+    lane.is_waited_for = true;
     request.prepared = std::make_unique<PreparedRequest>(std::move(prepared));
     return false;
   }
@@ -289,7 +297,11 @@ void RequestIntake::round_ended() {
     each.lane->window.ended(each.bytes, now_us);
   }
   applied_.clear();
-  if (has_room(medium_) || has_room(long_)) turns_.release();
+  const auto frees_payers = [this](Lane& lane) { return lane.is_waited_for && has_room(lane); };
+  if (frees_payers(medium_) || frees_payers(long_)) {
+    medium_.is_waited_for = long_.is_waited_for = false;
+    turns_.release();
+  }
   turn_soon();
 }
 

@@ -69,9 +69,10 @@ class RequestIntake {
  private:
   /// Requests that are decoded beside the loop, and complete in the order of their turns.
   struct Lane {
-    Lane(RequestIntake& intake, unsigned threads);
+    Lane(RequestIntake& intake, unsigned threads, ThreadPriority priority);
     bool has(const RequestOwner& owner) const { return requests_of.contains(owner); }
     std::size_t bytes = 0;
+    bool is_waited_for = false;  ///< since the last release(), a payer waits for this lane
     std::unordered_map<RequestOwner, std::size_t, RequestOwnerHash> requests_of;
     DecodeWindow window;
     OrderedPool pool;  ///< declared last, so that it ends first
