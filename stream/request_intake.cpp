@@ -76,13 +76,13 @@ bool RequestIntake::has_room(Lane& lane) const {
          decoding_bytes() < options_.decode_bytes_max && lane.window.has_room(waiting, lane.bytes);
 }
 
-/// Returns the lane of an owner's request of `bytes`, or nullptr if the lane has no room, or if
-/// requests of the owner in the other lane must be handled before.
-RequestIntake::Lane* RequestIntake::lane_for(const RequestOwner& owner, std::size_t bytes) {
+/// Returns the lane of a payer's request of `bytes`, or nullptr if the lane has no room, or if
+/// requests of the payer in the other lane must be handled before.
+RequestIntake::Lane* RequestIntake::lane_for(const Payer& payer, std::size_t bytes) {
   const bool is_long = bytes > medium_bytes_max;
   Lane& lane = is_long ? long_ : medium_;
   Lane& other = is_long ? medium_ : long_;
-  if (other.has(owner)) {
+  if (other.has(payer)) {
     other.is_waited_for = true;
     return nullptr;
   }
@@ -92,22 +92,21 @@ RequestIntake::Lane* RequestIntake::lane_for(const RequestOwner& owner, std::siz
 }
 
 template <class Submit>
-void RequestIntake::enter(Lane& lane, const RequestOwner& owner, std::size_t bytes,
-                          const Submit& submit) {
-  ++lane.requests_of[owner];
+void RequestIntake::enter(Lane& lane, const Payer& payer, std::size_t bytes, const Submit& submit) {
+  ++lane.requests_of[payer];
   lane.window.began(lane.pool.waiting() == 0, executor_.now_us());
   lane.bytes += bytes;
   try {
     submit();
   } catch (...) {
-    leave(lane, owner, bytes);
+    leave(lane, payer, bytes);
     throw;
   }
 }
 
-void RequestIntake::leave(Lane& lane, const RequestOwner& owner, std::size_t bytes) {
+void RequestIntake::leave(Lane& lane, const Payer& payer, std::size_t bytes) {
   lane.bytes -= bytes;
-  const auto requests_of = lane.requests_of.find(owner);
+  const auto requests_of = lane.requests_of.find(payer);
   if (--requests_of->second == 0) lane.requests_of.erase(requests_of);
 }
 
@@ -211,7 +210,7 @@ bool RequestIntake::serve(const Payer& payer, Waiting& request) {
     return true;
   }
   if (request.received.bytes.size() <= decode_on_loop_bytes_max) return serve_short(payer, request);
-  Lane* const lane = lane_for(payer.owner, request.received.bytes.size());
+  Lane* const lane = lane_for(payer, request.received.bytes.size());
   if (lane == nullptr) return false;
   decode_beside(*lane, payer, request);
   return true;
@@ -219,23 +218,23 @@ bool RequestIntake::serve(const Payer& payer, Waiting& request) {
 
 /// The loop decodes short requests, because handing them to a worker costs more. A short request
 /// that changes nothing does not wait for batches that are being decoded, and one that changes
-/// something waits for those of its owner alone.
+/// something waits for those of its payer alone.
 bool RequestIntake::serve_short(const Payer& payer, Waiting& request) {
   PreparedRequest prepared = request.prepared ? std::move(*request.prepared)
                                               : prepare(request.peer, std::move(request.received));
-  const bool is_first = !medium_.has(payer.owner) && !long_.has(payer.owner);
+  const bool is_first = !medium_.has(payer) && !long_.has(payer);
   if (!prepared.request.sequenced || (is_first && may_change())) {
     requests_.handle(request.peer, std::move(prepared));
     tables_.updates().apply();
     return true;
   }
-  Lane& lane = long_.has(payer.owner) ? long_ : medium_;
+  Lane& lane = long_.has(payer) ? long_ : medium_;
   if (!has_room(lane)) {
     lane.is_waited_for = true;
     request.prepared = std::make_unique<PreparedRequest>(std::move(prepared));
     return false;
   }
-  enter(lane, payer.owner, prepared.received.bytes.size(), [&] {
+  enter(lane, payer, prepared.received.bytes.size(), [&] {
     lane.pool.submit_done(completion_of(lane, payer, request.peer, std::move(prepared), 0));
   });
   return true;
@@ -249,7 +248,7 @@ void RequestIntake::decode_beside(Lane& lane, const Payer& payer, Waiting& reque
     const std::int64_t decoded_us = prepared.decoded_us;
     return completion_of(lane, payer, peer, std::move(prepared), decoded_us);
   };
-  enter(lane, payer.owner, bytes, [&] { lane.pool.submit(std::move(work)); });
+  enter(lane, payer, bytes, [&] { lane.pool.submit(std::move(work)); });
 }
 
 PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received) {
@@ -272,7 +271,7 @@ OrderedPool::Completion RequestIntake::completion_of(Lane& lane, const Payer& pa
   return [this, &lane, payer, peer, prepared, beside_us] {
     const std::int64_t since_us = executor_.now_us();
     const std::size_t bytes = prepared->received.bytes.size();
-    leave(lane, payer.owner, bytes);
+    leave(lane, payer, bytes);
     requests_.handle(peer, std::move(*prepared));
     const std::int64_t took_us = beside_us + executor_.now_us() - since_us;
     applied_.push_back({payer, &lane, bytes, std::min(took_us, most_us(bytes))});

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes requests from their bytes to Requests. Each request waits in a FairQueue for its payer's
 // turn. The loop decodes short requests, and workers decode the others in two lanes, so that those
-// of a few thousand rows do not wait for those of many. An owner's requests that change something
-// are handled in the order of their turns. ServerCore owns it.
+// of a few thousand rows do not wait for those of many. A connection's requests that change
+// something are handled in the order of their turns. ServerCore owns it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "starling/stream/access/access.hpp"
@@ -70,10 +70,10 @@ class RequestIntake {
   /// Requests that are decoded beside the loop, and complete in the order of their turns.
   struct Lane {
     Lane(RequestIntake& intake, unsigned threads, ThreadPriority priority);
-    bool has(const RequestOwner& owner) const { return requests_of.contains(owner); }
+    bool has(const Payer& payer) const { return requests_of.contains(payer); }
     std::size_t bytes = 0;
-    bool is_waited_for = false;  ///< since the last release(), a payer waits for this lane
-    std::unordered_map<RequestOwner, std::size_t, RequestOwnerHash> requests_of;
+    bool is_waited_for = false;  ///< a payer waits for this lane
+    std::map<Payer, std::size_t> requests_of;
     DecodeWindow window;
     OrderedPool pool;  ///< declared last, so that it ends first
   };
@@ -94,11 +94,11 @@ class RequestIntake {
 
   bool has_room(Lane& lane) const;
   bool may_change() const;
-  Lane* lane_for(const RequestOwner& owner, std::size_t bytes);
+  Lane* lane_for(const Payer& payer, std::size_t bytes);
   /// Counts a request in the lane, and calls `submit`, which hands it to the workers.
   template <class Submit>
-  void enter(Lane& lane, const RequestOwner& owner, std::size_t bytes, const Submit& submit);
-  static void leave(Lane& lane, const RequestOwner& owner, std::size_t bytes);
+  void enter(Lane& lane, const Payer& payer, std::size_t bytes, const Submit& submit);
+  static void leave(Lane& lane, const Payer& payer, std::size_t bytes);
   void turn_soon();
   void take_turns();
   bool serve_at_once(Waiting& request);

@@ -16,7 +16,7 @@ thread_local Failure last_failure{.code = STARLING_OK};
 
 /// Returns the text of an exception as a sentence, with a capital letter and a full stop. Some
 /// exceptions have neither, because a program prints its name before them. An endpoint at the front
-/// keeps its letters: it is to be copied.
+/// keeps its letters, so that the reader can copy it.
 std::string sentence_of(const char* words) {
   std::string sentence = words;
   if (sentence.empty()) return sentence;

@@ -46,7 +46,7 @@ constexpr std::size_t at_once_max = 4;
 constexpr std::uint32_t at_once_k_max = 64;
 constexpr int long_search_niceness = 5;
 // Copying the objects takes the engine's thread about as long as this many slots a microsecond.
-constexpr std::size_t copied_slots_per_us = 100;
+constexpr std::int64_t copied_slots_per_us = 100;
 
 class CpuEngine final : public Engine {
  public:
@@ -62,11 +62,12 @@ class CpuEngine final : public Engine {
     long_question_thread_.post([] { make_this_thread_nice(long_search_niceness); });
   }
   ~CpuEngine() override {
-    is_ending_ = true;
-    engine_thread_.run<void>([] {});  // from here on it posts nothing to the other threads
+    const std::lock_guard lock(ending_mutex_);
+    is_ending_ = true;  // from here on engine_thread_ posts nothing to the other threads
   }
 
   std::string_view name() const override { return "cpu"; }
+  bool answers_short_beside_long() const override { return true; }
   SpaceOptions space() const override { return {.space = space_}; }
   const EngineLimits& limits() const override { return limits_; }
 
@@ -156,6 +157,9 @@ class CpuEngine final : public Engine {
   void answer_beside_ticks(const std::shared_ptr<const Asked>& asked, QuestionScratch& scratch);
   void answer_between_ticks(const std::shared_ptr<const Asked>& asked);
   bool answer_from_kept_tick(const std::shared_ptr<const Asked>& asked);
+  bool takes_longer_than_keeping(const Asked& asked) const {
+    return asked.us >= long_search_us + keep_us_;
+  }
   Answers copy_lists(const std::vector<Slot>& queries) const;
   EngineState copy_state();
   void take_state(const EngineState& state);
@@ -193,7 +197,9 @@ class CpuEngine final : public Engine {
   std::mutex at_once_mutex_;               ///< guards at_once_scratch_
   QuestionScratch at_once_scratch_;
 
-  std::atomic<bool> is_ending_{false};
+  std::atomic<std::int64_t> keep_us_{0};  ///< about how long it takes to keep a tick
+  std::mutex ending_mutex_;               ///< guards is_ending_
+  bool is_ending_ = false;
   TaskThread engine_thread_;
   // Destroyed first, because they post to engine_thread_:
   TaskThread question_thread_;
@@ -247,6 +253,7 @@ void CpuEngine::apply(const Staging& half) {
     const auto lock = finished_.lock();
     objects_.add(half.births);
   }
+  keep_us_ = static_cast<std::int64_t>(objects_.slot_count()) / copied_slots_per_us;
   objects_.apply(half.objects, pool_);
   for (const QueryRow& query : half.queries) {
     if (query.slot >= queries_.size()) queries_.resize(query.slot + 1);
@@ -356,7 +363,7 @@ void CpuEngine::search_lists(TickLists& lists, std::int64_t tau_us) {
 // here a few times, and then between ticks.
 void CpuEngine::answer_beside_ticks(const std::shared_ptr<const Asked>& asked,
                                     QuestionScratch& scratch) {
-  const int attempts = asked->us < long_search_us ? overtaken_max + 1 : 1;
+  const int attempts = takes_longer_than_keeping(*asked) ? 1 : overtaken_max + 1;
   for (int attempt = 0; attempt < attempts; ++attempt)
     if (auto answers = answers_or_error([&] { return finished_.answer(asked->queries, scratch); }))
       return asked->handler(*std::move(answers));
@@ -374,11 +381,11 @@ void CpuEngine::answer_between_ticks(const std::shared_ptr<const Asked>& asked) 
 // Lets queries that take longer than it takes to keep a tick be answered from a kept tick, so that
 // the next tick does not wait for them. Returns false if they must be answered now.
 bool CpuEngine::answer_from_kept_tick(const std::shared_ptr<const Asked>& asked) {
-  const std::size_t copy_us = objects_.slot_count() / copied_slots_per_us;
-  if (is_ending_ || asked->us < long_search_us + static_cast<std::int64_t>(copy_us)) return false;
+  if (!takes_longer_than_keeping(*asked)) return false;
   try {
     std::shared_ptr<const KeptTick> kept = finished_.keep();
-    if (!kept) return false;
+    const std::lock_guard lock(ending_mutex_);
+    if (!kept || is_ending_) return false;
     long_question_thread_.post([this, asked, kept = std::move(kept)]() mutable {
       Answers answers =
           answers_or_error([&] { return kept->answer(asked->queries, long_question_scratch_); });

@@ -59,11 +59,8 @@ void FinishedTick::finish(Tick tick, std::int64_t tau_us) {
     tau_us_ = tau_us;
     objects_ahead_ = false;
   }
-  const auto kept = kept_.lock();
-  if (!kept)
-    third_index_ = nullptr;
-  else if (kept->index == next_index_)
-    std::swap(next_index_, third_index_);
+  // The kept tick was the last one, so its index is the one that would be built anew now.
+  if (third_index_) next_index_ = std::move(third_index_);
 }
 
 void FinishedTick::fail() {
@@ -82,7 +79,8 @@ std::shared_ptr<const KeptTick> FinishedTick::keep() {
 
 std::uint64_t FinishedTick::spare_bytes_used() const {
   const auto kept = kept_.lock();
-  return next_index_->bytes_used() + (third_index_ ? third_index_->bytes_used() : 0) +
+  const bool keeps_index = kept && kept->index != index_;
+  return next_index_->bytes_used() + (keeps_index ? kept->index->bytes_used() : 0) +
          (kept ? kept->objects.bytes_used() : 0);
 }
 

@@ -48,7 +48,7 @@ class FinishedTick {
   // Only the engine's thread calls these:
 
   /// Returns a lock that keeps one-shot queries out while ids of objects change. Waits for at most
-  /// one search of each thread.
+  /// a few searches of each thread.
   std::unique_lock<std::shared_mutex> lock();
   /// Returns the index that the tick under way builds.
   SpatialIndex& next_index() { return *next_index_; }
@@ -58,7 +58,7 @@ class FinishedTick {
   /// Call when the tick under way has failed. The objects are then ahead of the index until a tick
   /// finishes.
   void fail();
-  /// Keeps the last finished tick for as long as the result exists. Copies the objects, 36 bytes
+  /// Keeps the last finished tick for as long as the result exists. Copies the objects, 32 bytes
   /// each, and leaves the index to the result when the next tick finishes. Returns nullptr if an
   /// earlier tick is still kept. Call it between ticks. Throws std::bad_alloc, and
   /// std::runtime_error while the objects are ahead.
@@ -98,7 +98,9 @@ class FinishedTick {
 
   // Only the engine's thread uses these:
   std::shared_ptr<SpatialIndex> next_index_;
-  std::shared_ptr<SpatialIndex> third_index_;  ///< null unless a tick is kept
+  /// Takes the place of the index of a kept tick when the next tick finishes; null: the last tick
+  /// was not kept.
+  std::shared_ptr<SpatialIndex> third_index_;
   std::weak_ptr<const KeptTick> kept_;
 };
 

@@ -90,6 +90,10 @@ class Engine {
   /// std::invalid_argument, and calls no handler, if a query does not fit the space or the limits.
   virtual void search_finished(std::vector<OneShotQuery> queries, AnswersHandler handler) = 0;
 
+  /// Returns whether queries of less than long_search_us (engine_answers.hpp) do not wait for
+  /// longer ones that were asked before.
+  virtual bool answers_short_beside_long() const { return false; }
+
   /// Answers as search_finished does, but on the caller's thread, if this takes only microseconds
   /// and does not wait. Otherwise returns std::nullopt, and the caller calls search_finished. An
   /// engine may always return std::nullopt.

@@ -17,8 +17,6 @@ using protocol::ErrorCode;
 
 namespace {
 
-// About how long a question, and each neighbour in its answer, take. FairQueue also uses the time
-// of the owner's last question.
 constexpr ReportWith neighbors_carry{.distance = true, .position = false, .tags = false};
 
 std::vector<QueryReport> to_reports(const Answers& answers) {

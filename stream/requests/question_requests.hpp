@@ -41,7 +41,10 @@ class QuestionRequests {
         replies_(replies),
         owners_(owners),
         past_(past),
-        searches_({.jobs_max = options.searches_max, .long_us = long_search_us}),
+        searches_({.jobs_max = options.searches_max,
+                   .long_us = tables.processor().engine().answers_short_beside_long()
+                                  ? long_search_us
+                                  : std::numeric_limits<std::int64_t>::max()}),
         past_searches_({.jobs_max = options.searches_max, .running_max = 1}) {}
 
   void get(const Caller& caller, PreparedRequest& request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the order of requests. Worker threads decode long batches, and the loop decodes short
 // requests. A short request that changes nothing may overtake long batches. A shorter batch of the
-// same owner may not, one of another owner may.
+// same connection may not.
 #include <gtest/gtest.h>
 
 #include "tests/stream/support/raw_peer.hpp"
@@ -83,32 +83,6 @@ TEST_F(Overtaking, AShortBatchKeepsItsPlaceBehindLongOnes) {
       EXPECT_EQ(received->decoded.head.request_id, 3 * (batch - 3) + reply + 1);
     }
   }
-}
-
-// As above, the test tries several times. If the server kept the requests of all owners in order,
-// the other owner would be answered last each time.
-TEST_F(Overtaking, ABatchOfAThousandRowsDoesNotWaitForTheLongOnesOfAnotherOwner) {
-  const std::string endpoint = server.endpoints().commands;
-  RawPeer other(server.context(),
-                "tcp://127.0.0.2:0;127.0.0.1" + endpoint.substr(endpoint.rfind(':')));
-  const std::uint64_t other_session = other.hello();
-  const Fixes long_batch = fixes(30'000);
-  const Fixes medium_batch = fixes(1000);
-  constexpr int tries_max = 50;
-  constexpr int long_batches = 30;
-  bool has_overtaken = false;
-  for (std::uint64_t attempt = 1; attempt <= tries_max && !has_overtaken; ++attempt) {
-    for (int batch = 0; batch < long_batches; ++batch) send(long_batch.batch());
-    ASSERT_NE(peer.receive(), nullptr);
-    const auto answered =
-        other.ask(encoded({.request_id = attempt, .session = other_session, .sequence = attempt},
-                          medium_batch.batch()));
-    ASSERT_NE(answered, nullptr);
-    EXPECT_EQ(answered->error(), protocol::ErrorCode::none);
-    has_overtaken = server.stat("starling_decoding_requests") > 0;
-    for (int batch = 1; batch < long_batches; ++batch) ASSERT_NE(peer.receive(), nullptr);
-  }
-  EXPECT_TRUE(has_overtaken);
 }
 
 }  // namespace

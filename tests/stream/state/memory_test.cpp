@@ -165,7 +165,7 @@ TEST_F(FullProgram, AProcessWithALimitIsFilledAndGoesOn) {
   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
   const rlimit small{.rlim_cur = 1400 * mib, .rlim_max = before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_AS, &small), 0);
-  Program program(serve({"--tick", "100ms"}));
+  Program program(serve({"--tick", "100ms", "--rows-max", "100000"}));
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
   ASSERT_TRUE(program.says("ready")) << program.said();
   protocol::Client filler = client();
