@@ -17,7 +17,7 @@ from xxh64 import id_of_text, xxh64
 
 PROGRAM, FLATC, SCHEMA, GENERATED = sys.argv[1:5]
 HERE = os.path.dirname(os.path.abspath(__file__))
-SEEDS = range(1, 7)
+SEEDS = (1, 2, 3, 4, 5, 6, 8, 22)  # each lie has an occasion in two of them at least
 STEPS_MAX = 4000  # enough for each right history; a wrong one may run out of them
 
 
@@ -323,10 +323,10 @@ def an_old_epoch_is_back(events, rng):
     for event in replies(events, "HelloReply"):
         if event["f"]["epoch"] not in epochs:
             epochs.append(event["f"]["epoch"])
-    last = replies(events, "Names", "Streams", "Objects")[-1]
-    if len(epochs) < 2 or last["f"]["epoch"] != epochs[-1]:
+    later = [reply for reply in replies(events, "Names", "Streams", "Objects") if reply["f"]["epoch"] in epochs[1:]]
+    if not later:
         return False
-    last["f"]["epoch"] = epochs[0]
+    later[-1]["f"]["epoch"] = epochs[0]
     return True
 
 
