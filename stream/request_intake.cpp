@@ -66,7 +66,7 @@ RequestIntake::Lane::Lane(RequestIntake& intake, unsigned threads, ThreadPriorit
     : pool(intake.executor_, threads, priority,
            {.may_begin = [&intake] { return intake.may_change(); },
             .takes_more = [&intake] { return intake.tables_.takes_more_updates(); },
-            .end = [&intake] { intake.round_ended(); }}) {}
+            .end = [&intake, this] { intake.round_ended(*this); }}) {}
 
 /// Whether the workers of the lane may get one more request.
 bool RequestIntake::has_room(Lane& lane) const {
@@ -92,29 +92,29 @@ RequestIntake::Lane* RequestIntake::lane_for(const Payer& payer, std::size_t byt
 }
 
 template <class Submit>
-void RequestIntake::enter(Lane& lane, const Payer& payer, std::size_t bytes, const Submit& submit) {
-  ++lane.requests_of[payer];
-  lane.window.began(lane.pool.waiting() == 0, executor_.now_us());
-  lane.bytes += bytes;
+void RequestIntake::Lane::enter(const Payer& payer, std::size_t request_bytes, std::int64_t now_us,
+                                const Submit& submit) {
+  ++requests_of[payer];
+  window.began(pool.waiting() == 0, now_us);
+  bytes += request_bytes;
   try {
     submit();
   } catch (...) {
-    leave(lane, payer, bytes);
+    leave(payer, request_bytes);
     throw;
   }
 }
 
-void RequestIntake::leave(Lane& lane, const Payer& payer, std::size_t bytes) {
-  lane.bytes -= bytes;
-  const auto requests_of = lane.requests_of.find(payer);
-  if (--requests_of->second == 0) lane.requests_of.erase(requests_of);
+void RequestIntake::Lane::leave(const Payer& payer, std::size_t request_bytes) {
+  bytes -= request_bytes;
+  const auto found = requests_of.find(payer);
+  if (--found->second == 0) requests_of.erase(found);
 }
 
-// The lanes take turns in being the first that finds the tables free.
+// The lane that did not have the last round is the first that finds the tables free.
 void RequestIntake::go_on() {
-  long_is_next_ = !long_is_next_;
-  (long_is_next_ ? long_ : medium_).pool.go_on();
-  (long_is_next_ ? medium_ : long_).pool.go_on();
+  (long_was_last_ ? medium_ : long_).pool.go_on();
+  (long_was_last_ ? long_ : medium_).pool.go_on();
 }
 
 /// Whether a request that changes something may be handled now.
@@ -234,7 +234,7 @@ bool RequestIntake::serve_short(const Payer& payer, Waiting& request) {
     request.prepared = std::make_unique<PreparedRequest>(std::move(prepared));
     return false;
   }
-  enter(lane, payer, prepared.received.bytes.size(), [&] {
+  lane.enter(payer, prepared.received.bytes.size(), executor_.now_us(), [&] {
     lane.pool.submit_done(completion_of(lane, payer, request.peer, std::move(prepared), 0));
   });
   return true;
@@ -248,7 +248,7 @@ void RequestIntake::decode_beside(Lane& lane, const Payer& payer, Waiting& reque
     const std::int64_t decoded_us = prepared.decoded_us;
     return completion_of(lane, payer, peer, std::move(prepared), decoded_us);
   };
-  enter(lane, payer, bytes, [&] { lane.pool.submit(std::move(work)); });
+  lane.enter(payer, bytes, executor_.now_us(), [&] { lane.pool.submit(std::move(work)); });
 }
 
 PreparedRequest RequestIntake::prepare(const Peer& peer, ReceivedBytes received) {
@@ -271,17 +271,18 @@ OrderedPool::Completion RequestIntake::completion_of(Lane& lane, const Payer& pa
   return [this, &lane, payer, peer, prepared, beside_us] {
     const std::int64_t since_us = executor_.now_us();
     const std::size_t bytes = prepared->received.bytes.size();
-    leave(lane, payer, bytes);
+    lane.leave(payer, bytes);
     requests_.handle(peer, std::move(*prepared));
     const std::int64_t took_us = beside_us + executor_.now_us() - since_us;
-    applied_.push_back({payer, &lane, bytes, std::min(took_us, most_us(bytes))});
+    applied_.push_back({payer, bytes, std::min(took_us, most_us(bytes))});
     ended_();
   };
 }
 
 /// Applies the updates of a round, and charges each request with its own time and its share of
 /// this.
-void RequestIntake::round_ended() {
+void RequestIntake::round_ended(Lane& lane) {
+  long_was_last_ = &lane == &long_;
   const std::int64_t since_us = executor_.now_us();
   tables_.updates().apply();
   const std::int64_t now_us = executor_.now_us();
@@ -293,10 +294,10 @@ void RequestIntake::round_ended() {
         std::min(static_cast<std::int64_t>(share * static_cast<double>(now_us - since_us)),
                  most_us(each.bytes));
     turns_.charge(each.payer, each.us + apply_us);
-    each.lane->window.ended(each.bytes, now_us);
+    lane.window.ended(each.bytes, now_us);
   }
   applied_.clear();
-  const auto frees_payers = [this](Lane& lane) { return lane.is_waited_for && has_room(lane); };
+  const auto frees_payers = [this](Lane& each) { return each.is_waited_for && has_room(each); };
   if (frees_payers(medium_) || frees_payers(long_)) {
     medium_.is_waited_for = long_.is_waited_for = false;
     turns_.release();
@@ -312,14 +313,14 @@ void RequestIntake::stop() {
 
 void RequestIntake::work_beside(std::size_t bytes,
                                 std::function<std::function<void()>()> function) {
-  long_.bytes += bytes;
-  long_.pool.submit([this, bytes, function = std::move(function)]() -> OrderedPool::Completion {
+  auto work = [this, bytes, function = std::move(function)]() -> OrderedPool::Completion {
     return [this, bytes, complete = function()] {
-      long_.bytes -= bytes;
+      long_.leave(Payer{}, bytes);
       complete();
       ended_();
     };
-  });
+  };
+  long_.enter(Payer{}, bytes, executor_.now_us(), [&] { long_.pool.submit(std::move(work)); });
 }
 
 }  // namespace starling::stream

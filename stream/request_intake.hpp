@@ -71,6 +71,12 @@ class RequestIntake {
   struct Lane {
     Lane(RequestIntake& intake, unsigned threads, ThreadPriority priority);
     bool has(const Payer& payer) const { return requests_of.contains(payer); }
+    /// Counts a request, and calls `submit`, which hands it to the pool.
+    template <class Submit>
+    void enter(const Payer& payer, std::size_t request_bytes, std::int64_t now_us,
+               const Submit& submit);
+    void leave(const Payer& payer, std::size_t request_bytes);
+
     std::size_t bytes = 0;
     bool is_waited_for = false;  ///< a payer waits for this lane
     std::map<Payer, std::size_t> requests_of;
@@ -87,7 +93,6 @@ class RequestIntake {
   /// What a request has cost, when it has passed the decode workers.
   struct Applied {
     Payer payer;
-    Lane* lane = nullptr;
     std::size_t bytes = 0;
     std::int64_t us = 0;
   };
@@ -95,10 +100,6 @@ class RequestIntake {
   bool has_room(Lane& lane) const;
   bool may_change() const;
   Lane* lane_for(const Payer& payer, std::size_t bytes);
-  /// Counts a request in the lane, and calls `submit`, which hands it to the workers.
-  template <class Submit>
-  void enter(Lane& lane, const Payer& payer, std::size_t bytes, const Submit& submit);
-  static void leave(Lane& lane, const Payer& payer, std::size_t bytes);
   void turn_soon();
   void take_turns();
   bool serve_at_once(Waiting& request);
@@ -109,7 +110,7 @@ class RequestIntake {
   /// `beside_us`: how long a worker has decoded the request.
   OrderedPool::Completion completion_of(Lane& lane, const Payer& payer, const Peer& peer,
                                         PreparedRequest request, std::int64_t beside_us);
-  void round_ended();
+  void round_ended(Lane& lane);
 
   const ServerOptions& options_;
   Executor& executor_;
@@ -123,7 +124,7 @@ class RequestIntake {
   bool is_turn_posted_ = false;
   bool may_serve_at_once_ = true;
   bool is_stopped_ = false;
-  bool long_is_next_ = false;
+  bool long_was_last_ = false;    ///< the last round was of the long lane
   std::vector<Applied> applied_;  ///< the requests of the round that goes on
   Lane medium_;
   Lane long_;

@@ -44,7 +44,6 @@ constexpr int plan_age_ticks_max = 8;
 constexpr int overtaken_max = 2;
 constexpr std::size_t at_once_max = 4;
 constexpr std::uint32_t at_once_k_max = 64;
-constexpr int long_search_niceness = 5;
 // Copying the objects takes the engine's thread about as long as this many slots a microsecond.
 constexpr std::int64_t copied_slots_per_us = 100;
 
@@ -59,7 +58,7 @@ class CpuEngine final : public Engine {
         filtered_(options.space),
         scratches_(pool_.threads()) {
     if (options.pin_threads && pool_.threads() > 1) engine_thread_.post([] { pin_this_thread(0); });
-    long_question_thread_.post([] { make_this_thread_nice(long_search_niceness); });
+    long_question_thread_.post([] { set_priority_of_this_thread(ThreadPriority::below_normal); });
   }
   ~CpuEngine() override {
     const std::lock_guard lock(ending_mutex_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A FinishedTick has two indexes that alternate, and a mutex. One-shot queries hold the mutex for
-// one search at a time, so the engine gets it soon. See finished_tick.hpp.
+// A FinishedTick has two indexes that alternate, a third one that takes the place of a kept tick's,
+// and a mutex. One-shot queries hold the mutex for a few searches at most, so the engine gets it
+// soon. See finished_tick.hpp.
 #include "starling/cpu/points/finished_tick.hpp"
 
 #include <mutex>
@@ -71,7 +72,7 @@ void FinishedTick::fail() {
 std::shared_ptr<const KeptTick> FinishedTick::keep() {
   if (objects_ahead_) throw std::runtime_error(ask_after_next_tick);
   if (const auto kept = kept_.lock()) return kept->tick == tick_ ? kept : nullptr;
-  third_index_ = std::make_shared<SpatialIndex>(space_);
+  if (!third_index_) third_index_ = std::make_shared<SpatialIndex>(space_);
   auto kept = std::make_shared<const KeptTick>(index_, objects_, tick_, tau_us_);
   kept_ = kept;
   return kept;

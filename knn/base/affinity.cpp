@@ -3,6 +3,9 @@
 // see affinity.hpp. ThreadPool and CpuEngine call pin_this_thread on each thread that they bind.
 #include "starling/knn/base/affinity.hpp"
 
+#include <array>
+#include <cstddef>
+
 #ifdef __linux__
 #include <pthread.h>
 #include <sched.h>
@@ -27,9 +30,11 @@ void pin_this_thread([[maybe_unused]] unsigned nth) {
 #endif
 }
 
-void make_this_thread_nice([[maybe_unused]] int niceness) {
+void set_priority_of_this_thread([[maybe_unused]] ThreadPriority priority) {
 #ifdef __linux__
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), niceness);
+  static constexpr std::array niceness{0, 5, 10, 19};
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()),
+              niceness[static_cast<std::size_t>(priority)]);
 #endif
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timers, posts and threads are those of Boost.Asio. Threads of low priority set their own
-// niceness. See asio_executor.hpp.
+// priority. See asio_executor.hpp.
 #include "starling/stream/pools/asio_executor.hpp"
 
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -47,17 +46,13 @@ class AsioThreads final : public Threads {
   void post(std::function<void()> task) override {
     asio::post(pool_, [this, task = std::move(task)] {
       thread_local bool has_given_way = false;
-      if (priority_ != ThreadPriority::normal && !std::exchange(has_given_way, true)) give_way();
+      if (priority_ != ThreadPriority::normal && !std::exchange(has_given_way, true))
+        set_priority_of_this_thread(priority_);
       task();
     });
   }
 
  private:
-  void give_way() const {
-    static constexpr std::array niceness{0, 5, 10, 19};
-    make_this_thread_nice(niceness[static_cast<std::size_t>(priority_)]);
-  }
-
   const ThreadPriority priority_;
   asio::thread_pool pool_;
 };

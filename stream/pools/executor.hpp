@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 
+#include "starling/knn/base/affinity.hpp"
+
 namespace starling::stream {
 
 /// Only the loop calls the functions.
@@ -28,16 +30,6 @@ class Threads {
   virtual ~Threads() = default;
   /// Any thread may call it. The task must not throw.
   virtual void post(std::function<void()> task) = 0;
-};
-
-enum class ThreadPriority : std::uint8_t {
-  normal,
-  // The other threads, and the threads that they start, give way to normal ones. On a machine whose
-  // cores are all busy, a `below_normal` thread gets about a third of a normal thread's time, and a
-  // `low` thread a tenth; a `lowest` thread may wait for seconds.
-  below_normal,
-  low,
-  lowest,
 };
 
 class Executor {

@@ -144,8 +144,7 @@ std::unique_ptr<stream::Timer> SimulatedExecutor::make_timer() {
   return std::make_unique<SimulatedTimer<Loop>>(loop_);
 }
 
-std::unique_ptr<stream::Threads> SimulatedExecutor::make_threads(unsigned count,
-                                                                 stream::ThreadPriority) {
+std::unique_ptr<stream::Threads> SimulatedExecutor::make_threads(unsigned count, ThreadPriority) {
   return std::make_unique<SimulatedThreads<Loop>>(loop_, count);
 }
 

@@ -26,8 +26,7 @@ class SimulatedExecutor final : public stream::Executor {
   std::int64_t now_us() const override;
   void post(std::function<void()> task) override;
   std::unique_ptr<stream::Timer> make_timer() override;
-  std::unique_ptr<stream::Threads> make_threads(unsigned count,
-                                                stream::ThreadPriority priority) override;
+  std::unique_ptr<stream::Threads> make_threads(unsigned count, ThreadPriority priority) override;
 
   /// Ends the executor: no task runs any more. Call it before the objects that tasks use are
   /// destroyed.

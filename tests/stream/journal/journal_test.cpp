@@ -219,11 +219,17 @@ TEST(Journal, AFailedSyncEndsTheLoopAndWhatWaitsForItNeverRuns) {
   EXPECT_THROW(journal.commits().stop(), std::runtime_error);
 }
 
-TEST(Journal, IsBehindWhileTooMuchWaitsForTheDisk) {
-  LogWorld world;
+/// Starts a journal whose segments have room for all that a test appends.
+Journal& start_in_one_segment(LogWorld& world) {
   world.options.segment_bytes = 256u << 20;
   Journal& journal = world.start();
   world.commit_all();
+  return journal;
+}
+
+TEST(Journal, IsBehindWhileTooMuchWaitsForTheDisk) {
+  LogWorld world;
+  Journal& journal = start_in_one_segment(world);
   append_request(journal, 33u << 20);
   EXPECT_TRUE(journal.commits().is_behind());
   EXPECT_EQ(journal.commits().refusal_of_session(), std::nullopt);
@@ -236,9 +242,7 @@ TEST(Journal, IsBehindWhileTooMuchWaitsForTheDisk) {
 
 TEST(Journal, IsBehindWhileManyBytesWaitForASlowDisk) {
   LogWorld world;
-  world.options.segment_bytes = 256u << 20;
-  Journal& journal = world.start();
-  world.commit_all();
+  Journal& journal = start_in_one_segment(world);
   append_request(journal, 5u << 20);
   EXPECT_FALSE(journal.commits().is_behind()) << "the commit may be a fast one";
   world.executor.advance(21'000);

@@ -113,6 +113,26 @@ TEST_F(RequestIntakeTest, ConnectionsOfOneAddressTakeNoMoreThanOneConnectionOfAn
             10);
 }
 
+TEST_F(RequestIntakeTest, ABatchWaitsForTheLongOnesOfItsOwnConnectionAlone) {
+  const auto batch_of = [](std::uint64_t count) {
+    Fixes fixes;
+    for (std::uint64_t id = 0; id < count; ++id) fixes.add(id, 1, 0, 0);
+    return fixes;
+  };
+  constexpr std::size_t long_batches = 30;
+  const Fixes long_batch = batch_of(30'000);
+  const Fixes medium_batch = batch_of(1000);
+  const Peer greedy = connect(1, "10.0.0.1");
+  const Peer of_same_address = connect(2, "10.0.0.1");
+  for (std::size_t count = 0; count < long_batches; ++count) send(greedy, long_batch.batch());
+  send(greedy, medium_batch.batch());
+  send(of_same_address, medium_batch.batch());
+  EXPECT_LE(replies_before(of_same_address), long_batches / 3);
+  world.executor.run();
+  ASSERT_EQ(world.replies.size(), long_batches + 2);
+  EXPECT_EQ(world.replies.back().peer.connection, greedy.connection);
+}
+
 TEST_F(RequestIntakeTest, WhatIsRefusedHasTurnsToo) {
   const Peer greedy = connect(1, "10.0.0.1");
   const Peer honest = connect(2, "10.0.0.2");

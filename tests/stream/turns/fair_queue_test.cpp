@@ -200,6 +200,23 @@ TEST_F(FairQueueTest, TheOwnerWithTheMostItemsLosesItsLastOne) {
 
 /// Owners ask for different shares of one second, at random. Each gets what it asks for, or as much
 /// as the one that gets the most, less one item.
+TEST_F(FairQueueTest, ABlockedOwnerThatLostItsItemsMayBeForgottenBeforeTheRelease) {
+  push(1, 10);
+  blocked = 1;
+  serve();
+  queue.take_last_of_largest([](const RequestOwner&, std::size_t size) { return size; }, 0);
+  EXPECT_EQ(queue.size(), 0u);
+  for (int turns = 0; turns < 20'000; ++turns) {  // accounts are swept within these
+    push(2, 10);
+    serve();
+  }
+  blocked = 99;
+  queue.release();
+  push(1, 10);
+  serve();
+  EXPECT_EQ(owners.back(), '1');
+}
+
 TEST_F(FairQueueTest, SharesAreMaxMinFair) {
   test::Random random(7);
   for (int round = 0; round < 50; ++round) {
