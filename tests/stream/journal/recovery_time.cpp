@@ -36,7 +36,7 @@ class Rows {
 
   /// Sends one row for each object, or `count` rows of random objects.
   void send(std::uint64_t count, bool is_each) {
-    constexpr std::uint64_t rows_at_once = 100'000;
+    constexpr std::uint64_t rows_at_once = 25'000;
     const std::int64_t now_us = wall_now_us();
     for (std::uint64_t done = 0; done < count; done += rows_at_once) {
       ids_.clear();

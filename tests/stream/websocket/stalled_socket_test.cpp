@@ -82,7 +82,7 @@ class StalledSocket : public ProgramTest {
 
   /// Moves all objects, and lets the subscriber read the tick.
   void tick() {
-    constexpr std::uint64_t rows_at_once = 100'000;
+    constexpr std::uint64_t rows_at_once = 25'000;
     ++tau_us;
     for (std::uint64_t id = 0; id < object_count; ++id) {
       fixes.times_us[id] = tau_us;
