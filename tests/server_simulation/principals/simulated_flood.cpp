@@ -62,7 +62,7 @@ protocol::RequestBody SimulatedFlood::body_of(Kind kind) {
   switch (kind) {
     case Kind::names:
       return protocol::GetNames{ids};
-    case Kind::streams:
+    case Kind::listing:
       return protocol::ListStreams{};
     case Kind::objects:
       return protocol::GetObjects{.object_ids = ids};

@@ -25,7 +25,7 @@ class SimulatedFlood {
   enum class Kind : std::uint8_t {
     stats,
     names,
-    streams,
+    listing,  ///< ListStreams
     objects,
     questions,  ///< long questions to the engine
     hellos,
