@@ -130,6 +130,28 @@ TEST_P(Conformance, TiesAtTheKthDistanceGoToTheSmallerIdWhereverTheyLie) {
   }
 }
 
+TEST_P(Conformance, LargeListsAreExactWhereManyAreAsFar) {
+  Plane plane(engine());
+  Random random(3);
+  for (int i = 0; i < 1500; ++i) plane.put({0, 0, 0});
+  for (int i = 0; i < 2000; ++i) {  // groups of 20 at one point, on a line that suits no grid
+    const auto group = static_cast<std::int32_t>(random.below(100));
+    plane.put({group * 10'000'000, 0, 0});
+  }
+  for (int i = 0; i < 2000; ++i) plane.put(within(random, {-500, -500, 0}, 1000));
+  for (const std::uint32_t k : {63u, 64u, 65u, 127u, 128u, 129u, 255u, 500u, 1000u, 1024u})
+    for (const LatticePoint& place : {LatticePoint{0, 0, 0}, LatticePoint{3, 4, 0},
+                                      LatticePoint{250'000'000, 0, 0}, LatticePoint{-5, 9, 0}}) {
+      plane.ask(k, fixed_at(place));
+      plane.ask(k, fixed_at(place), with_tags(1, 0));
+      plane.ask(k, follow(ObjectId{random.below(plane.objects())}));
+    }
+  plane.tick();
+  for (std::uint64_t i = 0; i < plane.objects(); i += 3)
+    plane.update(tagged(fix(ObjectId{i}, plane.time_us(), within(random, {}, 2)), 1));
+  plane.tick();
+}
+
 TEST_P(Conformance, DistancesThatDifferInTheirLastBitsAreOrderedExactly) {
   Plane plane(engine());
   constexpr std::int32_t far = 1'000'000'000;

@@ -61,6 +61,11 @@ class TreeIndex {
 
   /// Returns the leaf at which a search for this point starts. `hint` is a leaf that may be near.
   std::size_t leaf_near(const LatticePoint& point, std::size_t hint) const;
+  /// Returns true if the leaf's cell has further leaves. leaf_near knows the cells alone, so among
+  /// these leaves others may be much nearer to a point.
+  bool is_crowded(std::size_t leaf) const {
+    return leaf + 1 < leaf_cells_.size() && leaf_cells_[leaf] == leaf_cells_[leaf + 1];
+  }
 
   std::uint64_t bytes_used() const;
 

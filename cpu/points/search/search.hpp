@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <hwy/base.h>
+
 #include "starling/cpu/points/index/object_snapshot.hpp"
 #include "starling/cpu/points/index/passing_test.hpp"
 #include "starling/cpu/points/index/spatial_index.hpp"
@@ -77,8 +79,11 @@ struct SearchScratch {
   std::vector<std::uint64_t> distances_sq;
   std::vector<std::uint32_t> places;  ///< places of the tree, or slots if a grid is searched
   std::vector<Candidate> candidates;
-  double slack = 1;              ///< scales how far beyond the expected distance to search
-  std::vector<float> estimates;  ///< estimated squared distances of the gathered objects
+  std::vector<hwy::uint128_t>
+      keys;  ///< what a sort orders: a squared distance or an id, and a place
+  std::vector<std::uint64_t> selected;  ///< squared distances, for a selection
+  double slack = 1;                     ///< scales how far beyond the expected distance to search
+  std::vector<float> estimates;         ///< estimated squared distances of the gathered objects
   std::array<std::vector<std::int32_t>, 3> gaps;  ///< [axis]: see Candidates
   std::vector<std::int32_t> slots;                ///< slots of the gathered objects
 };

@@ -46,6 +46,7 @@ class TreeSearch {
     ranking_.reserve(flush_at_ + fanout);
     limit_ = filter_limit(ranking_.bound_sq());
     home_ = index_.leaf_near(request.position, home_);
+    if (index_.is_crowded(home_) && !begins_here(home_)) home_ = descend();
     request.gave_up = !climb();
     if (request.gave_up) return;
     ranking_.rank();
@@ -100,34 +101,70 @@ class TreeSearch {
     }
   }
 
+  // Returns true if the leaf's first object is at the query.
+  bool begins_here(std::size_t leaf) const {
+    const Line* lines = index_.leaf(leaf);
+    for (std::size_t dim = 0; dim < dimensions; ++dim)
+      if (lines[dim].lane[0] != query_[dim]) return false;
+    return true;
+  }
+
+  // Goes down from the root, always to the child whose box is nearest, and returns the leaf. Takes
+  // the first of several that are as near, because it has the smallest ids of coincident objects.
+  std::size_t descend() const {
+    const auto& levels = index_.levels();
+    std::size_t node = 0;
+    for (std::size_t depth = levels.size() - 1; depth-- > 0;) {
+      const std::size_t first = node * fanout;
+      const std::size_t count = std::min(fanout, levels[depth].count - first);
+      HWY_ALIGN float gaps_sq[fanout];
+      for (std::size_t i = 0; i < fanout; i += hn::Lanes(FloatLanes()))
+        hn::Store(squared(i, box_gap(levels[depth], first)), FloatLanes(), gaps_sq + i);
+      node = first + static_cast<std::size_t>(std::min_element(gaps_sq, gaps_sq + count) - gaps_sq);
+    }
+    return node;
+  }
+
+  // Returns the estimates of the squared distances of one vector of boxes or objects from lane `i`
+  // on.
+  template <class Gap>
+  HWY_INLINE hn::Vec<FloatLanes> squared(std::size_t i, const Gap& gap_at) const {
+    const FloatLanes f;
+    auto sum = hn::Zero(f);
+    for (std::size_t dim = 0; dim < dimensions; ++dim) {
+      const auto gap = hn::ConvertTo(f, gap_at(Lanes(), dim, i));
+      sum = hn::MulAdd(gap, gap, sum);
+    }
+    return sum;
+  }
+
   // Returns a mask: bit i is set if the i-th of 16 boxes or objects may be within the bound. Only
   // the first `count` of them exist.
   template <class Gap>
   HWY_INLINE std::uint32_t near_mask(std::size_t count, const Gap& gap_at) const {
-    const Lanes d;
     const FloatLanes f;
     std::uint32_t near = 0;
-    for (std::size_t i = 0; i < fanout; i += hn::Lanes(d)) {
-      auto sum = hn::Zero(f);
-      for (std::size_t dim = 0; dim < dimensions; ++dim) {
-        const auto gap = hn::ConvertTo(f, gap_at(d, dim, i));
-        sum = hn::MulAdd(gap, gap, sum);
-      }
+    for (std::size_t i = 0; i < fanout; i += hn::Lanes(f)) {
       std::uint8_t bytes[8] = {};
-      hn::StoreMaskBits(f, hn::Le(sum, hn::Set(f, limit_)), bytes);
+      hn::StoreMaskBits(f, hn::Le(squared(i, gap_at), hn::Set(f, limit_)), bytes);
       near |= (bytes[0] | std::uint32_t{bytes[1]} << 8) << i;
     }
     return count < fanout ? near & ((1u << count) - 1) : near;
   }
 
   std::uint32_t near_children(const IndexLevel& level, std::size_t first) const {
+    return near_mask(level.count - first, box_gap(level, first));
+  }
+
+  // Returns a function of the gaps between the query and 16 boxes from node `first` on.
+  HWY_INLINE auto box_gap(const IndexLevel& level, std::size_t first) const {
     const Line* group = &level.groups[first / fanout * 2 * dimensions];
-    return near_mask(level.count - first, [&](auto d, std::size_t dim, std::size_t i) HWY_ATTR {
+    return [this, group](auto d, std::size_t dim, std::size_t i) HWY_ATTR {
       const auto q = hn::Set(d, query_[dim]);
       const auto below = hn::Sub(hn::Load(d, group[2 * dim].lane + i), q);
       const auto above = hn::Sub(q, hn::Load(d, group[2 * dim + 1].lane + i));
       return hn::Max(hn::Max(below, above), hn::Zero(d));
-    });
+    };
   }
 
   // Returns true if the node can hold an object that improves the list. If the level has nodes
@@ -136,7 +173,7 @@ class TreeSearch {
   // returns true.
   bool can_improve(const IndexLevel& level, std::size_t node) {
     if (level.min_id.empty()) return true;
-    tighten();
+    if (!ranking_.is_full()) tighten();  // later, `scan` tightens once many have been added
     const Line* group = &level.groups[node / fanout * 2 * dimensions];
     std::uint64_t gap_sq = 0;
     for (std::size_t dim = 0; dim < dimensions; ++dim) {
@@ -173,7 +210,7 @@ class TreeSearch {
 
   void tighten() {
     if (ranking_.count() < ranking_.k()) return;
-    ranking_.rank();
+    ranking_.tighten();
     limit_ = filter_limit(ranking_.bound_sq());
   }
 
