@@ -32,7 +32,7 @@ inline constexpr std::size_t few = 64;
 
 /// Up to this many candidates are sorted by distance and id at once. More are sorted by distance
 /// with SIMD first, and then only the ties by id.
-inline constexpr std::size_t not_many = 128;
+inline constexpr std::size_t several = 128;
 
 // A float32 estimate of a squared distance has a relative error of at most 5 * 2^-24. The
 // difference of two coordinates is exact in int32. Its conversion to float32 rounds by at most
@@ -112,7 +112,7 @@ class Ranking {
   /// it. Takes a small part of the time of `rank`, because it neither sorts nor reads ids.
   void tighten() {
     if (count_ < k_) return;
-    if (count_ <= not_many) return rank();
+    if (count_ <= several) return rank();
     if (is_full_ && count_ == k_) return;  // none was added
     const std::uint64_t bound_before_sq = bound_sq_;
     narrow();
@@ -200,13 +200,13 @@ class Ranking {
   }
 
   void rank_any() {
-    if (count_ > not_many)
+    if (count_ > several)
       rank_many();
     else
-      rank_not_many();
+      rank_several();
   }
 
-  HWY_NOINLINE void rank_not_many() {
+  HWY_NOINLINE void rank_several() {
     auto& candidates = scratch_.candidates;
     candidates.resize(count_);
     for (std::size_t i = 0; i < count_; ++i) {

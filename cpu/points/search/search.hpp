@@ -79,8 +79,7 @@ struct SearchScratch {
   std::vector<std::uint64_t> distances_sq;
   std::vector<std::uint32_t> places;  ///< places of the tree, or slots if a grid is searched
   std::vector<Candidate> candidates;
-  std::vector<hwy::uint128_t>
-      keys;  ///< what a sort orders: a squared distance or an id, and a place
+  std::vector<hwy::uint128_t> keys;     ///< squared distances or ids, each with its place
   std::vector<std::uint64_t> selected;  ///< squared distances, for a selection
   double slack = 1;                     ///< scales how far beyond the expected distance to search
   std::vector<float> estimates;         ///< estimated squared distances of the gathered objects

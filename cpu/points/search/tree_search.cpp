@@ -173,7 +173,7 @@ class TreeSearch {
   // returns true.
   bool can_improve(const IndexLevel& level, std::size_t node) {
     if (level.min_id.empty()) return true;
-    if (!ranking_.is_full()) tighten();  // later, `scan` tightens once many have been added
+    if (!ranking_.is_full()) tighten();  // from then on `scan` does, each time that many were added
     const Line* group = &level.groups[node / fanout * 2 * dimensions];
     std::uint64_t gap_sq = 0;
     for (std::size_t dim = 0; dim < dimensions; ++dim) {
@@ -209,7 +209,6 @@ class TreeSearch {
   }
 
   void tighten() {
-    if (ranking_.count() < ranking_.k()) return;
     ranking_.tighten();
     limit_ = filter_limit(ranking_.bound_sq());
   }

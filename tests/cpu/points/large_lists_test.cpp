@@ -64,7 +64,7 @@ class LargeLists : public ::testing::Test {
   LockStep lock_step_{processor_};
 };
 
-// It took 100 times as long, because each leaf that was visited had the candidates sorted again.
+// A search that sorts its candidates at each leaf takes 100 times as long.
 TEST_F(LargeLists, TakeAboutAsLongWhereOthersAreAtOnePoint) {
   put_objects(0);
   lock_step_.advance(0);

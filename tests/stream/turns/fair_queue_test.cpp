@@ -198,8 +198,6 @@ TEST_F(FairQueueTest, TheOwnerWithTheMostItemsLosesItsLastOne) {
   EXPECT_EQ(owners.size(), 3u);
 }
 
-/// Owners ask for different shares of one second, at random. Each gets what it asks for, or as much
-/// as the one that gets the most, less one item.
 TEST_F(FairQueueTest, ABlockedOwnerThatLostItsItemsMayBeForgottenBeforeTheRelease) {
   push(1, 10);
   blocked = 1;
@@ -217,6 +215,8 @@ TEST_F(FairQueueTest, ABlockedOwnerThatLostItsItemsMayBeForgottenBeforeTheReleas
   EXPECT_EQ(owners.back(), '1');
 }
 
+/// Owners ask for different shares of one second, at random. Each gets what it asks for, or as much
+/// as the one that gets the most, less one item.
 TEST_F(FairQueueTest, SharesAreMaxMinFair) {
   test::Random random(7);
   for (int round = 0; round < 50; ++round) {
